@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"syscall"
+	"time"
+)
+
+const defaultDirectory = "/run/hostexec"
+
+// patience is how long a call waits while the host has not decided how calls reach it:
+// a container's first instruction may be one. A variable so that tests need not wait.
+var patience = 10 * time.Second
+
+// directory is where the host's share is mounted.
+func directory(env []string) string {
+	if dir := variable(env, "HOSTEXEC_DIR"); dir != "" {
+		return dir
+	}
+	return defaultDirectory
+}
+
+// dial connects to the host. The socket is tried first, for it is nearly always the one;
+// only when nobody answers there is the host's word on the carrier read, and only an
+// undecided one is waited for.
+func (c *call) dial(dir string) (int, error) {
+	sock, err := connect(dir + "/socket")
+	pause := time.Millisecond
+	for waited := time.Duration(0); err != nil && carrier(dir) == "undecided"; waited += pause {
+		if waited > patience {
+			return -1, err
+		}
+		c.listen() // here there is time for it, and signals end the waiting
+		pause = min(2*pause, 100*time.Millisecond)
+		poll(nil, pause)
+		sock, err = connect(dir + "/socket")
+	}
+	if err == nil {
+		return sock, nil
+	}
+	if carrier(dir) == "relay" {
+		return connect(dir + "/relay/socket")
+	}
+	return connect(dir + "/socket") // it may have been decided since
+}
+
+func connect(path string) (int, error) {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	for {
+		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
+		if err == nil {
+			return fd, nil
+		}
+		if err != syscall.EINTR {
+			syscall.Close(fd)
+			return -1, err
+		}
+	}
+}
+
+// carrier reads the host's decision: one word; empty when there is none to read.
+func carrier(dir string) string {
+	fd, err := syscall.Open(dir+"/carrier", syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer syscall.Close(fd)
+	var b [16]byte
+	n, _ := syscall.Read(fd, b[:])
+	for n > 0 && b[n-1] <= ' ' {
+		n--
+	}
+	return string(b[:max(n, 0)])
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// decide writes the host's word on the carrier, at once as the host does.
+func (s *stage) decide(word string) {
+	s.t.Helper()
+	name := filepath.Join(s.dir, "carrier")
+	if err := os.WriteFile(name+".new", []byte(word+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestNoHost(t *testing.T) {
+	tests := []struct {
+		name, carrier, patience string
+		stale                   bool
+		why                     string
+	}{
+		{"no share", "", "", false, "no such file or directory"},
+		{"nobody listens", "socket", "", true, "connection refused"},
+		{"never decided", "undecided", "20ms", true, "connection refused"},
+		{"a relay that is not there", "relay", "", true, "no such file or directory"},
+		{"nonsense", "pigeon", "", true, "connection refused"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &stage{t: t, dir: t.TempDir()}
+			if tt.stale {
+				l := s.listen("socket")
+				l.SetUnlinkOnClose(false)
+				l.Close()
+			}
+			if tt.carrier != "" {
+				s.decide(tt.carrier)
+			}
+			c := s.command("make")
+			c.Env = append(c.Env, "TEST_PATIENCE="+tt.patience)
+			c.Stderr = &c.stderr
+			c.start().wantExit(wire.CodeFailed)
+			want := "hostexec: no host answers in " + s.dir + ": " + tt.why +
+				"\nhostexec: hint: docker hostexec resume <container> on the host\n"
+			if got := c.stderr.String(); got != want {
+				t.Errorf("stderr = %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A container's first instruction may be a call, before the host knows how calls reach it.
+func TestWaitsForTheDecision(t *testing.T) {
+	for _, word := range []string{"socket", "relay"} {
+		t.Run(word, func(t *testing.T) {
+			s := &stage{t: t, dir: t.TempDir()}
+			s.decide("undecided")
+			c := s.command("make").start()
+			listening(t, c.Process.Pid) // so it waits
+			name := "socket"
+			if word == "relay" {
+				name = "relay/socket"
+				if err := os.Mkdir(filepath.Join(s.dir, "relay"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := s.listen(name)
+			s.decide(word)
+			p := accept(t, l)
+			p.exit(wire.Exit{Outcome: wire.Exited, Code: 5})
+			c.wantExit(5)
+		})
+	}
+}
+
+func TestLeavingWhileItWaits(t *testing.T) {
+	s := &stage{t: t, dir: t.TempDir()}
+	s.decide("undecided")
+	c := s.command("make").start()
+	listening(t, c.Process.Pid)
+	c.Process.Signal(syscall.SIGTERM)
+	c.wantSignal(syscall.SIGTERM)
+}
+
+func TestDirectory(t *testing.T) {
+	tests := []struct{ env, want string }{
+		{"", "/run/hostexec"},
+		{"HOSTEXEC_DIR=", "/run/hostexec"},
+		{"HOSTEXEC_DIRS=/x", "/run/hostexec"},
+		{"A=b HOSTEXEC_DIR=/x", "/x"},
+	}
+	for _, tt := range tests {
+		if got := directory(strings.Fields(tt.env)); got != tt.want {
+			t.Errorf("directory(%q) = %q, want %q", tt.env, got, tt.want)
+		}
+	}
+}

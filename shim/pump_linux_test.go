@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// while read l; do make $l; done < list: what the command did not read is the loop's.
+func TestFileIsRewound(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	f := file(t, "0123456789", os.O_RDONLY)
+	f.Seek(1, io.SeekStart) // the loop has read before
+	c.Stdin = f
+	c.start()
+	p := s.accept()
+	if p.req.FDs[0] != wire.FDFile || p.req.Passed != 0 {
+		t.Fatalf("fds = %v, passed %b, want a file, not passed", p.req.FDs, p.req.Passed)
+	}
+	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.want(wire.KindStdin, "123456789")
+	p.want(wire.KindStdinEOF, "")
+	p.exit(wire.Exit{Outcome: wire.Exited, Consumed: 4})
+	c.wantExit(0)
+	if rest, _ := io.ReadAll(f); string(rest) != "56789" {
+		t.Errorf("left in the file: %q, want %q", rest, "56789")
+	}
+}
+
+func TestStdinKeepsToItsCredit(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	c.Stdin = file(t, strings.Repeat("x", 2*wire.Window), os.O_RDONLY)
+	c.start()
+	p := s.accept()
+	p.started(wire.Pumped, wire.Null, wire.Null)
+	for n := 0; n < wire.Window; {
+		k, b := p.next()
+		if n += len(b); k != wire.KindStdin || n > wire.Window {
+			t.Fatalf("frame of kind %d after %d bytes", k, n)
+		}
+	}
+	// Had it sent more than it was allowed, that would come before these.
+	p.send(wire.KindCredit, wire.AppendCredit(nil, 10))
+	p.want(wire.KindStdin, "xxxxxxxxxx")
+	p.send(wire.KindCredit, wire.AppendCredit(nil, 3))
+	p.want(wire.KindStdin, "xxx")
+	p.exit(wire.Exit{Outcome: wire.Exited, Consumed: 7})
+	c.wantExit(0)
+	if at, _ := c.Stdin.(*os.File).Seek(0, io.SeekCurrent); at != 7 {
+		t.Errorf("the file is at %d, want 7", at)
+	}
+}
+
+func TestOutputIsCredited(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	out, errs := file(t, "", os.O_WRONLY), file(t, "", os.O_WRONLY)
+	c.Stdout, c.Stderr = out, errs
+	c.start()
+	p := s.accept()
+	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	var wantOut, wantErr bytes.Buffer
+	for i := range 16 { // four windows
+		k, w := wire.KindStdout, &wantOut
+		if i%3 == 0 {
+			k, w = wire.KindStderr, &wantErr
+		}
+		b := bytes.Repeat([]byte{byte('a' + i)}, wire.MaxFrame)
+		w.Write(b)
+		p.send(k, b)
+		p.credited(wire.MaxFrame)
+	}
+	p.send(wire.KindStdout, []byte("tail"))
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	c.wantExit(0)
+	for f, want := range map[*os.File]string{out: wantOut.String() + "tail", errs: wantErr.String()} {
+		if got, err := os.ReadFile(f.Name()); err != nil || string(got) != want {
+			t.Errorf("%s: %d bytes, %v, want %d", f.Name(), len(got), err, len(want))
+		}
+	}
+}
+
+// Small writes that wait for each other: many frames arrive in one read.
+func TestManySmallFrames(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	out := file(t, "", os.O_WRONLY)
+	c.Stdout, c.Stderr = out, out
+	c.start()
+	p := s.accept()
+	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	var all []byte
+	var want strings.Builder
+	for i := range 5000 {
+		line := strings.Repeat("x", i%90) + "\n"
+		want.WriteString(line)
+		all = wire.AppendFrame(all, wire.KindStdout+wire.Kind(i%2), []byte(line))
+	}
+	all = wire.AppendFrame(all, wire.KindExit, (&wire.Exit{Outcome: wire.Exited, Code: 1}).Append(nil))
+	if _, err := p.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	c.wantExit(1)
+	if got, _ := os.ReadFile(out.Name()); string(got) != want.String() {
+		t.Errorf("%d bytes came, want %d, or in another order", len(got), want.Len())
+	}
+}
+
+// The command has closed its stdin: what comes now is for the next reader.
+func TestStdinClosed(t *testing.T) {
+	s := newStage(t)
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fifo := open(t, name, os.O_RDWR)
+	c := s.command("make")
+	c.Stdin, c.Stdout = fifo, file(t, "", os.O_WRONLY)
+	c.start()
+	p := s.accept()
+	if p.req.FDs[0] != wire.FDOther {
+		t.Fatalf("a named fifo is %v, want other", p.req.FDs[0])
+	}
+	p.started(wire.Pumped, wire.Pumped, wire.Null)
+	fifo.WriteString("first")
+	p.want(wire.KindStdin, "first")
+	p.send(wire.KindStdinClosed, nil)
+	p.send(wire.KindStdout, make([]byte, wire.MaxFrame))
+	p.credited(wire.MaxFrame) // so it has seen StdinClosed
+	fifo.WriteString("second")
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	c.wantExit(0)
+	b := make([]byte, 20)
+	syscall.SetNonblock(int(fifo.Fd()), true)
+	if n, err := syscall.Read(int(fifo.Fd()), b); string(b[:max(n, 0)]) != "second" {
+		t.Errorf("left in the fifo: %q, %v, want %q", b[:max(n, 0)], err, "second")
+	}
+}
+
+// The host may pump what it was passed; and a shim that reads an idle pipe still ends.
+func TestPassedAndPumped(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	in, w := pipe(t)
+	out, outW := pipe(t)
+	c.Stdin, c.Stdout = in, outW
+	c.start()
+	outW.Close()
+	p := s.accept()
+	p.started(wire.Pumped, wire.Pumped, wire.Null)
+	for _, f := range p.fds {
+		f.Close()
+	}
+	w.WriteString("hello")
+	p.want(wire.KindStdin, "hello")
+	p.send(wire.KindStdout, []byte("world"))
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	c.wantExit(0)
+	if b, _ := io.ReadAll(out); string(b) != "world" {
+		t.Errorf("stdout = %q, want %q", b, "world")
+	}
+}
+
+// make | head -1, where stdout is pumped: the shim ends as make would, and so does make.
+func TestNobodyReadsTheOutput(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	r, w := pipe(t)
+	c.Stdout = w
+	c.start()
+	w.Close()
+	p := s.accept()
+	p.started(wire.Null, wire.Pumped, wire.Null)
+	p.fds[0].Close()
+	r.Close()
+	p.send(wire.KindStdout, []byte("x"))
+	p.wantGone()
+	c.wantSignal(syscall.SIGPIPE)
+}
+
+func TestFullDisk(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	c.Stdout, c.Stderr = open(t, "/dev/full", os.O_WRONLY), file(t, "", os.O_WRONLY)
+	c.start()
+	p := s.accept()
+	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	p.send(wire.KindStdout, []byte("x"))
+	p.wantGone()
+	c.wantExit(wire.CodeFailed)
+	want := "hostexec: write to stdout: no space left on device\n"
+	if got, _ := os.ReadFile(c.Stderr.(*os.File).Name()); string(got) != want {
+		t.Errorf("stderr = %q, want %q", got, want)
+	}
+}
+
+// A non-blocking pipe belongs to someone else, who may have wanted it so.
+func TestNonBlockingOutput(t *testing.T) {
+	s := newStage(t)
+	c := s.command("make")
+	r, w := pipe(t)
+	syscall.SetNonblock(int(w.Fd()), true)
+	if _, err := fcntl(int(w.Fd()), syscall.F_SETPIPE_SZ, 4096); err != nil { // less than a frame
+		t.Fatal(err)
+	}
+	c.Stdout = w
+	c.start()
+	w.Close()
+	p := s.accept()
+	p.started(wire.Null, wire.Pumped, wire.Null)
+	p.fds[0].Close()
+	p.send(wire.KindStdout, make([]byte, wire.MaxFrame))
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	if b, err := io.ReadAll(r); err != nil || len(b) != wire.MaxFrame {
+		t.Errorf("%d bytes came, %v, want %d", len(b), err, wire.MaxFrame)
+	}
+	c.wantExit(0)
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+const (
+	winsizeLen = 8
+	creditLen  = 4
+	maxSignal  = 16
+)
+
+// Append appends the payload of a Winsize frame.
+func (w Winsize) Append(b []byte) []byte {
+	for _, n := range [...]uint16{w.Rows, w.Cols, w.X, w.Y} {
+		b = append(b, byte(n>>8), byte(n))
+	}
+	return b
+}
+
+// ParseWinsize is the inverse of Winsize.Append.
+func ParseWinsize(p []byte) (Winsize, error) {
+	if len(p) != winsizeLen {
+		return Winsize{}, ErrMalformed
+	}
+	return winsizeAt(p), nil
+}
+
+func winsizeAt(p []byte) Winsize {
+	at := func(i int) uint16 { return uint16(p[i])<<8 | uint16(p[i+1]) }
+	return Winsize{Rows: at(0), Cols: at(2), X: at(4), Y: at(6)}
+}
+
+// AppendCredit appends the payload of a Credit frame: n bytes more.
+func AppendCredit(b []byte, n uint32) []byte { return appendUint32(b, n) }
+
+// ParseCredit is the inverse of AppendCredit.
+func ParseCredit(p []byte) (uint32, error) {
+	if len(p) != creditLen {
+		return 0, ErrMalformed
+	}
+	return uint32At(p), nil
+}
+
+// AppendSignal appends the payload of a Signal frame: a name such as TERM.
+func AppendSignal(b []byte, name string) []byte { return append(b, name...) }
+
+// ParseSignal is the inverse of AppendSignal. A name is one to sixteen of A-Z, 0-9 and
+// the two signs of RTMIN+1; which of them mean anything is for the caller to know.
+func ParseSignal(p []byte) (string, error) {
+	if len(p) == 0 || !signalName(p) {
+		return "", ErrMalformed
+	}
+	return string(p), nil
+}
+
+func signalName(p []byte) bool {
+	for _, c := range p {
+		if !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '-') {
+			return false
+		}
+	}
+	return len(p) <= maxSignal
+}

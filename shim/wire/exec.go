@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+// FD is what a descriptor of the caller's is, as the shim saw it. A closed one is FDNull.
+type FD byte
+
+const (
+	// FDNull is /dev/null or nothing at all.
+	FDNull FD = iota
+	// FDPipe is an anonymous pipe.
+	FDPipe
+	// FDSocket is a stream socket.
+	FDSocket
+	// FDTTY is a terminal.
+	FDTTY
+	// FDFile is a regular file.
+	FDFile
+	// FDOther is whatever else can be read or written.
+	FDOther
+)
+
+// Winsize is the size of a terminal in characters and in pixels.
+type Winsize struct{ Rows, Cols, X, Y uint16 }
+
+// Exec is the request: run Args in Cwd.
+type Exec struct {
+	FDs     [3]FD    // what 0, 1 and 2 are
+	Passed  byte     // bit i: descriptor i rides along; they come in order
+	SameOut bool     // 1 and 2 are one open file, and are pumped together
+	Winsize Winsize  // of the terminal, where there is one
+	Args    []string // as the shim was called, argv[0] first
+	Cwd     string   // in the container; empty when it has none
+	Env     []string // NAME=value
+}
+
+// execFixed is the length of an Exec before its first string: version, descriptors,
+// passed, flags and size.
+const execFixed = 1 + 3 + 1 + 1 + winsizeLen
+
+// Append appends the payload of m. It may come out longer than MaxExec: the caller looks.
+func (m *Exec) Append(b []byte) []byte {
+	b = append(b, Version, byte(m.FDs[0]), byte(m.FDs[1]), byte(m.FDs[2]), m.Passed, 0)
+	if m.SameOut {
+		b[len(b)-1] = 1
+	}
+	b = m.Winsize.Append(b)
+	b = appendStrings(b, m.Args)
+	b = appendString(b, m.Cwd)
+	return appendStrings(b, m.Env)
+}
+
+// ParseExec is the inverse of Append. Another version is ErrVersion, whatever follows it.
+// It is strict: nothing may be left over, no string holds a NUL, there is an argv[0].
+func ParseExec(p []byte) (Exec, error) {
+	if len(p) == 0 {
+		return Exec{}, ErrMalformed
+	}
+	if p[0] != Version {
+		return Exec{}, ErrVersion
+	}
+	if !wellFormed(p) {
+		return Exec{}, ErrMalformed
+	}
+	m := Exec{
+		FDs:     [3]FD{FD(p[1]), FD(p[2]), FD(p[3])},
+		Passed:  p[4],
+		SameOut: p[5] == 1,
+		Winsize: winsizeAt(p[6:]),
+	}
+	// Everything is known to be there, so the strings can share one allocation.
+	s := string(p)
+	m.Args, s = takeStrings(s[execFixed:])
+	m.Cwd, s = takeString(s)
+	m.Env, _ = takeStrings(s)
+	return m, nil
+}
+
+// wellFormed walks over p without keeping anything: nothing is allocated before all of
+// it is known to make sense.
+func wellFormed(p []byte) bool {
+	if len(p) < execFixed || p[4] > 7 || p[5] > 1 {
+		return false
+	}
+	for _, fd := range p[1:4] {
+		if FD(fd) > FDOther {
+			return false
+		}
+	}
+	args, p, ok := skipStrings(p[execFixed:])
+	if !ok || args == 0 {
+		return false
+	}
+	if p, ok = skipString(p); !ok {
+		return false
+	}
+	_, p, ok = skipStrings(p)
+	return ok && len(p) == 0
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+// Disposition is what became of one of the caller's descriptors.
+type Disposition byte
+
+const (
+	// Null: the command has /dev/null there.
+	Null Disposition = iota
+	// Taken: the descriptor that rode along is the command's own.
+	Taken
+	// Pumped: its bytes travel as frames.
+	Pumped
+	// PTY: it is a terminal of the host's, whose bytes travel as frames.
+	PTY
+)
+
+// Started says that the command runs.
+type Started struct {
+	FDs     [3]Disposition
+	Request string // what the host calls this call
+}
+
+// Append appends the payload of m.
+func (m *Started) Append(b []byte) []byte {
+	b = append(b, byte(m.FDs[0]), byte(m.FDs[1]), byte(m.FDs[2]))
+	return append(b, m.Request...)
+}
+
+// ParseStarted is the inverse of Append.
+func ParseStarted(p []byte) (Started, error) {
+	if len(p) < 3 {
+		return Started{}, ErrMalformed
+	}
+	m := Started{Request: string(p[3:])}
+	for i := range m.FDs {
+		m.FDs[i] = Disposition(p[i])
+		if m.FDs[i] > PTY {
+			return Started{}, ErrMalformed
+		}
+	}
+	return m, nil
+}
