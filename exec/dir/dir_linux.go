@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// held is how every directory is opened: as a place, not for reading, and inherited by
+// no command.
+const held = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+
+var (
+	errDeleted = errors.New("it was deleted")
+	errMount   = errors.New("another file system is mounted there on the host")
+	errLink    = errors.New("a symbolic link is on the way")
+)
+
+// openRoot holds a directory of the host by its path.
+func openRoot(path string) (int, error) {
+	return retry(func() (int, error) { return unix.Open(path, held, 0) })
+}
+
+// openHost holds a directory of the host and learns what it is called.
+func openHost(path string) (*Dir, error) {
+	fd, err := openRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	name, err := inspect(fd)
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &Dir{fd: fd, path: name}, nil
+}
+
+// openSource holds the directory rest below root, through no symbolic link. Mount
+// points may be on the way: sources are the person's choice.
+func openSource(root int, rest string) (int, error) {
+	return resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// openBelow holds the directory rest below root and sees that a command can start in it.
+func openBelow(root int, rest string) (*Dir, error) {
+	fd, err := resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_XDEV)
+	if err != nil {
+		return nil, err
+	}
+	path, err := inspect(fd)
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &Dir{fd: fd, path: path}, nil
+}
+
+// openFile holds the entry name of a directory, whatever it is but a link or another mount.
+func openFile(dir int, name string) (*File, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &File{fd: fd, name: name}
+	var st unix.Statx_t
+	// DONT_SYNC: whatever file system this is, it is not asked.
+	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		err = errLink
+	case mountID(fd) != mountID(dir):
+		err = errMount
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		f.mode = fs.ModeDir
+	case unix.S_IFREG:
+	default:
+		f.mode = fs.ModeIrregular
+	}
+	return f, nil
+}
+
+// openPlain looks at what is held before it opens it.
+func openPlain(path string) (*os.File, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, errNotPlain
+	}
+	return openHeld(fd)
+}
+
+// openHeld opens the regular file that fd holds. Who has a lease on it may take 45 s to give
+// that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
+func openHeld(fd int) (*os.File, error) {
+	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+}
+
+// holds reports whether the entry name of the directory dir is the directory inner.
+func holds(dir int, name string, inner int) bool {
+	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, held|unix.O_NOFOLLOW, 0) })
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var a, b unix.Stat_t
+	if unix.Fstat(fd, &a) != nil || unix.Fstat(inner, &b) != nil {
+		return false
+	}
+	return a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// inspect returns the name of the directory fd.
+func inspect(fd int) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return "", err
+	}
+	if st.Nlink == 0 {
+		return "", errDeleted
+	}
+	// O_PATH asks for no permission on the directory itself; chdir will.
+	if err := unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS); err != nil {
+		return "", err
+	}
+	return name("/proc/self/fd/" + strconv.Itoa(fd))
+}
+
+// name is what a link says. A buffer for the longest path there is would double the stack of
+// each call for as long as it runs.
+func name(link string) (string, error) {
+	for size := 256; ; size *= 4 {
+		buf := make([]byte, size)
+		n, err := unix.Readlink(link, buf)
+		if err != nil {
+			return "", err
+		}
+		if n < size || size > unix.PathMax {
+			return string(buf[:n]), nil
+		}
+	}
+}
+
+// withoutOpenat2 is for the tests: as on a kernel or under a filter that has none.
+var withoutOpenat2 bool
+
+// resolve opens rest below root with openat2(2), or step by step where there is none.
+func resolve(root int, rest string, how uint64) (int, error) {
+	if withoutOpenat2 {
+		return walk(root, rest, how)
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Openat2(root, rest, &unix.OpenHow{Flags: held, Resolve: how})
+	})
+	switch err {
+	case unix.ENOSYS, unix.EPERM:
+		return walk(root, rest, how)
+	case unix.ELOOP:
+		return -1, errLink
+	case unix.EXDEV:
+		return -1, errMount
+	}
+	return fd, err
+}
+
+// walk is resolve without openat2: one element at a time, none of them a link, none of
+// them "..".
+func walk(root int, rest string, how uint64) (int, error) {
+	dir, err := unix.Openat(root, ".", held, 0)
+	if err != nil {
+		return -1, err
+	}
+	for name := range strings.SplitSeq(rest, "/") {
+		next, err := step(dir, name, how)
+		unix.Close(dir)
+		if err != nil {
+			return -1, err
+		}
+		dir = next
+	}
+	return dir, nil
+}
+
+func step(dir int, name string, how uint64) (int, error) {
+	if name == ".." {
+		return -1, unix.EXDEV
+	}
+	next, err := unix.Openat(dir, name, held|unix.O_NOFOLLOW, 0)
+	if err == unix.ENOTDIR && isLink(dir, name) {
+		return -1, errLink
+	}
+	if err != nil {
+		return -1, err
+	}
+	if how&unix.RESOLVE_NO_XDEV != 0 && mountID(next) != mountID(dir) {
+		unix.Close(next)
+		return -1, errMount
+	}
+	return next, nil
+}
+
+func isLink(dir int, name string) bool {
+	var st unix.Stat_t
+	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+// mountID identifies the mount that fd is on (Linux 5.8).
+func mountID(fd int) uint64 {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
+		return 0
+	}
+	return st.Mnt_id
+}
+
+// retry repeats what the kernel asks to be repeated: openat2 gives up with EAGAIN when
+// anything on the system was renamed meanwhile and it cannot be sure (openat2(2)).
+func retry(open func() (int, error)) (int, error) {
+	for range 1000 {
+		fd, err := open()
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return -1, unix.EAGAIN
+}
+
+func notDir(err error) bool { return err == unix.ENOTDIR }
+
+func closeHeld(fd int) error {
+	if fd < 0 {
+		return nil
+	}
+	return unix.Close(fd)
+}

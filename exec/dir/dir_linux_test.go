@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The test binary is also the attacker of the race and the ordinary user.
+func TestMain(m *testing.M) {
+	switch os.Getenv("DIR_TEST_AS") {
+	case "attacker":
+		exchange(os.Args[1], os.Args[2])
+	case "user":
+		openAsUser(os.Args[1])
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// tree makes a workspace w beside what must not be reached.
+func tree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, d := range []string{"w/a/b", "w-evil", "secret/a", "nested/x", "w/vol/x", "w/closed"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"w/out": "../secret", "w/abs": root + "/secret", "w/in": "a", "w/proc": "/proc/self/root"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "w/file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(root, "w/fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func newTable(t *testing.T, fallback string, mounts ...Mount) *Table {
+	t.Helper()
+	table, err := NewTable(mounts, fallback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return table
+}
+
+func TestOpen(t *testing.T) {
+	root := tree(t)
+	mounts := []Mount{
+		{Target: "/w", Source: root + "/w", Bind: true},
+		{Target: "/w/vol", Source: "/var/lib/docker/volumes/v/_data"},
+		{Target: "/w/nested", Source: root + "/nested", Bind: true},
+		{Target: "/w/a/b/conf", Source: root + "/w/file", Bind: true},
+		{Target: "/gone", Source: root + "/nowhere", Bind: true},
+		{Target: "/link", Source: root + "/w/out", Bind: true},
+	}
+	tests := []struct {
+		name, cwd string
+		want      string // below root
+		mismatch  bool   // else: want == "" is another error
+	}{
+		{"root of a mount", "/w", "/w", false},
+		{"below it", "/w/a/b", "/w/a/b", false},
+		{"82 trailing dot", "/w/a/.", "/w/a", false},
+		{"82 doubled slashes", "//w//a", "/w/a", false},
+		{"82 dot dot inside", "/w/a/../a/b", "/w/a/b", false},
+		{"82 dot dot out", "/w/../etc", "", true},
+		{"82 common prefix", "/w-evil", "", true},
+		{"82 not below any", "/etc", "", true},
+		{"82 the root", "/", "", true},
+		{"82 relative", "w/a", "", true},
+		{"82 empty", "", "", true},
+		{"82 unreachable", "(unreachable)/w", "", true},
+		{"83 link out", "/w/out", "", false},
+		{"83 through a link out", "/w/out/a", "", false},
+		{"83 absolute link", "/w/abs/a", "", false},
+		{"83 link that stays inside", "/w/in", "", false},
+		{"83 magic link", "/w/proc/etc", "", false},
+		{"85 volume", "/w/vol", "", true},
+		{"85 below a volume, where the bind has the same name", "/w/vol/x", "", true},
+		{"85 bind in a bind", "/w/nested/x", "/nested/x", false},
+		{"85 single file", "/w/a/b/conf", "", true},
+		{"85 source that is missing", "/gone/a", "", false},
+		{"85 source that became a link", "/link/a", "", false},
+		{"87 file", "/w/file", "", false},
+		{"87 fifo", "/w/fifo", "", false},
+		{"87 deleted", "/w/never", "", false},
+		{"87 control characters", "/w/\x1b[2J", "", false},
+	}
+	for _, kernel := range []string{"openat2", "walk"} {
+		t.Run(kernel, func(t *testing.T) {
+			withoutOpenat2 = kernel == "walk"
+			defer func() { withoutOpenat2 = false }()
+			table := newTable(t, "", mounts...)
+			for _, tt := range tests {
+				t.Run(tt.name, func(t *testing.T) {
+					d, err := table.Open(tt.cwd)
+					if err == nil {
+						defer d.Close()
+						if tt.want == "" || d.Path() != root+tt.want {
+							t.Fatalf("Open(%q) = %q, want %q below %q", tt.cwd, d.Path(), tt.want, root)
+						}
+						return
+					}
+					if tt.want != "" || errors.Is(err, ErrMismatch) != tt.mismatch {
+						t.Errorf("Open(%q): %v, want %q, mismatch %v", tt.cwd, err, tt.want, tt.mismatch)
+					}
+					if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
+						t.Errorf("Open(%q): %+q is not printable ASCII", tt.cwd, err.Error())
+					}
+				})
+			}
+		})
+	}
+}
+
+// 87: a mount that came after the container started is not what the container sees.
+func TestOpenOtherMount(t *testing.T) {
+	for _, kernel := range []string{"openat2", "walk"} {
+		withoutOpenat2 = kernel == "walk"
+		table := newTable(t, "", Mount{Target: "/host", Source: "/", Bind: true})
+		if d, err := table.Open("/host/proc"); err == nil {
+			t.Errorf("%s: Open crossed into %s, want an error", kernel, d.Path())
+		}
+	}
+	withoutOpenat2 = false
+}
+
+func TestFallback(t *testing.T) {
+	root := tree(t)
+	volume := Mount{Target: "/v", Source: root + "/nested"}
+	file := Mount{Target: "/f", Source: root + "/w/file", Bind: true}
+	bind := Mount{Target: "/b", Source: root + "/nested", Bind: true}
+	gone := Mount{Target: "/g", Source: root + "/gone", Bind: true}
+	tests := []struct {
+		name   string
+		mounts []Mount
+		cwd    string
+		want   string
+	}{
+		{"no mount", nil, "/any/where", "/w"},
+		{"a volume", []Mount{volume}, "/v", "/w"},
+		{"a single file", []Mount{file}, "/", "/w"},
+		{"a bind", []Mount{bind}, "/any/where", ""},
+		{"a bind that cannot be held", []Mount{gone}, "/any/where", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := newTable(t, root+"/w", tt.mounts...).Open(tt.cwd)
+			got := ""
+			if err == nil {
+				got = strings.TrimPrefix(d.Path(), root)
+				d.Close()
+			}
+			if got != tt.want {
+				t.Errorf("Open(%q) = %q, %v, want %q", tt.cwd, got, err, tt.want)
+			}
+		})
+	}
+	if _, err := NewTable(nil, root+"/nowhere"); err == nil {
+		t.Error("NewTable with a missing fallback = nil, want an error")
+	}
+	if _, err := newTable(t, "").Open("/"); !errors.Is(err, ErrMismatch) {
+		t.Errorf("Open of an empty table: %v, want %v", err, ErrMismatch)
+	}
+}
+
+// A container that is started again may have replaced a source that lies in another.
+func TestSourceBelowSource(t *testing.T) {
+	root := tree(t)
+	inner := root + "/w/closed"
+	if err := os.Remove(inner); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(root+"/secret", inner); err != nil {
+		t.Fatal(err)
+	}
+	table := newTable(t, "", Mount{Target: "/x", Source: inner, Bind: true}, Mount{Target: "/w", Source: root + "/w", Bind: true})
+	if d, err := table.Open("/x/a"); err == nil {
+		t.Errorf("Open = %s, want an error", d.Path())
+	}
+}
+
+// The directory is held: whatever its name leads to later.
+func TestHeld(t *testing.T) {
+	root := tree(t)
+	table := newTable(t, "", Mount{Target: "/w", Source: root + "/w", Bind: true})
+	if err := os.Rename(root+"/w", root+"/moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(root+"/secret", root+"/w"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := table.Open("/w/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("pwd", "-P")
+	cmd.Dir = "/proc/self/fd/" + strconv.Itoa(d.FD())
+	if out, err := cmd.Output(); string(out) != root+"/moved/a\n" {
+		t.Errorf("pwd = %q, %v, want %q", out, err, root+"/moved/a\n")
+	}
+	if _, err := table.Open("/w"); err == nil {
+		t.Error("Open after Close = nil, want an error")
+	}
+	if err := errors.Join(d.Close(), d.Close(), table.Close()); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestDeletedRoot(t *testing.T) {
+	root := tree(t)
+	table := newTable(t, "", Mount{Target: "/n", Source: root + "/nested", Bind: true})
+	if err := os.RemoveAll(root + "/nested"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Open("/n"); !errors.Is(err, errDeleted) {
+		t.Errorf("Open = %v, want %v", err, errDeleted)
+	}
+}
+
+// 87, unreadable: seen by an ordinary user, as root sees everything.
+func TestUnreadable(t *testing.T) {
+	root := tree(t)
+	if err := os.Chmod(root+"/w/closed", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for p := root; p != "/tmp" && p != "/"; p = filepath.Dir(p) {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := self("user", root+"/w")
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	out, err := cmd.Output()
+	if want := `open directory "/w/closed": permission denied`; err != nil || string(out) != want {
+		t.Errorf("Open as a user: %q, %v, want %q", out, err, want)
+	}
+}
+
+func openAsUser(source string) {
+	table, err := NewTable([]Mount{{Target: "/w", Source: source, Bind: true}}, "")
+	if err == nil {
+		_, err = table.Open("/w/closed")
+	}
+	fmt.Print(err)
+}
+
+// self re-executes the test binary, from a copy that any user may run.
+func self(as string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), "DIR_TEST_AS="+as)
+	return cmd
+}
+
+// 84: a directory is exchanged with a link to the outside, again and again, while it is
+// opened. A race in which nothing is ever opened would prove nothing.
+func TestRacingExchange(t *testing.T) {
+	root := tree(t)
+	for _, kernel := range []string{"openat2", "walk"} {
+		t.Run(kernel, func(t *testing.T) {
+			withoutOpenat2 = kernel == "walk"
+			defer func() { withoutOpenat2 = false }()
+			attacker := self("attacker", root+"/w/a", root+"/w/out")
+			if err := attacker.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { attacker.Process.Kill(); attacker.Wait() }()
+			table := newTable(t, "", Mount{Target: "/w", Source: root + "/w", Bind: true})
+			var inside, refused int
+			var inner unix.Stat_t
+			if err := unix.Stat(root+"/w", &inner); err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < 20000 || inside == 0 || refused == 0; i++ {
+				d, err := table.Open("/w/a/b")
+				if err != nil {
+					refused++
+					continue
+				}
+				inside++
+				if !strings.HasPrefix(d.Path(), root+"/w/") {
+					t.Fatalf("escaped to %s", d.Path())
+				}
+				d.Close()
+			}
+			t.Logf("opened %d, refused %d, escaped 0", inside, refused)
+		})
+	}
+}
+
+func exchange(a, b string) {
+	for {
+		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	}
+}
+
+func TestCloexecAll(t *testing.T) {
+	for name, mark := range map[string]func() error{"close_range": CloexecAll, "listed": cloexecListed} {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := mark(); err != nil {
+			t.Fatal(err)
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); flags != unix.FD_CLOEXEC {
+			t.Errorf("%s: flags of a descriptor = %d, %v, want %d", name, flags, err, unix.FD_CLOEXEC)
+		}
+		unix.Close(fd)
+	}
+}

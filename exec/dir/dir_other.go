@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package dir
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+var errSystem = errors.New("holding directories is not supported on " + runtime.GOOS)
+
+// openPlain looks before it opens, and after. It cannot do both at once here.
+func openPlain(path string) (*os.File, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if !before.Mode().IsRegular() {
+		return nil, errNotPlain
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
+		f.Close()
+		return nil, errNotPlain
+	}
+	return f, nil
+}
+
+func openRoot(string) (int, error)        { return -1, errSystem }
+func openHost(string) (*Dir, error)       { return nil, errSystem }
+func openBelow(int, string) (*Dir, error) { return nil, errSystem }
+func openFile(int, string) (*File, error) { return nil, errSystem }
+func openSource(int, string) (int, error) { return -1, errSystem }
+func notDir(error) bool                   { return false }
+func closeHeld(int) error                 { return nil }
+func openHeld(int) (*os.File, error)      { return nil, errSystem }
+func holds(int, string, int) bool         { return false }
+func cloexecAll() error                   { return errSystem }

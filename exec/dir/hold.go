@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// bySource returns the indexes of mounts in an order in which a source comes before
+// those below it.
+func bySource(mounts []Mount) []int {
+	order := make([]int, len(mounts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return len(path.Clean(mounts[a].Source)) - len(path.Clean(mounts[b].Source))
+	})
+	return order
+}
+
+// hold opens m's source. A source below another one can have been replaced through that
+// one, by a container that then is started again: it is opened from the held outer
+// source and through no link, so that it leads nowhere else.
+func (t *Table) hold(m Mount) (held mount) {
+	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, fd: -1}
+	defer func() { held.real = real(held) }()
+	if !held.bind {
+		return held
+	}
+	var err error
+	if outer, rest := t.outer(held.source); outer != nil {
+		held.fd, err = openSource(outer.fd, rest)
+	} else {
+		held.fd, err = openRoot(held.source)
+	}
+	switch {
+	case err == nil:
+	case notDir(err):
+		held.bind = false
+	default:
+		held.err = fmt.Errorf("hold %s: %w", strconv.QuoteToASCII(held.source), err)
+	}
+	return held
+}
+
+// real is the source of m without links: what is held, where something is.
+func real(m mount) string {
+	if m.fd >= 0 {
+		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.fd)); err == nil {
+			return name
+		}
+	}
+	if name, err := filepath.EvalSymlinks(m.source); err == nil {
+		return name
+	}
+	return m.source
+}
+
+// outer returns the innermost held mount whose source source is below.
+func (t *Table) outer(source string) (best *mount, rest string) {
+	for i := range t.mounts {
+		m := &t.mounts[i]
+		if m.fd < 0 {
+			continue
+		}
+		if below, ok := cut(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
+			best, rest = m, below
+		}
+	}
+	return best, rest
+}
+
+// Hold holds a directory of the host that the host itself named.
+func Hold(path string) (*Dir, error) { return openHost(path) }

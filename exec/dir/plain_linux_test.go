@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOpenPlain puts in a file's place what a container can make there.
+func TestOpenPlain(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		plant func(path string) error
+		want  error // nil: it is opened
+	}{
+		{"a file", func(path string) error { return os.WriteFile(path, []byte("text"), 0o600) }, nil},
+		{"nothing", func(string) error { return nil }, fs.ErrNotExist},
+		{"a link", func(path string) error { return os.Symlink("/etc/passwd", path) }, errNotPlain},
+		{"a link to itself", func(path string) error { return os.Symlink(path, path) }, errNotPlain},
+		{"a link to no file", func(path string) error { return os.Symlink("/proc/self/fd/999", path) }, errNotPlain},
+		{"a directory", func(path string) error { return os.Mkdir(path, 0o700) }, errNotPlain},
+		{"a pipe", func(path string) error { return unix.Mkfifo(path, 0o600) }, errNotPlain},
+		{"a socket", func(path string) error {
+			l, err := net.Listen("unix", path)
+			if err == nil {
+				t.Cleanup(func() { l.Close() })
+			}
+			return err
+		}, errNotPlain},
+		// Of a driver that there is not: whoever opens it is told ENXIO.
+		{"a device", func(path string) error { return unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(240, 77))) }, errNotPlain},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			if err := tt.plant(path); errors.Is(err, syscall.EPERM) {
+				t.Skipf("only root can plant it: %v", err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			f, err := OpenPlain(path)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("OpenPlain = %v, want %v", err, tt.want)
+			}
+			if err != nil {
+				return
+			}
+			defer f.Close()
+			if b, err := io.ReadAll(f); string(b) != "text" || err != nil {
+				t.Errorf("read %q, %v", b, err)
+			}
+		})
+	}
+}
+
+// TestOpenLeased opens files on which somebody has a lease, as a container can on its own:
+// that takes no time.
+func TestOpenLeased(t *testing.T) {
+	base := treeOf(t, []string{"work"}, nil)
+	path := filepath.Join(base, "work", "f")
+	holder, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	lease := func() {
+		t.Helper()
+		if _, err := unix.FcntlInt(holder.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+			t.Skipf("this file system has no leases: %v", err)
+		}
+	}
+	lease()
+	if _, err := OpenPlain(path); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("OpenPlain = %v, want %v", err, unix.EWOULDBLOCK)
+	}
+	if _, err := unix.FcntlInt(holder.Fd(), unix.F_SETLEASE, unix.F_UNLCK); err != nil {
+		t.Fatal(err)
+	}
+	lease()
+	f, err := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}).File("/w/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Open(); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("Open = %v, want %v", err, unix.EWOULDBLOCK)
+	}
+}

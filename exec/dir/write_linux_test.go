@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// treeOf makes directories, and links where a name has a target, and returns where.
+func treeOf(t *testing.T, dirs []string, links map[string]string) string {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		if err := os.MkdirAll(filepath.Join(base, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range links {
+		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base
+}
+
+func tableOf(t *testing.T, mounts ...Mount) *Table {
+	t.Helper()
+	table, err := NewTable(mounts, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return table
+}
+
+// TestWritable asks for paths that lead through the container's mount in ways that their
+// text does not show.
+func TestWritable(t *testing.T) {
+	base := treeOf(t, []string{"work/bin", "usr/bin"}, map[string]string{
+		"mount": "work", "bin": "work/bin", "work/bin/link": "../../usr/bin/tool", "in": "usr/../work/bin/x", "out": "usr/bin", "loop": "loop",
+	})
+	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "mount"), Bind: true}, Mount{Target: "/ro", Source: filepath.Join(base, "usr"), Bind: true, ReadOnly: true})
+	for name, want := range map[string]bool{
+		"work/bin/x": true, "mount/bin/x": true, "bin/x": true, "bin/link": true, "in": true, "work": true,
+		"usr/bin/tool": false, "out/tool": false, "work-not/x": false, "loop": false, "none/x": false,
+	} {
+		if got := table.Writable(filepath.Join(base, name)); got != want {
+			t.Errorf("Writable(%s) = %v, want %v", name, got, want)
+		}
+	}
+	if got, want := Way(filepath.Join(base, "bin/link")), []string{filepath.Join(base, "bin"), filepath.Join(base, "work/bin/link"), filepath.Join(base, "usr/bin/tool")}; !slices.Equal(got, want) {
+		t.Errorf("Way = %q, want %q", got, want)
+	}
+}
+
+// TestGuarded has a .git that is mounted read-only, and ways to write it all the same.
+func TestGuarded(t *testing.T) {
+	base := treeOf(t, []string{"work/.git/hooks", "work/sub/.git", "work/plain/.git"}, map[string]string{"again": "work"})
+	at := func(target, source string, readOnly bool) Mount {
+		return Mount{Target: target, Source: filepath.Join(base, source), Bind: true, ReadOnly: readOnly}
+	}
+	work, git, sub := at("/w", "work", false), at("/w/.git", "work/.git", true), at("/w/sub/.git", "work/sub/.git", true)
+	for _, tt := range []struct {
+		name   string
+		mounts []Mount
+		cwd    string
+		want   bool
+	}{
+		{"as it should be", []Mount{work, git}, "/w", true},
+		{"all of it read-only", []Mount{at("/w", "work", true)}, "/w/plain", true},
+		{"not mounted", []Mount{work}, "/w", false},
+		{"mounted to be written", []Mount{work, at("/w/.git", "work/.git", false)}, "/w", false},
+		{"another directory's", []Mount{work, at("/w/.git", "work/sub/.git", true)}, "/w", false},
+		{"the workspace once more", []Mount{work, git, at("/x", "work", false)}, "/w", false},
+		{"by a link once more", []Mount{work, git, at("/x", "again", false)}, "/w", false},
+		{"the workspace once more, guarded too", []Mount{work, git, at("/x", "work", false), at("/x/.git", "work/.git", true)}, "/w", true},
+		{"its hooks elsewhere", []Mount{work, git, at("/x", "work/.git/hooks", false)}, "/w", false},
+		{"its hooks where they are", []Mount{work, git, at("/w/.git/hooks", "work/.git/hooks", false)}, "/w", false},
+		{"below", []Mount{work, sub}, "/w/sub", true},
+		{"below, not there", []Mount{work, git}, "/w/sub", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			table := tableOf(t, tt.mounts...)
+			d, err := table.Open(tt.cwd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			if got := table.Guarded(d, tt.cwd, ".git"); got != tt.want {
+				t.Errorf("Guarded = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestGuardedIsHeld puts another directory in the place of the caller's: between the look at
+// .git and the opening of the directory there was time for that.
+func TestGuardedIsHeld(t *testing.T) {
+	base := treeOf(t, []string{"work/sub/.git", "work/evil/.git"}, nil)
+	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
+		Mount{Target: "/w/sub/.git", Source: filepath.Join(base, "work/sub/.git"), Bind: true, ReadOnly: true})
+	for _, move := range [][2]string{{"sub", "gone"}, {"evil", "sub"}} {
+		if err := os.Rename(filepath.Join(base, "work", move[0]), filepath.Join(base, "work", move[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	evil, err := table.Open("/w/sub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer evil.Close()
+	if table.Guarded(evil, "/w/sub", ".git") {
+		t.Error("a .git that was put there counts as guarded")
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/containerd/console"
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal makes a terminal of the host's, whose master never leaves this process,
+// and returns the command's side of it.
+func (pl *plumbing) openTerminal(w Winsize) (slave int, err error) {
+	if pl.master, slave, err = openPTY(); err != nil {
+		return -1, fmt.Errorf("make a terminal: %w", err)
+	}
+	pl.theirs = append(pl.theirs, slave)
+	pl.resize(w)
+	return slave, nil
+}
+
+func openPTY() (master *os.File, slave int, err error) {
+	pty, name, err := console.NewPty()
+	if err != nil {
+		return nil, -1, err
+	}
+	defer pty.Close() // its file blocks; the copy below is polled
+	fd, err := unix.FcntlInt(pty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, -1, err
+	}
+	unix.SetNonblock(fd, true)
+	master = os.NewFile(uintptr(fd), "ptmx")
+	slave, err = unix.Open(name, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		master.Close()
+		return nil, -1, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	setUTF8(slave)
+	return master, slave, nil
+}
+
+// setUTF8 makes the erase key take a whole character, as every terminal emulator has it.
+func setUTF8(tty int) {
+	if t, err := unix.IoctlGetTermios(tty, unix.TCGETS); err == nil {
+		t.Iflag |= unix.IUTF8
+		unix.IoctlSetTermios(tty, unix.TCSETS, t)
+	}
+}
+
+// resize changes the size of the terminal; the kernel sends WINCH to who is in its
+// foreground.
+func (pl *plumbing) resize(w Winsize) {
+	if pl.master == nil {
+		return
+	}
+	conn, err := pl.master.SyscallConn()
+	if err != nil {
+		return
+	}
+	conn.Control(func(fd uintptr) {
+		unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
+	})
+}

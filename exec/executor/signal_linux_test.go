@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSignals(t *testing.T) {
+	for _, name := range []Signal{"HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH"} {
+		t.Run(name, func(t *testing.T) {
+			run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 6' "+name+"; echo ready; while :; do read x; done"), nil)
+			run.out.expect(t, "ready\n")
+			run.signals <- "NONSENSE"
+			run.signals <- name
+			run.out.expect(t, "got\n")
+			if st, err := run.wait(t); st.Code != 6 || err != nil {
+				t.Errorf("Run = %+v, %v, want 6", st, err)
+			}
+		})
+	}
+}
+
+// A signal goes to the whole group, as from a terminal.
+func TestSignalGroup(t *testing.T) {
+	run := launch(t, newHost(t), sh(t, "sh -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.01; done' & trap : USR1; wait; wait"), nil)
+	run.out.expect(t, "ready\n")
+	run.signals <- "USR1"
+	run.out.expect(t, "child\n")
+	if st, err := run.wait(t); st.Code != 0 || err != nil {
+		t.Errorf("Run = %+v, %v, want 0", st, err)
+	}
+}
+
+func TestStopAndContinue(t *testing.T) {
+	tests := []struct{ name, script string }{
+		{"TSTP, not caught", "echo ready; read x; echo $x"},
+		{"a group", "(echo ready; read x; echo $x)"},
+		{"stops itself", "kill -STOP $$; echo ready; read x; echo $x"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run := launch(t, newHost(t), sh(t, tt.script), nil)
+			if tt.name != "stops itself" {
+				run.out.expect(t, "ready\n")
+				run.signals <- "TSTP"
+			}
+			<-run.stopped
+			run.signals <- "CONT"
+			run.typed(t, "on\n")
+			run.out.expect(t, "on\n")
+			if st, err := run.wait(t); st.Code != 0 || err != nil {
+				t.Errorf("Run = %+v, %v, want 0", st, err)
+			}
+		})
+	}
+}
+
+// A command that catches TSTP gets it.
+func TestStopCaught(t *testing.T) {
+	run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 7' TSTP; echo ready; while :; do read x; done"), nil)
+	run.out.expect(t, "ready\n")
+	run.signals <- "TSTP"
+	run.out.expect(t, "got\n")
+	if st, err := run.wait(t); st.Code != 7 || err != nil {
+		t.Errorf("Run = %+v, %v, want 7", st, err)
+	}
+}
+
+var errHungUp = errors.New("the caller hung up")
+
+// When the caller is gone the whole tree is, and only then does Run return.
+func TestCancel(t *testing.T) {
+	tests := []struct {
+		name, script string
+		tty          bool
+	}{
+		{"alone", "echo $$; exec sleep 1000", false},
+		{"on a terminal", "echo $$; exec sleep 1000", true},
+		{"in a session", "setsid sh -c 'echo $$; sleep 1000' & wait", false},
+		{"in a session, on a terminal", "setsid sh -c 'echo $$; sleep 1000' & wait", true},
+		{"double fork", "(setsid sh -c 'echo $$; sleep 1000' &); sleep 1000", false},
+		{"ignores TERM", "trap '' TERM; echo $$; while :; do sleep 1000; done", false},
+		{"ignores TERM on a terminal", "trap '' TERM HUP; echo $$; while :; do sleep 1000; done", true},
+		{"stopped", "echo $$; kill -STOP $$", false},
+		{"writes what nobody takes", "echo $$; exec yes", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var w *Winsize
+			if tt.tty {
+				w = &Winsize{24, 80, 0, 0}
+			}
+			run := launch(t, newHost(t), sh(t, tt.script), w)
+			pid, err := strconv.Atoi(strings.TrimSpace(run.out.expect(t, "\n")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.name == "stopped" {
+				<-run.stopped
+			}
+			leader := <-run.pid
+			run.cancel(errHungUp)
+			if _, err := run.wait(t); err != errHungUp {
+				t.Errorf("Run = %v, want %v", err, errHungUp)
+			}
+			for _, pid := range []int{pid, leader} {
+				eventually(t, "process "+strconv.Itoa(pid)+" is reaped", func() bool { return !exists(pid) })
+			}
+		})
+	}
+}
+
+// A command has the time to clean up, on a terminal too.
+func TestCleanUp(t *testing.T) {
+	for _, w := range []*Winsize{nil, {24, 80, 0, 0}} {
+		h := newHost(t)
+		h.Grace = time.Minute
+		done := fifo(t)
+		run := launch(t, h, sh(t, "trap 'echo clean > $0; exit 1' TERM; echo ready; while :; do sleep 0.01; done", done), w)
+		run.out.expect(t, "ready")
+		run.cancel(errHungUp)
+		if got, err := os.ReadFile(done); string(got) != "clean\n" {
+			t.Errorf("the trap wrote %q, %v, want clean", got, err)
+		}
+		if _, err := run.wait(t); err != errHungUp {
+			t.Errorf("Run = %v, want %v", err, errHungUp)
+		}
+	}
+}
+
+// Close ends what calls have left.
+func TestClose(t *testing.T) {
+	for _, w := range []*Winsize{nil, {24, 80, 0, 0}} {
+		h, closeHost := openHost(t)
+		run := launch(t, h, sh(t, "(setsid env -i sh -c 'trap \"\" TERM HUP; echo $$; while :; do sleep 1000; done' &); read x"), w)
+		pid, err := strconv.Atoi(strings.TrimSpace(run.out.expect(t, "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.typed(t, "\n")
+		if _, err := run.wait(t); err != nil {
+			t.Error(err)
+		}
+		if !exists(pid) {
+			t.Errorf("process %d ended with its command", pid)
+		}
+		closeHost()
+		if state := stateOf(pid); state != "" && state != "Z" {
+			t.Errorf("process %d is left in state %s", pid, state)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Child is a started process and the tree that grows from it. It must be reaped.
+type Child struct {
+	Pid int // the process's, and its group's
+
+	id      string
+	session int // pid of the session's leader: Pid, or its monitor
+	monitor *monitorLink
+	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
+	done    chan struct{} // closed when Pid is dead; it is not reaped yet
+	stopped chan struct{}
+
+	mu     sync.Mutex // guards the fields below
+	reaped bool
+	pidfd  int // -1 where the kernel has none
+}
+
+func newChild(id string) *Child {
+	return &Child{id: id, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
+}
+
+// start forks the session's leader. d, if there is one, tells when it is dead.
+func (c *Child) start(sp *spawner, d *deaths, path string, args []string, attr *syscall.ProcAttr) error {
+	attr.Sys.PidFD = &c.pidfd
+	err := sp.start(path, args, attr, func(pid int) {
+		c.session = pid
+		if children.byPID == nil {
+			children.byPID = map[int]*Child{}
+		}
+		children.byPID[pid] = c
+	})
+	if err != nil {
+		return err
+	}
+	if d != nil && c.pidfd >= 0 && d.expect(c) == nil {
+		return nil
+	}
+	// ends when the leader does; Reap waits for it.
+	go c.await()
+	return nil
+}
+
+// await closes dead when the session's leader is. It holds a thread until then.
+func (c *Child) await() {
+	defer close(c.dead)
+	for {
+		if _, ok := waitid(unix.P_PID, c.session, unix.WEXITED|unix.WNOWAIT); ok {
+			return
+		}
+	}
+}
+
+// Done is closed when the process is dead. Its pid names nothing else before Reap.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Stopped receives when the process was stopped by a signal.
+func (c *Child) Stopped() <-chan struct{} { return c.stopped }
+
+func (c *Child) noteStop() {
+	select {
+	case c.stopped <- struct{}{}:
+	default: // it is not known yet that it was stopped
+	}
+}
+
+// Signal sends a signal to the process's group, as a terminal would.
+func (c *Child) Signal(sig syscall.Signal) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reaped {
+		return os.ErrProcessDone
+	}
+	err := unix.Kill(-c.Pid, sig)
+	if err == unix.ESRCH { // it moved to another group of its terminal's
+		err = unix.Kill(c.Pid, sig)
+	}
+	return err
+}
+
+// End ends the process and all that descends from it: TERM, KILL after grace. It
+// returns when nothing of the tree is left but c's own remains.
+func (c *Child) End(grace time.Duration) error {
+	if c.monitor != nil {
+		c.monitor.release() // it leaves when the command has
+	}
+	e := ending{look: c.tree}
+	if c.monitor == nil { // a monitor that was released reaps it, and its number is anybody's then
+		e.group = c.Pid
+	}
+	return e.run(grace, c.done)
+}
+
+// tree looks at what descends from the session's leader, and from orphans, which are
+// this process's children now. An orphan is known by its session, or by the marker that
+// it was started with.
+func (c *Child) tree() sight {
+	return newKin().see(func(pid int, child *Child) bool {
+		return child == c || child == nil && (sessionOf(pid) == c.session || settledMarker(pid, c.id))
+	})
+}
+
+// Reap waits for the process to die and returns how it did. From then on its pid may
+// name another one.
+func (c *Child) Reap() syscall.WaitStatus {
+	<-c.done
+	if c.monitor != nil {
+		return c.reapMonitored()
+	}
+	return c.reapLeader()
+}
+
+func (c *Child) reapLeader() syscall.WaitStatus {
+	<-c.dead
+	c.mu.Lock()
+	c.reaped = true
+	c.mu.Unlock()
+
+	children.mu.Lock()
+	ws := reap(c.session)
+	delete(children.byPID, c.session)
+	if children.behind {
+		children.behind = !reapOrphansLocked()
+	}
+	children.mu.Unlock()
+	if c.pidfd >= 0 {
+		unix.Close(c.pidfd)
+	}
+	return ws
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// deaths tells children that they are dead. One goroutine waits for all of them: there may
+// be a thousand, and a stack for each would be a tenth of what a call costs. A pidfd can be
+// read from when its process is dead (pidfd_open(2)).
+type deaths struct {
+	epoll  *os.File
+	conn   syscall.RawConn
+	waiter sync.WaitGroup
+
+	mu   sync.Mutex // guards the field below
+	byFD map[int32]*Child
+}
+
+func newDeaths() (*deaths, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	unix.SetNonblock(fd, true) // so that os.NewFile polls it
+	d := &deaths{epoll: os.NewFile(uintptr(fd), "epoll"), byFD: map[int32]*Child{}}
+	if d.conn, err = d.epoll.SyscallConn(); err != nil {
+		d.epoll.Close()
+		return nil, err
+	}
+	// ends when epoll is closed; close does that and waits.
+	d.waiter.Go(func() { d.conn.Read(d.collect) })
+	return d, nil
+}
+
+// expect has c told when it is dead. It is told before its pidfd may be closed.
+func (d *deaths) expect(c *Child) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	cerr := d.conn.Control(func(epoll uintptr) {
+		err = unix.EpollCtl(int(epoll), unix.EPOLL_CTL_ADD, c.pidfd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(c.pidfd)})
+	})
+	if cerr != nil {
+		return cerr
+	}
+	if err == nil {
+		d.byFD[int32(c.pidfd)] = c
+	}
+	return err
+}
+
+// collect tells those that died, and asks to be called again.
+func (d *deaths) collect(epoll uintptr) bool {
+	var dead [64]unix.EpollEvent
+	for {
+		n, err := unix.EpollWait(int(epoll), dead[:], 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 {
+			return false
+		}
+		d.mu.Lock()
+		for _, e := range dead[:n] {
+			if c := d.byFD[e.Fd]; c != nil {
+				delete(d.byFD, e.Fd)
+				close(c.dead)
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+// close ends the waiting. Every child was reaped.
+func (d *deaths) close() {
+	d.epoll.Close()
+	d.waiter.Wait()
+}

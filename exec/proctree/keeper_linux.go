@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func (k Keeper) keep(args, env []string, extra []*os.File) int {
+	if err := becomeSubreaper(); err != nil {
+		return refuse(err)
+	}
+	defaultSignals()
+	sigs := make(chan os.Signal, 8)
+	signal.Notify(sigs, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	w, err := startWatcher(args, env, extra)
+	for _, f := range extra {
+		f.Close()
+	}
+	if err != nil {
+		refuse(fmt.Errorf("start %s: %w", args[0], err))
+		if errors.Is(err, fs.ErrNotExist) {
+			return 127
+		}
+		return 126
+	}
+	for alive := true; alive; {
+		select {
+		case sig := <-sigs:
+			w.Signal(sig.(syscall.Signal))
+		case <-w.dead:
+			alive = false
+		}
+	}
+	regular := exitedWell(w.session)
+	// Orphans first: while the watcher is not reaped its pid names nothing else.
+	gone := reapAll(w.session)
+	e := ending{look: func() sight {
+		return newKin().see(func(pid int, _ *Child) bool { return !(regular && carries(pid, LeaveMarker+"=")) })
+	}}
+	if err := e.run(cmp.Or(k.Grace, DefaultGrace), nil); err != nil {
+		return refuse(err)
+	}
+	ws := <-gone
+	if ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return ws.ExitStatus()
+}
+
+// exitedWell reports whether a dead child, which is not reaped yet, exited with 0.
+func exitedWell(pid int) bool {
+	ch, ok := waitid(unix.P_PID, pid, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+	return ok && ch.waitStatus() == 0
+}
+
+// startWatcher starts args[0] in a process group of its own.
+func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	fd := descriptor(null)
+	files := []uintptr{fd, fd, fd}
+	for _, f := range extra {
+		files = append(files, descriptor(f))
+	}
+	sp, err := newSpawner(false)
+	if err != nil {
+		return nil, err
+	}
+	defer sp.close()
+	c := newChild("")
+	err = c.start(sp, nil, args[0], args, &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	if err != nil {
+		return nil, err
+	}
+	c.Pid = c.session
+	return c, nil
+}
+
+// descriptor is f.Fd(), which would make f blocking, here and at whoever shares it.
+func descriptor(f *os.File) (fd uintptr) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return ^uintptr(0)
+	}
+	conn.Control(func(n uintptr) { fd = n })
+	return fd
+}
+
+// reapAll reaps every child there is and every one that is adopted meanwhile. The
+// channel gets the watcher's status.
+func reapAll(watcher int) <-chan syscall.WaitStatus {
+	gone := make(chan syscall.WaitStatus, 1)
+	// ends when this process has no child, or with it: whoever may not be signalled is
+	// not waited for.
+	go func() {
+		for {
+			ch, ok := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT)
+			if !ok {
+				return
+			}
+			children.mu.Lock()
+			ws := reap(ch.pid)
+			children.mu.Unlock()
+			if ch.pid == watcher {
+				gone <- ws
+			}
+		}
+	}()
+	return gone
+}
+
+func refuse(err error) int {
+	fmt.Fprintln(os.Stderr, "hostexec:", err)
+	return 125
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// controlFD is where the monitor finds its end of the socket pair to the watcher.
+const controlFD = 3
+
+// The monitor's messages are a letter and a number, each a packet of its own. The
+// watcher says nothing but end of file: it sends no more signals.
+const (
+	msgStarted = 's' // pid
+	msgFailed  = 'f' // errno
+	msgStopped = 't' // signal
+	msgEnded   = 'e' // wait status; not reaped before the watcher's end of file
+)
+
+const msgLen = 5
+
+// monitor is the leader of a session whose terminal is descriptor 0. A command needs a
+// parent like it: in a session that it led itself its group would be an orphan, which
+// no ^Z can stop, and its end would hang up on all that it left running.
+func monitor(args []string) int {
+	runtime.LockOSThread()
+	unix.CloseOnExec(controlFD)
+	// What ends or stops a command is not for its monitor, which must see it happen.
+	// Handled, not ignored, so that the command has the default.
+	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
+		unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
+	if len(args) < 3 {
+		return refuse(errors.New("the monitor is no command of its own"))
+	}
+	pid, err := forkExec(args[1], args[2:], &syscall.ProcAttr{
+		Env:   os.Environ(),
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Foreground: true, Ctty: 0},
+	})
+	if err != nil {
+		errno := syscall.EINVAL
+		errors.As(err, &errno)
+		tell(msgFailed, uint32(errno))
+		return 127
+	}
+	tell(msgStarted, uint32(pid))
+	watch(pid)
+	takeForeground()
+	reap(pid)
+	return 0
+}
+
+// watch reports what becomes of pid, and returns when it is dead and the watcher knows.
+func watch(pid int) {
+	for {
+		ch, ok := waitid(unix.P_PID, pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
+		switch {
+		case !ok:
+			return
+		case ch.code == cldStopped:
+			waitid(unix.P_PID, pid, unix.WSTOPPED|unix.WNOHANG) // once is enough
+			tell(msgStopped, uint32(ch.status))
+		default:
+			tell(msgEnded, uint32(ch.waitStatus()))
+			awaitEOF()
+			return
+		}
+	}
+}
+
+// takeForeground makes the monitor's own group the foreground of the terminal, where
+// the end of the session's leader sends HUP. What the command left in the background
+// gets none.
+func takeForeground() {
+	var ttou unix.Sigset_t
+	ttou.Val[0] = 1 << (unix.SIGTTOU - 1)
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &ttou, nil) != nil {
+		return // setting it from the background would stop the monitor for ever
+	}
+	unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpgrp())
+}
+
+func tell(kind byte, n uint32) {
+	msg := binary.NativeEndian.AppendUint32([]byte{kind}, n)
+	for unix.Send(controlFD, msg, unix.MSG_NOSIGNAL) == unix.EINTR {
+	}
+}
+
+func awaitEOF() {
+	for {
+		n, err := unix.Read(controlFD, make([]byte, 1))
+		if n <= 0 && err != unix.EINTR {
+			return
+		}
+	}
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var errMonitor = errors.New("the monitor of the terminal ended before it started the command")
+
+// monitorLink is the watcher's end of the socket pair to a monitor.
+type monitorLink struct {
+	conn   *os.File
+	status atomic.Int64  // the command's wait status; -1 before it is told
+	heard  chan struct{} // closed when the reader has ended
+}
+
+// startMonitored starts a command on a terminal, under a monitor that is this program
+// again.
+func startMonitored(sp *spawner, d *deaths, s Start) (*Child, error) {
+	link, theirs, err := newLink()
+	if err != nil {
+		return nil, err
+	}
+	attr := s.attr()
+	attr.Files = append(attr.Files, uintptr(theirs))
+	attr.Sys.Setctty = true
+	attr.Sys.Ctty = 0
+	c := newChild(s.ID)
+	c.monitor = link
+	c.done = make(chan struct{})
+	err = c.start(sp, d, "/proc/self/exe", append([]string{MonitorName, s.Path}, s.Args...), attr)
+	unix.Close(theirs)
+	if err != nil {
+		link.conn.Close()
+		return nil, err
+	}
+	if c.Pid, err = link.started(); err != nil {
+		link.conn.Close()
+		c.reapLeader()
+		return nil, err
+	}
+	// ends when the monitor's end of the pair is closed, at its death; Reap waits for it.
+	go c.listen()
+	return c, nil
+}
+
+func newLink() (link *monitorLink, theirs int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, os.NewSyscallError("socketpair", err)
+	}
+	unix.SetNonblock(pair[0], true) // so that os.NewFile polls it
+	link = &monitorLink{conn: os.NewFile(uintptr(pair[0]), "monitor"), heard: make(chan struct{})}
+	link.status.Store(-1)
+	return link, pair[1], nil
+}
+
+func (l *monitorLink) read() (kind byte, n uint32, err error) {
+	var msg [msgLen]byte
+	if m, err := l.conn.Read(msg[:]); err != nil || m != msgLen {
+		return 0, 0, errors.Join(errMonitor, err)
+	}
+	return msg[0], binary.NativeEndian.Uint32(msg[1:]), nil
+}
+
+// started waits until the monitor has started its command.
+func (l *monitorLink) started() (pid int, err error) {
+	kind, n, err := l.read()
+	switch {
+	case err != nil:
+		return 0, err
+	case kind == msgFailed:
+		return 0, syscall.Errno(n)
+	}
+	return int(n), nil
+}
+
+// listen hears of the command until the monitor is gone.
+func (c *Child) listen() {
+	defer close(c.monitor.heard)
+	ended := false
+	for {
+		kind, n, err := c.monitor.read()
+		if (err != nil || kind == msgEnded) && !ended {
+			ended = true
+			if err == nil {
+				c.monitor.status.Store(int64(n))
+			}
+			close(c.done)
+		}
+		if err != nil {
+			return
+		}
+		if kind == msgStopped {
+			c.noteStop()
+		}
+	}
+}
+
+// release lets the monitor reap the command and leave, as soon as it has ended. No
+// signal is sent to the command's group after.
+func (l *monitorLink) release() {
+	conn, err := l.conn.SyscallConn()
+	if err != nil {
+		return
+	}
+	conn.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
+}
+
+// reapMonitored lets the monitor go and reaps it. A monitor that was killed takes its
+// command with it, which nobody could control any more.
+func (c *Child) reapMonitored() syscall.WaitStatus {
+	status := c.monitor.status.Load()
+	if status < 0 {
+		c.End(0)
+	}
+	c.mu.Lock()
+	c.reaped = true
+	c.mu.Unlock()
+	c.monitor.release()
+	own := c.reapLeader()
+	<-c.monitor.heard
+	c.monitor.conn.Close()
+	if status < 0 {
+		return own
+	}
+	return syscall.WaitStatus(status)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Start says how a process is started.
+type Start struct {
+	ID       string // of the request, for Marker
+	Path     string // absolute
+	Args     []string
+	Env      []string
+	Dir      string
+	Files    [3]int // become 0, 1 and 2; all there is
+	TTY      bool   // Files[0] becomes the controlling terminal, under a monitor
+	NewPrivs bool   // setuid programs work
+	Leave    bool   // what it leaves running outlives this process
+}
+
+// Parent starts processes that are children of this process, each in a session of its
+// own, and reaps the orphans that they leave.
+type Parent struct {
+	strict *spawner // with NO_NEW_PRIVS
+	deaths *deaths
+	reaper sync.WaitGroup
+	sigs   chan os.Signal
+	token  string // the value of LeaveMarker, which nobody has who was not given it
+
+	mu    sync.Mutex // guards the fields below
+	loose *spawner   // without; there is none before it is asked for
+	leave bool       // somebody was given the token
+}
+
+// NewParent makes this process a subreaper that starts processes.
+func NewParent() (*Parent, error) {
+	defaultSignals()
+	if err := becomeSubreaper(); err != nil {
+		return nil, err
+	}
+	strict, err := newSpawner(true)
+	if err != nil {
+		return nil, fmt.Errorf("set NO_NEW_PRIVS: %w", err)
+	}
+	deaths, err := newDeaths()
+	if err != nil {
+		strict.close()
+		return nil, err
+	}
+	p := &Parent{strict: strict, deaths: deaths, sigs: make(chan os.Signal, 1), token: rand.Text()}
+	signal.Notify(p.sigs, syscall.SIGCHLD)
+	// ends when sigs is closed; Close closes it and waits.
+	p.reaper.Go(p.reap)
+	return p, nil
+}
+
+// Start starts a process. The error wraps the system's own.
+func (p *Parent) Start(s Start) (*Child, error) {
+	sp, err := p.spawner(s.NewPrivs)
+	if err != nil {
+		return nil, err
+	}
+	s.Env = marked(s.Env, s.ID)
+	if s.Leave {
+		s.Env = append(s.Env, LeaveMarker+"="+p.token)
+		p.mu.Lock()
+		p.leave = true
+		p.mu.Unlock()
+	}
+	if s.TTY {
+		return startMonitored(sp, p.deaths, s)
+	}
+	c := newChild(s.ID)
+	if err := c.start(sp, p.deaths, s.Path, s.Args, s.attr()); err != nil {
+		return nil, err
+	}
+	c.Pid = c.session
+	c.done = c.dead
+	return c, nil
+}
+
+func (s *Start) attr() *syscall.ProcAttr {
+	return &syscall.ProcAttr{
+		Dir:   s.Dir,
+		Env:   s.Env,
+		Files: []uintptr{uintptr(s.Files[0]), uintptr(s.Files[1]), uintptr(s.Files[2])},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+}
+
+func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
+	if !newPrivs {
+		return p.strict, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loose == nil {
+		sp, err := newSpawner(false)
+		if err != nil {
+			return nil, err
+		}
+		p.loose = sp
+	}
+	return p.loose, nil
+}
+
+// End ends every process that was started and everything that descends from one: TERM,
+// KILL after grace. It returns when none is left but what Leave lets stay: orphans, so
+// that their own call has ended.
+func (p *Parent) End(grace time.Duration) error {
+	here := sessionOf(0)
+	e := ending{look: func() sight {
+		return newKin().see(func(pid int, c *Child) bool {
+			if c != nil && c.monitor != nil {
+				c.monitor.release()
+			}
+			return sessionOf(pid) != here && !(c == nil && p.stays(pid))
+		})
+	}}
+	return e.run(grace, nil)
+}
+
+// stays reports whether an orphan was left by what was started with Leave.
+func (p *Parent) stays(pid int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.leave && carries(pid, LeaveMarker+"="+p.token)
+}
+
+// Close stops reaping. Nothing may be started any more, and every Child was reaped.
+func (p *Parent) Close() error {
+	signal.Stop(p.sigs)
+	close(p.sigs)
+	p.reaper.Wait()
+	p.deaths.close()
+	p.strict.close()
+	if p.loose != nil {
+		p.loose.close()
+	}
+	return nil
+}
+
+// marked returns env with the marker of a request, and none of another's.
+func marked(env []string, id string) []string {
+	list := make([]string, 0, len(env)+1)
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, Marker+"=") && !strings.HasPrefix(kv, LeaveMarker+"=") {
+			list = append(list, kv)
+		}
+	}
+	return append(list, Marker+"="+id)
+}

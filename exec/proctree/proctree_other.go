@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+var errSystem = errors.New("keeping process trees is not supported on " + runtime.GOOS)
+
+func (Keeper) keep([]string, []string, []*os.File) int { return refuse() }
+func monitor([]string) int                             { return refuse() }
+func becomeSubreaper() error                           { return errSystem }
+func defaultSignals()                                  {}
+func treeOf(string) []int                              { return nil }
+
+func refuse() int {
+	fmt.Fprintln(os.Stderr, "hostexec:", errSystem)
+	return 125
+}

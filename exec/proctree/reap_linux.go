@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// children are the processes that a Parent forked and that were not reaped. They are
+// the process's, as its children are.
+var children struct {
+	mu     sync.Mutex // guards the fields below; held while forking and reaping
+	byPID  map[int]*Child
+	behind bool // orphans may be waiting behind a dead child that is not ours to reap
+}
+
+// reap reaps orphans and passes on who was stopped, whenever there is news of a child.
+func (p *Parent) reap() {
+	late := time.NewTimer(time.Hour)
+	late.Stop()
+	for {
+		select {
+		case _, ok := <-p.sigs:
+			if !ok {
+				late.Stop()
+				return
+			}
+			noteStops()
+			if !reapOrphans() {
+				late.Reset(time.Second)
+			}
+		case <-late.C:
+			reapListed()
+		}
+	}
+}
+
+// noteStops takes the reports of stopped children; those of their ends stay.
+func noteStops() {
+	for {
+		ch, ok := waitid(unix.P_ALL, 0, unix.WSTOPPED|unix.WNOHANG)
+		if !ok {
+			return
+		}
+		children.mu.Lock()
+		c := children.byPID[ch.pid]
+		children.mu.Unlock()
+		if c != nil && c.monitor == nil {
+			c.noteStop()
+		}
+	}
+}
+
+// reapOrphans reaps dead children that nobody here waits for. The kernel shows one dead
+// child after the other, and the next only when the one before is reaped: if that is
+// another's to do, reapOrphans reports false.
+func reapOrphans() bool {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	children.behind = !reapOrphansLocked()
+	return !children.behind
+}
+
+func reapOrphansLocked() bool {
+	for {
+		ch, ok := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+		if !ok {
+			return true
+		}
+		if !orphanLocked(ch.pid) {
+			return false
+		}
+		reap(ch.pid)
+	}
+}
+
+// orphanLocked reports whether nobody in this process waits for its child pid. A Parent's
+// own are known. Of other code, os/exec's say, none left this session; of an orphan every
+// ancestor that a Parent started did.
+func orphanLocked(pid int) bool {
+	return children.byPID[pid] == nil && sessionOf(pid) != sessionOf(0)
+}
+
+// reapListed reaps orphans that wait behind a dead child for long: one whose call waits
+// for a caller that takes no output.
+func reapListed() {
+	pids := newKin().of(unix.Getpid())
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	for _, pid := range pids {
+		if orphanLocked(pid) {
+			syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+}
+
+// sessionOf returns the session of a process, dead or alive; 0 means this one.
+func sessionOf(pid int) int {
+	sid, err := unix.Getsid(pid)
+	if err != nil {
+		return -1
+	}
+	return sid
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// deaf takes signals that do nothing. It is never read: os/signal drops what it cannot
+// deliver.
+var deaf = make(chan os.Signal, 1)
+
+// defaultSignals handles what is ignored: exec(2) keeps ignored signals ignored and
+// makes handled ones default. A watcher started by & in a script, say, has INT ignored,
+// and ^C would do nothing to any command.
+func defaultSignals() {
+	ignored := Signals(os.Getpid(), "SigIgn")
+	for sig := syscall.Signal(1); sig <= 64; sig++ {
+		switch {
+		case ignored&(1<<(sig-1)) == 0:
+		case sig >= 32 && sig <= 34: // libc's own, which os/signal does not handle
+			var dfl [64]byte // a struct sigaction of zeros is SIG_DFL, on every architecture
+			unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&dfl)), 0, 8, 0, 0)
+		default:
+			signal.Notify(deaf, sig)
+		}
+	}
+}
+
+// Signals returns a process's set of signals by its name in /proc/PID/status: SigBlk,
+// SigIgn or SigCgt. Bit n-1 is signal n. A process that is gone has none.
+func Signals(pid int, field string) uint64 {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		if rest, ok := bytes.CutPrefix(line, []byte(field+":")); ok {
+			set, err := strconv.ParseUint(string(bytes.TrimSpace(rest)), 16, 64)
+			if err != nil {
+				return 0
+			}
+			return set
+		}
+	}
+	return 0
+}
+
+func becomeSubreaper() error {
+	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+}

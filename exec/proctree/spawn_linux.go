@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawner forks from a thread of its own. What a child inherits from the thread that
+// forked it, its signal mask and NO_NEW_PRIVS, thereby holds for children alone: the
+// runtime starts no thread from a locked one, and the rest of the process stays as it is.
+type spawner struct {
+	orders chan *order
+	done   chan struct{} // closed when the thread has ended
+}
+
+// order is one process to start, and what came of it.
+type order struct {
+	path  string
+	args  []string
+	attr  *syscall.ProcAttr
+	after func(pid int) // called with children locked
+
+	err  error
+	done chan struct{}
+}
+
+func newSpawner(noNewPrivs bool) (*spawner, error) {
+	s := &spawner{orders: make(chan *order), done: make(chan struct{})}
+	ready := make(chan error)
+	// ends when orders is closed; close waits for it.
+	go s.run(noNewPrivs, ready)
+	return s, <-ready
+}
+
+func (s *spawner) run(noNewPrivs bool, ready chan<- error) {
+	runtime.LockOSThread() // for ever: a goroutine that ends locked takes its thread along
+	if unix.Gettid() == unix.Getpid() {
+		// The first thread stands for the process, in /proc and to whoever asks; it stays
+		// as it is. While it is locked here the goroutine below gets another one.
+		defer runtime.UnlockOSThread()
+		inner := make(chan error)
+		// ends as this one would have.
+		go s.run(noNewPrivs, inner)
+		ready <- <-inner
+		return
+	}
+	defer close(s.done)
+	err := unblock()
+	if err == nil && noNewPrivs {
+		err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	}
+	ready <- err
+	for o := range s.orders {
+		children.mu.Lock() // or the reaper could meet a child before it is known
+		var pid int
+		if pid, o.err = forkExec(o.path, o.args, o.attr); o.err == nil {
+			o.after(pid)
+		}
+		children.mu.Unlock()
+		close(o.done)
+	}
+}
+
+// start starts a process and calls after before anyone can reap it.
+func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, after func(pid int)) error {
+	o := &order{path: path, args: args, attr: attr, after: after, done: make(chan struct{})}
+	s.orders <- o
+	<-o.done
+	return o.err
+}
+
+func (s *spawner) close() {
+	close(s.orders)
+	<-s.done
+}
+
+// unblock empties the signal mask of the calling thread. syscall.ForkExec gives a child
+// the mask that the forking thread has, whatever the process was started with.
+func unblock() error {
+	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+}
+
+// forkExec is syscall.ForkExec which, like execvp(3) and every shell, has /bin/sh run
+// what the kernel takes for no program: a script without #!.
+func forkExec(path string, args []string, attr *syscall.ProcAttr) (int, error) {
+	pid, err := syscall.ForkExec(path, args, attr)
+	if err != syscall.ENOEXEC {
+		return pid, err
+	}
+	script := append([]string{"/bin/sh", path}, args[min(1, len(args)):]...)
+	return syscall.ForkExec("/bin/sh", script, attr)
+}

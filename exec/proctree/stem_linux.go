@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stem is what a Stem has on this system.
+type stem struct {
+	root member
+	had  map[member]bool // children and orphans there were
+}
+
+func lookAt(pid int, id string) Stem {
+	s := Stem{id: id, stem: stem{had: map[member]bool{}}}
+	if st, ok := readStat(pid); ok && st.alive() {
+		s.root = member{pid, st.start}
+	}
+	k := newKin()
+	for _, kid := range k.of(pid) {
+		s.note(kid)
+	}
+	for kid, c := range k.own() {
+		if c == nil {
+			s.note(kid)
+		}
+	}
+	return s
+}
+
+func (s Stem) note(pid int) {
+	if st, ok := readStat(pid); ok {
+		s.had[member{pid, st.start}] = true
+	}
+}
+
+// new reports whether a process was not there when the stem was looked at.
+func (s Stem) new(pid int) bool {
+	st, ok := readStat(pid)
+	return ok && !s.had[member{pid, st.start}]
+}
+
+// alive reports whether the process still is the one that was looked at.
+func (s Stem) alive() bool {
+	st, ok := readStat(s.root.pid)
+	return ok && st.start == s.root.start && st.alive()
+}
+
+// grown looks at what has grown since, as the marker of request or else its parent tells.
+func (s Stem) grown(request string) func() sight {
+	return func() sight {
+		k := newKin()
+		seen := s.orphans(k, request)
+		if s.alive() {
+			var roots []int
+			for _, kid := range k.of(s.root.pid) {
+				if s.new(kid) {
+					roots = append(roots, kid)
+				}
+			}
+			k.walk(roots, &seen)
+		}
+		return seen
+	}
+}
+
+// branch looks at one descendant, and what has grown from it.
+func (s Stem) branch(b member, request string) func() sight {
+	return func() sight {
+		k := newKin()
+		seen := s.orphans(k, request)
+		if st, ok := readStat(b.pid); ok && st.start == b.start {
+			k.walk([]int{b.pid}, &seen)
+		}
+		return seen
+	}
+}
+
+// orphans looks at those children of this process's that lost a parent below the stem.
+// What only forked still carries the marker that the stem itself was started with.
+func (s Stem) orphans(k kin, request string) sight {
+	return k.see(func(pid int, c *Child) bool {
+		if c != nil || !s.new(pid) {
+			return false
+		}
+		settle(pid)
+		value, _ := markerOf(pid)
+		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
+	})
+}
+
+func (s Stem) interrupt(request string) {
+	s.signal(unix.SIGINT)
+	e := ending{beyond: map[member]bool{}}
+	for _, m := range s.grown(request)().alive {
+		e.send(m, unix.SIGINT)
+	}
+}
+
+func (s Stem) signal(sig syscall.Signal) {
+	e := ending{beyond: map[member]bool{}}
+	e.send(s.root, unix.Signal(sig))
+}
+
+func (s Stem) prune(request string, grace time.Duration) error {
+	e := ending{look: s.grown(request)}
+	return e.run(grace, nil)
+}
+
+func (s Stem) cut(pid int, request string, grace time.Duration) error {
+	st, ok := readStat(pid)
+	if !ok {
+		return nil
+	}
+	e := ending{look: s.branch(member{pid, st.start}, request)}
+	return e.run(grace, nil)
+}
