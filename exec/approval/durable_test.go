@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func durable() *Queue { return &Queue{Durable: true, Reach: func() bool { return true }} }
+
+// cut asks, has the caller leave, and returns what was asked.
+func cut(t *testing.T, q *Queue, id string) Question {
+	t.Helper()
+	a := ask(id, "make")
+	ctx, cancel := context.WithCancel(t.Context())
+	got := put(ctx, q, a)
+	synctest.Wait()
+	cancel()
+	if a := <-got; a.Outcome != Cancelled {
+		t.Fatalf("the caller that left is told %+v", a)
+	}
+	return a
+}
+
+func TestOutlives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		start := time.Now()
+		a := cut(t, q, "1")
+		all := q.Pending()
+		if len(all) != 1 || all[0].Gone != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(outlive)) {
+			t.Fatalf("pending %+v", all)
+		}
+		changed := q.Changed()
+		time.Sleep(outlive - 1)
+		if len(q.Pending()) != 1 {
+			t.Error("it is gone too early")
+		}
+		<-changed
+		if len(q.Pending()) != 0 {
+			t.Error("it stays")
+		}
+		if err := q.Approve("1", a.Digest(), []string{"1"}, ""); err != ErrUnknown {
+			t.Errorf("approved when it was over: %v", err)
+		}
+	})
+}
+
+// ^C takes a request back for good.
+func TestWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		got := put(ctx, q, ask("1", "make"))
+		synctest.Wait()
+		cancel(ErrWithdrawn)
+		if a := <-got; a.Outcome != Cancelled || len(q.Pending()) != 0 {
+			t.Errorf("the caller is told %+v, and %+v waits", a, q.Pending())
+		}
+	})
+}
+
+// What is answered while nobody is there is fetched once, by who asks the same in time.
+func TestFetched(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		answer func(q *Queue, a Question) error
+		want   Answer
+	}{
+		{"approved", func(q *Queue, a Question) error { return q.Approve("1", a.Digest(), []string{"1"}, "ann") }, Answer{Outcome: Approved, By: "ann"}},
+		{"denied", func(q *Queue, a Question) error { return q.Deny("1", a.Digest(), "no", "ann") }, Answer{Denied, "no", "ann"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := durable()
+			a := cut(t, q, "1")
+			if err := tt.answer(q, a); err != nil {
+				t.Fatal(err)
+			}
+			if len(q.Pending()) != 0 {
+				t.Errorf("%s: it is still pending", tt.name)
+			}
+			time.Sleep(outlive - 1)
+			if got := q.Ask(t.Context(), ask("2", "make")); got != tt.want {
+				t.Errorf("%s: who comes back is told %+v, want %+v", tt.name, got, tt.want)
+			}
+			if _, again := q.fetch(a.Digest(), time.Now()); again {
+				t.Errorf("%s: fetched twice", tt.name)
+			}
+		})
+		if tt.want.Outcome == Denied {
+			break
+		}
+		synctest.Test(t, func(t *testing.T) {
+			q := durable()
+			a := cut(t, q, "1")
+			if err := tt.answer(q, a); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(outlive)
+			synctest.Wait()
+			if _, late := q.fetch(a.Digest(), time.Now()); late || len(q.answered) != 0 {
+				t.Errorf("%s: fetched when it was over", tt.name)
+			}
+		})
+	}
+}
+
+// Who comes back takes its place: the question is the same, and answers to both ids.
+func TestComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		a := cut(t, q, "1")
+		asked := q.Pending()[0].Asked
+		time.Sleep(outlive / 2)
+		got := put(t.Context(), q, ask("2", "make"))
+		synctest.Wait()
+		all := q.Pending()
+		if len(all) != 1 || all[0].Gone != 0 || len(all[0].Waiting) != 1 || all[0].Waiting[0] != "2" || !all[0].Asked.Equal(asked) || all[0].ID != "1" {
+			t.Fatalf("pending %+v", all)
+		}
+		time.Sleep(outlive)
+		if len(q.Pending()) != 1 {
+			t.Fatal("it was taken out although its caller is back")
+		}
+		// The person still sees what was shown before.
+		if err := q.Approve("1", a.Digest(), []string{"1"}, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-got; a.Outcome != Approved {
+			t.Errorf("who came back is told %+v", a)
+		}
+	})
+}
+
+func TestRevokedWhileGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		a := cut(t, q, "1")
+		if err := q.Grant("1", a.Digest(), []string{"1"}, "ann", Terms{For: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Revoke(q.Grants()[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := q.fetch(a.Digest(), time.Now()); ok {
+			t.Error("it was revoked, and approves all the same")
+		}
+	})
+}
+
+// The callers leave and come back while a person answers: what was approved once runs at
+// most once, and nothing runs that was not.
+func TestDurableRaces(t *testing.T) {
+	for i := range 500 {
+		q := durable()
+		a := ask("0", "a")
+		first, leave := context.WithCancel(t.Context())
+		entered := q.Changed()
+		got := put(first, q, a)
+		<-entered
+		second, over := context.WithCancel(t.Context())
+		var ran atomic.Int32
+		var approved atomic.Bool
+		var wg sync.WaitGroup
+		count := func(a Answer) {
+			if a.Outcome == Approved {
+				ran.Add(1)
+			}
+		}
+		back := put(second, q, ask("1", "a"))
+		// end at once: each does one thing.
+		wg.Go(leave)
+		wg.Go(func() { approved.Store(q.Approve("0", a.Digest(), []string{"0"}, "") == nil) })
+		wg.Go(func() {
+			if i%2 == 0 {
+				q.Deny("0", a.Digest(), "", "") // if it is not too late
+			}
+		})
+		wg.Wait()
+		count(<-got)
+		over()
+		count(<-back)
+		if n := ran.Load(); n > 1 || n == 1 && !approved.Load() {
+			t.Fatalf("round %d: %d ran, approved is %t", i, n, approved.Load())
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/moby/sys/atomicwriter"
+)
+
+// kept is a grant as it stands in the file, from which its bytes can be told exactly. One
+// of the last three says for how long it holds: what is left out grants nothing.
+type kept struct {
+	ID        string    `json:"id"`
+	Request   string    `json:"request"` // at which it was made
+	Args      []exact   `json:"args"`
+	Cwd       exact     `json:"cwd"`
+	Dir       exact     `json:"dir"`
+	Path      exact     `json:"path"`
+	Rule      exact     `json:"rule"`
+	Session   exact     `json:"session"`
+	Container exact     `json:"container"`
+	Project   exact     `json:"project"`
+	Effects   []exact   `json:"effects,omitempty"`
+	Code      bool      `json:"code,omitempty"`
+	Notes     []exact   `json:"notes,omitempty"`
+	User      exact     `json:"user"`
+	Made      time.Time `json:"made"`
+	Until     time.Time `json:"until,omitzero"`
+	Left      int       `json:"left,omitempty"`   // calls
+	Always    bool      `json:"always,omitempty"` // until the session ends
+}
+
+// exact is a string whose bytes may be any, quoted as in Go: JSON has characters only.
+type exact string
+
+func (e exact) MarshalText() ([]byte, error) {
+	return []byte(strconv.QuoteToASCII(string(e))), nil
+}
+
+func (e *exact) UnmarshalText(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil || strconv.QuoteToASCII(s) != string(b) {
+		return fmt.Errorf("%q is not quoted as it should be", b)
+	}
+	*e = exact(s)
+	return nil
+}
+
+// setGrants makes grants the ones that there are, in the file first.
+func (q *Queue) setGrants(grants []Grant) error {
+	if q.File != "" {
+		list := make([]kept, len(grants))
+		for i, g := range grants {
+			list[i] = g.kept()
+		}
+		b, err := json.MarshalIndent(list, "", "  ")
+		if err == nil {
+			err = atomicwriter.WriteFile(q.File, append(b, '\n'), 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write grants: %w", err)
+		}
+	}
+	q.grants = grants
+	return nil
+}
+
+// Load reads the grants that a queue before this one has kept for session. Where anything
+// about the file is wrong there are none. Call it before the first Ask.
+func (q *Queue) Load(session string) error {
+	b, err := os.ReadFile(q.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var grants []Grant
+	if err == nil {
+		grants, err = parse(b, session)
+	}
+	if err != nil {
+		return fmt.Errorf("read grants: %w", err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.grants = grants
+	return nil
+}
+
+func parse(b []byte, session string) ([]Grant, error) {
+	var list []kept
+	in := json.NewDecoder(bytes.NewReader(b))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&list); err != nil {
+		return nil, err
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return nil, errors.New("there is more behind them")
+	}
+	grants := make([]Grant, len(list))
+	for i, k := range list {
+		if err := k.check(session); err != nil {
+			return nil, fmt.Errorf("grant %d: %w", i+1, err)
+		}
+		grants[i] = k.grant()
+	}
+	return grants, nil
+}
+
+var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
+
+func (k kept) check(session string) error {
+	terms := 0
+	for _, given := range []bool{!k.Until.IsZero(), k.Left > 0, k.Always} {
+		if given {
+			terms++
+		}
+	}
+	switch {
+	case !idForm.MatchString(k.ID):
+		return errors.New("it has no id")
+	case len(k.Args) == 0 || k.Path == "" || k.Rule == "":
+		return errors.New("it does not say what runs")
+	case string(k.Session) != session:
+		return fmt.Errorf("it is of session %q", string(k.Session))
+	case k.Made.IsZero() || k.Left < 0 || terms != 1:
+		return errors.New("it does not say for how long")
+	}
+	return nil
+}
+
+func (g Grant) kept() kept {
+	q := g.Question
+	return kept{
+		ID: g.ID, Request: q.ID, Args: exacts(q.Args), Cwd: exact(q.Cwd), Dir: exact(q.Dir), Path: exact(q.Path),
+		Rule: exact(q.Rule), Session: exact(q.Session), Container: exact(q.Container), Project: exact(q.Project),
+		Effects: exacts(q.Effects), Code: q.Code, Notes: exacts(q.Notes),
+		User: exact(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
+	}
+}
+
+func exacts(list []string) (all []exact) {
+	for _, s := range list {
+		all = append(all, exact(s))
+	}
+	return all
+}
+
+func texts(list []exact) (all []string) {
+	for _, e := range list {
+		all = append(all, string(e))
+	}
+	return all
+}
+
+func (k kept) grant() Grant {
+	q := Question{
+		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
+		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
+		Effects: texts(k.Effects), Code: k.Code, Notes: texts(k.Notes),
+	}
+	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, digest: q.Digest()}
+	if k.Left == 0 {
+		g.Left = Unlimited
+	}
+	return g
+}

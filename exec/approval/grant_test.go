@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// granted makes a grant for a, at a question that is put for it, and returns its answer.
+func granted(t *testing.T, q *Queue, a Question, terms Terms) Answer {
+	t.Helper()
+	entered := q.Changed()
+	got := put(t.Context(), q, a)
+	<-entered
+	if err := q.Grant(a.ID, a.Digest(), []string{a.ID}, "ann", terms); err != nil {
+		t.Fatal(err)
+	}
+	return <-got
+}
+
+func TestTerms(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		terms Terms
+		calls int           // beyond the first, at once
+		after time.Duration // then the next is asked about
+	}{
+		{"for a while", Terms{For: 15 * time.Minute}, 50, 15 * time.Minute},
+		{"once", Terms{Times: 1}, 0, 0},
+		{"some times", Terms{Times: 3}, 2, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := open()
+			if a := granted(t, q, ask("1", "git", "push"), tt.terms); a != (Answer{Outcome: Approved, By: "ann"}) {
+				t.Errorf("%s: the first is told %+v", tt.name, a)
+			}
+			for i := range tt.calls {
+				if g, ok, err := q.Granted(ask("2", "git", "push")); !ok || err != nil || g.User != "ann" {
+					t.Fatalf("%s: call %d: %+v, %t, %v", tt.name, i+2, g, ok, err)
+				}
+			}
+			time.Sleep(tt.after) // of the bubble's own clock
+			if _, ok, _ := q.Granted(ask("3", "git", "push")); ok || len(q.Grants()) != 0 {
+				t.Errorf("%s: it holds on: %+v", tt.name, q.Grants())
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		q := open()
+		granted(t, q, ask("1", "make"), Terms{Always: true})
+		time.Sleep(1000 * time.Hour)
+		if _, ok, _ := q.Granted(ask("2", "make")); !ok {
+			t.Error("always has ended")
+		}
+		for name, other := range map[string]Question{
+			"another argument": ask("3", "make", ""), "other bytes": ask("3", "make\n"), "another rule": {Args: []string{"make"}, Rule: "x"},
+		} {
+			if _, ok, _ := q.Granted(other); ok {
+				t.Errorf("%s is granted too", name)
+			}
+		}
+		elsewhere := ask("4", "make")
+		elsewhere.Cwd = "/w/sub"
+		if _, ok, _ := q.Granted(elsewhere); ok {
+			t.Error("another directory is granted too")
+		}
+	})
+}
+
+func TestBadTerms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := open()
+		a := ask("1", "a")
+		got := put(t.Context(), q, a)
+		synctest.Wait()
+		for _, terms := range []Terms{{}, {For: -1}, {For: time.Hour, Times: 1}, {Times: -1}, {Always: true, Times: 2}} {
+			if err := q.Grant("1", a.Digest(), []string{"1"}, "", terms); err != ErrTerms {
+				t.Errorf("%+v: %v, want %v", terms, err, ErrTerms)
+			}
+		}
+		for _, err := range []error{q.Grant("1", "0", []string{"1"}, "", Terms{Always: true}), q.Grant("1", a.Digest(), []string{"2"}, "", Terms{Always: true})} {
+			if err != ErrChanged {
+				t.Errorf("not as shown: %v, want %v", err, ErrChanged)
+			}
+		}
+		if len(q.Grants()) != 0 || len(q.Pending()) != 1 {
+			t.Errorf("what failed left %+v, %+v", q.Grants(), q.Pending())
+		}
+		if err := q.Deny("1", a.Digest(), "", ""); err != nil {
+			t.Error(err)
+		}
+		<-got
+	})
+}
+
+// The callers that wait are counted: of three and a grant of two one waits on.
+func TestGrantOfThoseThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := open()
+		a := ask("0", "make")
+		var got [3]<-chan Answer
+		for i := range got {
+			got[i] = put(t.Context(), q, ask(strconv.Itoa(i), "make"))
+			synctest.Wait()
+		}
+		if err := q.Grant("0", a.Digest(), []string{"0"}, "", Terms{Times: 2}); err != nil {
+			t.Fatal(err)
+		}
+		<-got[0]
+		<-got[1] // which was not shown, and would have come next
+		if all := q.Pending(); len(all) != 1 || len(all[0].Waiting) != 1 || len(q.Grants()) != 0 {
+			t.Fatalf("%+v wait, granted is %+v", all, q.Grants())
+		}
+		// Its own id is that of a caller that waits no more, and answers all the same.
+		if err := q.Grant("0", a.Digest(), []string{"2"}, "", Terms{Always: true}); err != nil {
+			t.Fatal(err)
+		}
+		<-got[2]
+		if a := q.Ask(t.Context(), ask("4", "make")); a.Outcome != Approved || !strings.HasPrefix(a.By, "grant ") {
+			t.Errorf("asked all the same: %+v", a)
+		}
+	})
+}
+
+func TestRevoke(t *testing.T) {
+	q := open()
+	granted(t, q, ask("1", "a"), Terms{Always: true})
+	granted(t, q, ask("2", "b"), Terms{Always: true})
+	if err := q.Revoke(q.Grants()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := q.Granted(ask("3", "a")); ok || len(q.Grants()) != 1 {
+		t.Errorf("left is %+v", q.Grants())
+	}
+	if err := q.Revoke("0123456789abcdef"); err != ErrNoGrant {
+		t.Errorf("revoked what there is not: %v", err)
+	}
+}
+
+// However many ask at once, a grant of three lets three run.
+func TestGrantRace(t *testing.T) {
+	const times, callers = 3, 8
+	for range 200 {
+		q := &Queue{File: filepath.Join(t.TempDir(), "grants.json"), Reach: func() bool { return true }}
+		granted(t, q, ask("0", "a"), Terms{Times: times + 1})
+		var ran atomic.Int32
+		var wg sync.WaitGroup
+		for i := range callers {
+			// end at once: each asks once.
+			wg.Go(func() {
+				if _, ok, err := q.Granted(ask(strconv.Itoa(i), "a")); err != nil {
+					t.Error(err)
+				} else if ok {
+					ran.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if ran.Load() != times {
+			t.Fatalf("%d ran, %d were granted", ran.Load(), times)
+		}
+	}
+}
+
+// What holds is there again after the watcher has been; what is used up or over is not.
+func TestFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "grants.json")
+	q := &Queue{File: file, Reach: func() bool { return true }}
+	odd := ask("1", "git", "\xff\x00\n", "'\"\u202e")
+	odd.Cwd, odd.Container, odd.Project = "/w\xfe", "c", "p"
+	odd.Effects, odd.Code, odd.Notes = []string{"write"}, true, []string{"stdin is \xff"}
+	granted(t, q, odd, Terms{Always: true})
+	granted(t, q, ask("2", "make"), Terms{For: time.Hour})
+	granted(t, q, ask("3", "rm"), Terms{Times: 3})
+	granted(t, q, ask("4", "over"), Terms{For: time.Nanosecond})
+	q.Granted(ask("5", "rm"))
+	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", fi, err)
+	}
+	again := &Queue{File: file}
+	if err := again.Load("s"); err != nil {
+		t.Fatal(err)
+	}
+	was, is := q.Grants(), again.Grants()
+	if len(is) != 3 || len(was) != 3 {
+		t.Fatalf("there are %+v, were %+v", is, was)
+	}
+	for i := range is {
+		if is[i].ID != was[i].ID || is[i].digest != was[i].digest || is[i].digest != is[i].Question.Digest() || is[i].Left != was[i].Left || !is[i].Until.Equal(was[i].Until) {
+			t.Errorf("it is %+v, was %+v", is[i], was[i])
+		}
+	}
+	if !reflect.DeepEqual(is[0].Question.Args, odd.Args) {
+		t.Errorf("the bytes are %q, were %q", is[0].Question.Args, odd.Args)
+	}
+	for i, want := range []bool{true, false} { // three, of which two were used before
+		if _, ok, err := again.Granted(ask("6", "rm")); ok != want || err != nil {
+			t.Errorf("call %d of rm: %t, %v", i, ok, err)
+		}
+	}
+	if err := (&Queue{File: file + "no"}).Load("s"); err != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// A file that is not as it was written grants nothing, none of it.
+func TestBrokenFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "grants.json")
+	q := &Queue{File: file, Reach: func() bool { return true }}
+	granted(t, q, ask("1", "a"), Terms{Always: true})
+	granted(t, q, ask("2", "b"), Terms{Times: 9})
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{`"args"`, `"argv"`}, {`"always": true`, `"always": false`}, {`"left": 8`, `"left": -1`}, {`"left": 8`, `"left": 8, "always": true`},
+		{`\"a\"`, `a`}, {`\"/w\"`, "`/w`"}, {`"session": "\"s\""`, `"session": "\"t\""`}, {`"id": "`, `"id": "x`}, {"]\n}", "]"}, {"\n]\n", "\n]\n[]"}, {"[", ""}, {`"made"`, `"maid"`},
+	} {
+		bad := strings.Replace(string(good), change[0], change[1], 1)
+		if change[0] == "]\n}" {
+			bad = bad[:len(bad)/2]
+		}
+		if bad == string(good) {
+			t.Fatalf("there is no %s in %s", change[0], good)
+		}
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		broken := &Queue{File: file}
+		if err := broken.Load("s"); err == nil || len(broken.Grants()) != 0 {
+			t.Errorf("%s for %s: %v, and %d grants", change[1], change[0], err, len(broken.Grants()))
+		}
+	}
+}
+
+// What cannot be written down is not granted, and what cannot be counted does not run.
+func TestUnwritableFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	q := &Queue{File: filepath.Join(dir, "grants.json"), Reach: func() bool { return true }}
+	granted(t, q, ask("1", "a"), Terms{Times: 3})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := q.Granted(ask("2", "a")); ok || err == nil {
+		t.Errorf("it runs, uncounted: %t, %v", ok, err)
+	}
+	b := ask("3", "b")
+	ctx, cancel := context.WithCancel(t.Context())
+	entered := q.Changed()
+	got := put(ctx, q, b)
+	<-entered
+	if err := q.Grant("3", b.Digest(), []string{"3"}, "", Terms{Always: true}); err == nil || errors.Is(err, ErrChanged) {
+		t.Errorf("granted: %v", err)
+	}
+	cancel()
+	if a := <-got; a.Outcome != Cancelled {
+		t.Errorf("the caller is told %+v", a)
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The form of each event, whole.
+func TestLine(t *testing.T) {
+	const who = " project=app branch=main cloister=0123456789ab container=quirky_noyce agent=- cmd="
+	for _, tt := range []struct {
+		name string
+		rec  Record
+		want string
+	}{
+		{"request", Record{Kind: Request, Args: []string{"git", "push"}, Rule: "--proxy git=ask", Path: "/usr/bin/git", Dir: "/w"},
+			`REQUEST` + who + `"git push" request=00ff rule="--proxy git=ask" path=/usr/bin/git cwd=/w`},
+		{"auto approve", Record{Kind: AutoApprove, Args: []string{"make"}, Rule: "--proxy make"},
+			`AUTO_APPROVE` + who + `"make" request=00ff rule="--proxy make" pattern="--proxy make"`},
+		{"by a pattern", Record{Kind: AutoApprove, Args: []string{"docker", "ps"}, Rule: "auto.0", Pattern: "^docker ps.*$"},
+			`AUTO_APPROVE` + who + `"docker ps" request=00ff rule=auto.0 pattern="^docker ps.*$"`},
+		{"approve", Record{Kind: Approve, Args: []string{"git"}, Rule: "r", By: "ann"},
+			`APPROVE` + who + `"git" request=00ff rule=r user="ann"`},
+		{"deny", Record{Kind: Deny, Args: []string{"rm"}, Reason: `say "no"`},
+			`DENY` + who + `"rm" request=00ff rule=- reason="say \"no\""`},
+		{"denied by somebody", Record{Kind: Deny, Args: []string{"rm"}, Rule: "r", By: "ann", Reason: "no"},
+			`DENY` + who + `"rm" request=00ff rule=r user="ann" reason="no"`},
+		{"timeout", Record{Kind: Timeout, Args: []string{"rm"}, Rule: "r"}, `TIMEOUT` + who + `"rm" request=00ff rule=r`},
+		{"cancel", Record{Kind: Cancel, Args: []string{"rm"}, Rule: "r"}, `CANCEL` + who + `"rm" request=00ff rule=r`},
+		{"start", Record{Kind: Start, Args: []string{"make", "a b"}, Rule: "--proxy make", Path: "/usr/bin/make", Dir: "/home/u/my app", Approved: true},
+			`START` + who + `"make 'a b'" request=00ff rule="--proxy make" path=/usr/bin/make cwd="/home/u/my app"`},
+		{"complete", Record{Kind: Complete, Args: []string{"make"}, Exit: 2, Took: 2340 * time.Millisecond},
+			`COMPLETE` + who + `"make" request=00ff exit=2 duration=2.340s`},
+		{"killed", Record{Kind: Complete, Args: []string{"make"}, Exit: 143, Signal: "TERM", Took: 4500 * time.Microsecond},
+			`COMPLETE` + who + `"make" request=00ff signal=TERM exit=143 duration=0.005s`},
+		{"a newline forges nothing", Record{Kind: Deny, Args: []string{"x", "\nHOSTEXEC START"}},
+			`DENY` + who + `"x '\nHOSTEXEC START'" request=00ff rule=- reason=""`},
+		{"bytes, not runes", Record{Kind: Deny, Args: []string{"x", "\xff\x1b[2K\u202e"}},
+			`DENY` + who + `"x '\xff\x1b[2K\u202e'" request=00ff rule=- reason=""`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.rec.Request = "00ff"
+			body := body(someone, tt.rec, nil)
+			if want := " HOSTEXEC " + tt.want; body != want {
+				t.Errorf("body = %s\nwant   %s", body, want)
+			}
+			line, next := link{seq: 6, hash: strings.Repeat("ab", 16)}.seal(noon, session, body)
+			want := "2026-11-21T09:00:00Z" + body + " chain=" + session + " seq=7 prev=" + strings.Repeat("ab", 16) + " hash=" + next.hash + "\n"
+			if string(line) != want {
+				t.Errorf("line = %swant   %s", line, want)
+			}
+		})
+	}
+}
+
+// Unknown is not the same as a dash, and no two commands look alike, even when they are
+// too long to show.
+func TestInjective(t *testing.T) {
+	long := strings.Repeat("a", maxCommand)
+	seen := map[string][]string{}
+	for _, args := range [][]string{
+		{"a", "b"}, {"a b"}, {"a", "", "b"}, {"a", "b", ""}, {"a", "'b'"}, {"a", `"b"`}, {"a", `\x00`}, {"a", "\xff"}, {"a", "\xfe"},
+		{"a", "\\xff"}, {"a", "-"}, {"a", long + "x"}, {"a", long + "y"}, {"a", long, "x"},
+	} {
+		got := rendered(args)
+		if other, ok := seen[got]; ok {
+			t.Errorf("%.20q and %.20q are both %q", args, other, got)
+		}
+		seen[got] = args
+	}
+	var empty, dash strings.Builder
+	field(&empty, "x", "")
+	field(&dash, "x", "-")
+	if empty.String() == dash.String() {
+		t.Errorf("an empty field and a dash both give %q", dash.String())
+	}
+}
+
+func rendered(args []string) string {
+	var b strings.Builder
+	command(&b, args, nil)
+	return b.String()
+}
+
+// Two commands of two words give the same text only if they are the same.
+func FuzzInjective(f *testing.F) {
+	f.Add("make", "test", "make test", "")
+	f.Add("a", "\xff", "a", "\xfe")
+	f.Add("a'", "b", "a", "'b")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		same := a == c && b == d
+		if got := rendered([]string{a, b}) == rendered([]string{c, d}); got != same {
+			t.Fatalf("%q %q and %q %q look alike: %t", a, b, c, d, got)
+		}
+	})
+}

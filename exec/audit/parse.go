@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Entry is a record as it stands in a log.
+type Entry struct {
+	Time time.Time
+	Who
+	Record         // without Args, of which Command is left
+	Command string // as a shell would need it typed
+	Bytes   int    // of the whole command when Command is not all of it
+	SHA256  string // of the same
+	Chain   string // the session whose chain the record is a link of
+	Seq     uint64 // its number there, from 1
+	Prev    string // hash of the record before
+	Hash    string // of this one
+}
+
+var (
+	// ErrForm is of a line that is no record, or only half of one.
+	ErrForm = errors.New("not a record")
+	// ErrHash is of a record that is not as it was written.
+	ErrHash = errors.New("the record does not have the hash that it shows")
+)
+
+// maxLine is more than any record has.
+const maxLine = 1 << 20
+
+// Parse reads one line, without its end. With ErrHash it returns what stands there all
+// the same. Fields that it does not know are passed over.
+func Parse(line string) (Entry, error) {
+	var e Entry
+	fields, err := e.head(line)
+	if err != nil {
+		return Entry{}, err
+	}
+	seen := map[string]bool{}
+	for fields != "" {
+		name, value, rest, err := cutField(fields)
+		if err == nil && seen[name] {
+			err = fmt.Errorf("%w: %s twice", ErrForm, name)
+		}
+		if err == nil {
+			err = e.set(name, value)
+		}
+		if err != nil {
+			return Entry{}, err
+		}
+		seen[name], fields = true, rest
+	}
+	for _, name := range []string{"cmd", "request", "chain", "seq", "prev", "hash"} {
+		if !seen[name] {
+			return Entry{}, fmt.Errorf("%w: it has no %s", ErrForm, name)
+		}
+	}
+	if signed, ok := strings.CutSuffix(line, hashField+e.Hash); !ok || digest(signed) != e.Hash {
+		return e, ErrHash
+	}
+	return e, nil
+}
+
+// head takes the time and the kind off a line.
+func (e *Entry) head(line string) (fields string, err error) {
+	if len(line) > maxLine || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", fmt.Errorf("%w: too long, or not printable ASCII", ErrForm)
+	}
+	when, rest, _ := strings.Cut(line, " ")
+	rest, ok := strings.CutPrefix(rest, word+" ")
+	if e.Time, err = time.Parse(time.RFC3339, when); err != nil || !ok || !strings.HasSuffix(when, "Z") {
+		return "", fmt.Errorf("%w: it does not begin as one", ErrForm)
+	}
+	kind, fields, _ := strings.Cut(rest, " ")
+	e.Kind = Kind(kind)
+	if !slices.Contains(kinds, e.Kind) {
+		return "", fmt.Errorf("%w: there is no %s", ErrForm, kind)
+	}
+	return fields, nil
+}
+
+var kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete}
+
+// cutField takes name=value off fields. A value has one form only: plain, or quoted.
+func cutField(fields string) (name, value, rest string, err error) {
+	bad := fmt.Errorf("%w: %.20q is no field", ErrForm, fields)
+	name, after, ok := strings.Cut(fields, "=")
+	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
+		return "", "", "", bad
+	}
+	var raw string
+	if strings.HasPrefix(after, `"`) {
+		if raw, err = strconv.QuotedPrefix(after); err != nil {
+			return "", "", "", bad
+		}
+		if value, err = strconv.Unquote(raw); err != nil || strconv.QuoteToASCII(value) != raw {
+			return "", "", "", bad
+		}
+	} else {
+		raw, _, _ = strings.Cut(after, " ")
+		if value = raw; raw == "-" {
+			value = ""
+		} else if !isPlain(raw) {
+			return "", "", "", bad
+		}
+	}
+	rest = after[len(raw):]
+	if rest == "" {
+		return name, value, "", nil
+	}
+	if rest, ok = strings.CutPrefix(rest, " "); !ok || rest == "" {
+		return "", "", "", bad
+	}
+	return name, value, rest, nil
+}
+
+// set notes the value of a field.
+func (e *Entry) set(name, value string) (err error) {
+	if to := e.textField(name); to != nil {
+		*to = value
+		return nil
+	}
+	switch name {
+	case "cmd_bytes":
+		e.Bytes, err = strconv.Atoi(value)
+	case "exit":
+		e.Exit, err = strconv.Atoi(value)
+	case "seq":
+		e.Seq, err = strconv.ParseUint(value, 10, 63)
+	case "duration":
+		e.Took, err = seconds(value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s=%.20q", ErrForm, name, value)
+	}
+	return nil
+}
+
+// textField returns where the value of a field goes that is text.
+func (e *Entry) textField(name string) *string {
+	switch name {
+	case "project":
+		return &e.Project
+	case "branch":
+		return &e.Branch
+	case "cloister":
+		return &e.Session
+	case "container":
+		return &e.Container
+	case "agent":
+		return &e.Agent
+	case "cmd":
+		return &e.Command
+	case "cmd_sha256":
+		return &e.SHA256
+	case "request":
+		return &e.Request
+	case "chain":
+		return &e.Chain
+	case "prev":
+		return &e.Prev
+	case "hash":
+		return &e.Hash
+	}
+	return e.ownField(name)
+}
+
+// ownField is textField for what only some kinds of records have.
+func (e *Entry) ownField(name string) *string {
+	switch name {
+	case "rule":
+		return &e.Rule
+	case "pattern":
+		return &e.Pattern
+	case "path":
+		return &e.Path
+	case "cwd":
+		return &e.Dir
+	case "user":
+		return &e.By
+	case "reason":
+		return &e.Reason
+	case "signal":
+		return &e.Signal
+	}
+	return nil
+}
+
+// seconds reads a duration as a record has it: 2.340s.
+func seconds(s string) (time.Duration, error) {
+	digits, ok := strings.CutSuffix(s, "s")
+	n, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil || !(n >= 0 && n < math.MaxInt64/1e9) {
+		return 0, ErrForm
+	}
+	return time.Duration(math.Round(n*1000)) * time.Millisecond, nil
+}

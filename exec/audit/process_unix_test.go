@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain is a process that writes to a log, when it is told to be one.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("AUDIT_TEST_LOG"); path != "" {
+		if err := writer(path, os.Getenv("AUDIT_TEST_SESSION"), os.Getenv("AUDIT_TEST_HOW")); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// writer writes START and COMPLETE of one request after the other, and says so after each
+// START. The names of its requests are its own.
+func writer(path, session, how string) error {
+	opts := Options{}
+	n := 1 << 30
+	switch how {
+	case "rotate":
+		opts.Rotate, n = 20_000, 150
+	case "full":
+		signal.Ignore(syscall.SIGXFSZ)
+		limit := unix.Rlimit{Cur: 3000, Max: 3000}
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+			return err
+		}
+	}
+	l, err := Open(path, Who{Session: session}, opts)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for i := range n {
+		id := session + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(i)
+		r := Record{Kind: Start, Request: id, Args: []string{"make"}}
+		if how == "" && i%3 == 0 { // more than a page, in which a write can be cut
+			r.Args = append(r.Args, strings.Repeat("x", rand.IntN(8000)))
+		}
+		if err := l.Write(r); err != nil {
+			return err
+		}
+		fmt.Println(id)
+		r.Kind = Complete
+		if err := l.Write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts a writer and returns what it says.
+func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "AUDIT_TEST_LOG="+path, "AUDIT_TEST_SESSION="+session, "AUDIT_TEST_HOW="+how)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(out)
+}
+
+// A writer is killed anywhere, so many times, and the next goes on with its chain: whatever
+// START it was told to have been written is there, and the log is whole.
+func TestKilled(t *testing.T) {
+	const sessions, rounds = 4, 5
+	const logs = kills / sessions / rounds
+	t.Parallel()
+	torn := 0
+	for range logs {
+		path := filepath.Join(t.TempDir(), "audit.log")
+		var wg sync.WaitGroup
+		told := make([][]string, sessions)
+		for s := range sessions {
+			// ends when its last writer was killed.
+			wg.Go(func() {
+				for range rounds {
+					told[s] = append(told[s], killed(t, path, fmt.Sprintf("%012d", s))...)
+				}
+			})
+		}
+		wg.Wait()
+		write(t, open(t, path, Options{}), Deny, "the last") // which puts half a line of the one before aside
+		torn += checkKilled(t, path, told)
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d of %d writers were killed in the middle of a line", torn, kills)
+}
+
+// killed runs a writer until it is killed, and returns what it was told to have written.
+func killed(t *testing.T, path, session string) (told []string) {
+	cmd, out := start(t, path, session, "")
+	for range rand.IntN(4) {
+		id, err := out.ReadString('\n')
+		if err != nil {
+			t.Errorf("the writer ended by itself: %v", err)
+			return nil
+		}
+		told = append(told, id)
+	}
+	for begin, wait := time.Now(), time.Duration(rand.IntN(300_000)); time.Since(begin) < wait; {
+	}
+	cmd.Process.Kill()
+	for {
+		id, err := out.ReadString('\n')
+		if err != nil {
+			break
+		}
+		told = append(told, id)
+	}
+	cmd.Wait()
+	return told
+}
+
+func checkKilled(t *testing.T, path string, told [][]string) (torn int) {
+	t.Helper()
+	starts := map[string]int{}
+	for _, line := range lines(t, path) {
+		if e, err := Parse(line); err == nil && e.Kind == Start {
+			starts[e.Request]++
+		}
+	}
+	for _, ids := range told {
+		for _, id := range ids {
+			if id = strings.TrimSpace(id); starts[id] != 1 {
+				t.Errorf("%d START of request %s", starts[id], id)
+			}
+		}
+	}
+	rep := verify(t, path)
+	for _, f := range rep.Faults {
+		t.Error(f)
+	}
+	return rep.Torn
+}
+
+// Several processes write to one log and rotate it under each other.
+func TestProcesses(t *testing.T) {
+	const writers = 6
+	path := filepath.Join(t.TempDir(), "audit.log")
+	var wg sync.WaitGroup
+	for i := range writers {
+		// ends with the writer, which has so much to write.
+		wg.Go(func() {
+			cmd, out := start(t, path, fmt.Sprintf("%012d", i), "rotate")
+			said, err := io.ReadAll(out)
+			if err = errors.Join(err, cmd.Wait()); err != nil {
+				t.Errorf("writer: %v: %s", err, said)
+			}
+		})
+	}
+	wg.Wait()
+	rep := verifyLog(t, path)
+	if len(rep.Faults) != 0 || rep.Records != writers*300 || rep.Chains != writers || rep.Torn != 0 || len(rep.Open) != 0 {
+		t.Errorf("report = %+v, want %d records in %d chains", rep, writers*300, writers)
+	}
+	if full, _ := rotated(path); len(full) < 10 {
+		t.Errorf("only %d files were put aside", len(full))
+	}
+}
+
+// A disk that is full: START is an error, what is there stays readable, and later the
+// chain goes on.
+func TestDiskFull(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	cmd, out := start(t, path, session, "full")
+	said, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(string(said), "write audit log: ") {
+		t.Fatalf("the writer ended with %v and said %s", err, said)
+	}
+	l := open(t, path, Options{})
+	write(t, l, Start, "make")
+	if rep := verify(t, path); len(rep.Faults) != 0 || rep.Torn != 1 {
+		t.Errorf("report = %+v, want half a line and no fault", rep)
+	}
+}
+
+// A process that keeps the lock makes nobody wait for ever.
+func TestLocked(t *testing.T) {
+	t.Parallel() // it waits
+	path := filepath.Join(t.TempDir(), "audit.log")
+	l := open(t, path, Options{})
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := lock(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Write(Record{Kind: Start, Args: []string{"make"}}); !errors.Is(err, errLocked) {
+		t.Errorf("error = %v, want %v", err, errLocked)
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Show returns s as it can be shown anywhere: as it is if that is printable ASCII, else
+// quoted. Two different texts never look alike.
+func Show(s string) string {
+	if strings.HasPrefix(s, `"`) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return strconv.QuoteToASCII(s)
+	}
+	return s
+}
+
+// MarshalJSON is the record for programs: every text in it is as Show has it, because
+// JSON has no words for bytes that are no UTF-8, and prints what a terminal obeys.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	out := entryJSON{
+		Time: e.Time, Event: e.Kind, Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,
+		Command: e.Command, Bytes: e.Bytes, SHA256: e.SHA256, Request: e.Request, Rule: e.Rule, Pattern: e.Pattern,
+		Path: e.Path, Dir: e.Dir, User: e.By, Reason: e.Reason, Signal: e.Signal,
+		Chain: e.Chain, Seq: e.Seq, Prev: e.Prev, Hash: e.Hash,
+	}
+	for _, s := range []*string{
+		&out.Project, &out.Branch, &out.Session, &out.Container, &out.Agent, &out.Command, &out.Request, &out.Rule,
+		&out.Pattern, &out.Path, &out.Dir, &out.User, &out.Reason, &out.Signal, &out.Chain,
+	} {
+		*s = Show(*s)
+	}
+	if e.Kind == Complete {
+		exit, took := e.Exit, e.Took.Seconds()
+		out.Exit, out.Duration = &exit, &took
+	}
+	return json.Marshal(out)
+}
+
+type entryJSON struct {
+	Time      time.Time `json:"time"`
+	Event     Kind      `json:"event"`
+	Project   string    `json:"project,omitempty"`
+	Branch    string    `json:"branch,omitempty"`
+	Session   string    `json:"session"`
+	Container string    `json:"container,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Command   string    `json:"command"`
+	Bytes     int       `json:"command_bytes,omitempty"`
+	SHA256    string    `json:"command_sha256,omitempty"`
+	Request   string    `json:"request"`
+	Rule      string    `json:"rule,omitempty"`
+	Pattern   string    `json:"pattern,omitempty"`
+	Path      string    `json:"path,omitempty"`
+	Dir       string    `json:"cwd,omitempty"`
+	User      string    `json:"user,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Signal    string    `json:"signal,omitempty"`
+	Exit      *int      `json:"exit,omitempty"`
+	Duration  *float64  `json:"duration,omitempty"` // seconds
+	Chain     string    `json:"chain"`
+	Seq       uint64    `json:"seq"`
+	Prev      string    `json:"prev"`
+	Hash      string    `json:"hash"`
+}

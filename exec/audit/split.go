@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import "strings"
+
+// Split returns the arguments of e's command, to the byte. It reports false where the
+// record has not all of them: the command was too long for it, or something was redacted.
+func (e Entry) Split() (args []string, ok bool) {
+	if e.SHA256 != "" {
+		return nil, false
+	}
+	var arg strings.Builder
+	begun := false
+	for s := e.Command; s != ""; {
+		switch c := s[0]; c {
+		case ' ':
+			args, begun = append(args, arg.String()), false
+			arg.Reset()
+			s = s[1:]
+		case '\'', '"': // the quotes of shell words, within which nothing is special here
+			text, rest, closed := strings.Cut(s[1:], string(c))
+			if !closed {
+				return nil, false
+			}
+			arg.WriteString(text)
+			begun, s = true, rest
+		default:
+			arg.WriteByte(c)
+			begun, s = true, s[1:]
+		}
+	}
+	if begun {
+		args = append(args, arg.String())
+	}
+	return args, begun
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a log: a record that was altered, removed,
+// reordered, duplicated or truncated after it was written.
+type Fault struct {
+	File string
+	Line int
+	What string
+}
+
+func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.What) }
+
+// Report is what Verify has found.
+type Report struct {
+	Records, Chains int
+	Faults          []Fault // at most maxFaults of them
+	More            int     // that are not among Faults
+	Torn            int     // half lines of writers that were killed in a write: no record is lost by them
+	Earlier         int     // chains whose first records were put aside and are gone with a file
+	Open            []Fault // the START of commands whose end is not recorded
+}
+
+const maxFaults = 100
+
+// Verify reads a log to its end and checks every chain in it. It cannot see that the
+// last records of a chain were removed, nor that somebody who may write the log wrote a
+// chain anew from some record to its end.
+func Verify(r *Reader) (Report, error) {
+	v := verifier{chains: map[string]*tail{}, running: map[string]Fault{}, cut: r.cut}
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return v.done(), nil
+		}
+		if err != nil {
+			return v.done(), err
+		}
+		v.line(line)
+	}
+}
+
+type verifier struct {
+	report  Report
+	cut     bool // older files may be gone
+	chains  map[string]*tail
+	running map[string]Fault // requests that were started
+	order   []string         // of running
+}
+
+// tail is the end of a chain, as far as it was read.
+type tail struct {
+	link
+	missing map[uint64]int // numbers that were passed over, each with its fault's index
+}
+
+func (v *verifier) fault(l Line, format string, args ...any) (index int) {
+	if len(v.report.Faults) == maxFaults {
+		v.report.More++
+		return -1
+	}
+	v.report.Faults = append(v.report.Faults, Fault{l.File, l.N, fmt.Sprintf(format, args...)})
+	return len(v.report.Faults) - 1
+}
+
+func (v *verifier) line(l Line) {
+	e, err := Parse(l.Text)
+	switch {
+	case !l.Whole:
+		v.fault(l, "truncated: the line ends in the middle of a record")
+		return
+	case errors.Is(err, ErrHash):
+		v.fault(l, "altered: %v", err)
+	case err != nil && strings.HasSuffix(l.Text+"\n", torn):
+		v.report.Torn++
+		return
+	case err != nil && cutOff(l.Text):
+		v.fault(l, "truncated: the record has no end")
+		return
+	case err != nil:
+		v.fault(l, "altered: %v", err)
+		return
+	}
+	v.report.Records++
+	v.follows(l, e)
+	v.notes(l, e)
+}
+
+// cutOff reports whether a line begins as a record, and its last field is missing.
+func cutOff(text string) bool {
+	var e Entry
+	_, err := e.head(text)
+	return err == nil && !strings.Contains(text, hashField)
+}
+
+// follows checks that e is what comes next in its chain.
+func (v *verifier) follows(l Line, e Entry) {
+	t, known := v.chains[e.Chain]
+	if !known {
+		t = &tail{missing: map[uint64]int{}}
+		v.chains[e.Chain] = t
+	}
+	at, passed := t.missing[e.Seq]
+	switch {
+	case e.Seq == t.seq+1 && e.Prev == t.prev():
+	case e.Seq == t.seq+1:
+		v.fault(l, "altered: record %d of chain %s, which comes before this one, is not the one that was there", t.seq, e.Chain)
+	case !known && v.cut && e.Seq > 1:
+		v.report.Earlier++
+	case e.Seq > t.seq+1:
+		v.gap(l, e, t)
+	case passed:
+		delete(t.missing, e.Seq)
+		if at >= 0 {
+			f := &v.report.Faults[at]
+			f.What = fmt.Sprintf("reordered: record %d of chain %s comes later, in %s:%d", e.Seq, e.Chain, l.File, l.N)
+		}
+		return
+	default:
+		v.fault(l, "duplicated: record %d of chain %s was there already", e.Seq, e.Chain)
+		return
+	}
+	t.link = link{seq: e.Seq, hash: e.Hash}
+}
+
+// gap notes that records are missing before e.
+func (v *verifier) gap(l Line, e Entry, t *tail) {
+	first, last := t.seq+1, e.Seq-1
+	which := fmt.Sprintf("record %d", first)
+	if last > first {
+		which = fmt.Sprintf("records %d to %d", first, last)
+	}
+	at := v.fault(l, "removed: %s of chain %s should come before this", which, e.Chain)
+	for seq := first; seq <= last && len(t.missing) < 1000; seq++ {
+		t.missing[seq] = at
+	}
+}
+
+// notes remembers which commands have been started and not ended.
+func (v *verifier) notes(l Line, e Entry) {
+	switch e.Kind {
+	case Start:
+		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, Show(e.Command))}
+		v.order = append(v.order, e.Request)
+	case Complete:
+		delete(v.running, e.Request)
+	}
+}
+
+func (v *verifier) done() Report {
+	v.report.Chains = len(v.chains)
+	for _, request := range v.order {
+		if f, ok := v.running[request]; ok {
+			v.report.Open = append(v.report.Open, f)
+		}
+	}
+	return v.report
+}

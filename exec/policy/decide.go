@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import "fmt"
+
+// Reasons that the caller is told. They name rules, and nothing else of the policy.
+const (
+	reasonBroken  = "the host's configuration is broken: docker hostexec policy check tells where"
+	reasonName    = "not the name of a command"
+	reasonUnknown = "not a proxied command"
+	reasonTooMuch = "too many arguments to be matched against rules"
+)
+
+// RuleBroken is the Rule of what is denied because the configuration cannot be read.
+const RuleBroken = "config"
+
+// Decide answers req.
+func (p *Policy) Decide(req Request) Verdict {
+	if p.Broken != "" {
+		return Verdict{Rule: RuleBroken, Reason: reasonBroken}
+	}
+	if len(req.Args) == 0 || !ValidName(req.Args[0]) {
+		return Verdict{Reason: reasonName}
+	}
+	d := newDecision(p, req)
+	v := d.decide()
+	v.Steps = MaxSteps - d.m.left
+	return v
+}
+
+// decision is one decision in the making.
+type decision struct {
+	*Policy
+	req     Request
+	c       Command // as --proxy has it, if it is proxied
+	proxied bool
+	set     Ruleset
+	m       matcher
+}
+
+func newDecision(p *Policy, req Request) *decision {
+	d := &decision{Policy: p, req: req, set: p.Rules[req.Args[0]], m: matcher{args: req.Args[1:], left: MaxSteps}}
+	d.c, d.proxied = p.Lookup(req.Args[0])
+	return d
+}
+
+func (d *decision) decide() Verdict {
+	explicit := d.explicit()
+	h := d.strictest(explicit)
+	switch {
+	case d.m.over:
+		return Verdict{Reason: reasonTooMuch, Command: d.command()}
+	case h.rule != nil && h.action == Deny:
+		return d.denied(h)
+	case explicit:
+		return d.whole()
+	case len(d.set.Rules) > 0:
+		return d.byRule(h)
+	}
+	if v, ok := d.byList(); ok {
+		return v
+	}
+	if d.proxied {
+		return d.whole()
+	}
+	return Verdict{Reason: reasonUnknown}
+}
+
+// explicit reports whether an action was typed for the command.
+func (d *decision) explicit() bool { return d.proxied && (d.c.Explicit || d.c.Action != Allow) }
+
+// hit is the rule that decides: the strictest that matches, of equals the first.
+type hit struct {
+	rule   *Rule
+	action Action
+	args   []string
+	paths  []PathCheck
+	code   bool
+
+	nearest *Rule // where none matches: that which matched most
+	far     int
+}
+
+// strictest matches the command's rules, or only those that deny.
+func (d *decision) strictest(denials bool) (h hit) {
+	before := append([]string{d.req.Args[0]}, d.set.Prepend...)
+	for i := range d.set.Rules {
+		r := &d.set.Rules[i]
+		if denials && r.Do != Deny {
+			continue
+		}
+		if !d.m.match(r) {
+			if d.m.over {
+				return hit{}
+			}
+			if h.nearest == nil || d.m.far > h.far {
+				h.nearest, h.far = r, d.m.far
+			}
+			continue
+		}
+		action, code := d.effective(r)
+		if h.rule == nil || action < h.action {
+			h.rule, h.action, h.code = r, action, code
+			h.args, h.paths = d.m.build(r, before)
+		}
+	}
+	return h
+}
+
+// effective returns what a rule that matches does. To allow what runs code of the
+// container's takes an acceptance in writing; without one it asks.
+func (d *decision) effective(r *Rule) (Action, bool) {
+	args := d.m.args
+	if r.Fixed != nil {
+		args = r.Fixed
+	}
+	if d.place().Contained() {
+		return r.Do, false // it runs code, but not the host
+	}
+	code := r.says("code") || d.code(args, r.Fixed != nil)
+	if r.Do == Allow && code && !r.Accept {
+		return Ask, code
+	}
+	return r.Do, code
+}
+
+func (r *Rule) says(effect string) bool {
+	for _, e := range r.Effects {
+		if e == effect {
+			return true
+		}
+	}
+	return false
+}
+
+// command is what a rule or a list runs: the configuration's program before --proxy's.
+func (d *decision) command() Command {
+	c := d.c
+	c.Name = d.req.Args[0]
+	switch contained := d.place().Contained(); {
+	case c.Placed && (contained || d.set.Place.Contained()): // exec is a path of another place
+	case contained, d.set.Exec != "": // --proxy's was looked for on the host
+		c.Path = d.set.Exec
+	}
+	return c
+}
+
+// Title is how a rule of command is called where it decides.
+func (r *Rule) Title(command string) string { return command + "/" + r.ID }
+
+func (d *decision) denied(h hit) Verdict {
+	v := Verdict{Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Reason: h.rule.Reason}
+	if v.Reason == "" {
+		v.Reason = "denied by rule " + v.Rule
+	}
+	return v
+}
+
+func (d *decision) byRule(h hit) Verdict {
+	if h.rule == nil {
+		return Verdict{Command: d.command(), Reason: fmt.Sprintf("no rule of %s allows these arguments (nearest: %s)", d.req.Args[0], h.nearest.ID)}
+	}
+	v := Verdict{
+		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(),
+		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Code: h.code,
+	}
+	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
+	return v
+}
+
+// byList looks the command line up in the lists. What is proxied as a whole stays whole: a
+// list can have it asked for, not make less of it.
+func (d *decision) byList() (Verdict, bool) {
+	if len(d.Auto)+len(d.Manual) == 0 {
+		return Verdict{}, false
+	}
+	text, ok := line(d.req.Args)
+	if !ok {
+		return Verdict{}, false
+	}
+	for _, list := range []struct {
+		name   string
+		of     []Pattern
+		action Action
+	}{{"auto_approve", d.Auto, Allow}, {"manual_approve", d.Manual, Ask}} {
+		p, ok := d.first(list.of, text)
+		if d.m.over {
+			return Verdict{Reason: reasonTooMuch, Command: d.command()}, true
+		}
+		if !ok {
+			continue
+		}
+		v := d.verdict(d.proxied)
+		v.Action, v.Rule, v.Pattern = list.action, list.name+" "+p.Source, p.Source
+		return v, true
+	}
+	return Verdict{}, false
+}
+
+// whole is the verdict of --proxy X, explicit or not: the command behaves as a local one.
+func (d *decision) whole() Verdict {
+	c := d.c
+	rule := "--proxy " + c.Name
+	if d.explicit() {
+		rule += "=" + c.Action.String()
+	}
+	if c.Action == Deny {
+		return Verdict{Rule: rule, Command: c, Reason: "denied by " + rule}
+	}
+	v := d.verdict(true)
+	v.Action, v.Rule = c.Action, rule
+	return v
+}
+
+// verdict is what runs when no rule of the command's decided. Where there are rules, what
+// else the configuration says of the command is theirs.
+func (d *decision) verdict(whole bool) Verdict {
+	set := d.set
+	if len(set.Rules) > 0 {
+		set = Ruleset{}
+	}
+	v := Verdict{Command: d.command(), Place: d.place(), Args: d.req.Args, SHA256: d.set.SHA256, Code: d.code(d.m.args, false)}
+	if whole && d.c.Path != "" && v.Place == d.c.Place {
+		v.Command.Path = d.c.Path // which the pin holds for as well: it is of the command
+	}
+	if len(set.Prepend) > 0 {
+		v.Args = append(append([]string{d.req.Args[0]}, set.Prepend...), d.m.args...)
+	}
+	set.Settings.Over(d.Defaults).apply(&v, whole)
+	return v
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Trial is what became of one rule, list entry or proxied command in a decision.
+type Trial struct {
+	Name    string // the rule, the pattern, or --proxy X
+	Where   string // file:line, if it stands in one
+	Action  Action // what it would do
+	Matched bool
+	Decides bool
+	Why     string // it did not match, or did not decide
+}
+
+// Explain is Decide with all that was tried on the way, whether or not it mattered.
+func (p *Policy) Explain(req Request) (Verdict, []Trial) {
+	v := p.Decide(req)
+	if p.Broken != "" {
+		return v, []Trial{{Name: "config", Matched: true, Decides: true, Why: p.Broken}}
+	}
+	if len(req.Args) == 0 || !ValidName(req.Args[0]) {
+		return v, nil
+	}
+	d := newDecision(p, req)
+	trials := d.tryRules()
+	trials = append(trials, d.tryLists(d.Auto, "auto_approve", Allow)...)
+	trials = append(trials, d.tryLists(d.Manual, "manual_approve", Ask)...)
+	trials = append(trials, d.tryProxy()...)
+	for i := range trials {
+		t := &trials[i]
+		t.Decides = t.Matched && t.Name == v.Rule
+		if t.Matched && !t.Decides && t.Why == "" {
+			t.Why = d.overruled(t, v)
+		}
+	}
+	return v, trials
+}
+
+// overruled says why a trial that matched did not decide.
+func (d *decision) overruled(t *Trial, v Verdict) string {
+	switch {
+	case v.Rule != "":
+		return fmt.Sprintf("matches, but %s decides: %s", v.Rule, v.Action)
+	case v.Known() && len(d.set.Rules) > 0:
+		return fmt.Sprintf("matches, but %s has rules, and none of them allows this", d.req.Args[0])
+	}
+	return "matches, but " + v.Reason
+}
+
+func (d *decision) tryRules() (trials []Trial) {
+	for i := range d.set.Rules {
+		r := &d.set.Rules[i]
+		t := Trial{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
+		if d.m.match(r) {
+			t.Matched = true
+			t.Action, _ = d.effective(r)
+		} else {
+			t.Why = d.m.why()
+		}
+		d.m.left, d.m.over = MaxSteps, false
+		trials = append(trials, t)
+	}
+	return trials
+}
+
+func (d *decision) tryLists(list []Pattern, name string, action Action) (trials []Trial) {
+	text, shown := line(d.req.Args)
+	for _, p := range list {
+		t := Trial{Name: name + " " + p.Source, Where: p.Where, Action: action}
+		switch {
+		case !shown:
+			t.Why = "lists match neither control characters, nor other than ASCII, nor lines over 64 KiB"
+		case p.re == nil || !p.re.MatchString(text):
+			t.Why = "does not match the line"
+		default:
+			t.Matched = true
+		}
+		trials = append(trials, t)
+	}
+	return trials
+}
+
+func (d *decision) tryProxy() []Trial {
+	if !d.proxied {
+		return nil
+	}
+	name := "--proxy " + d.c.Name
+	if d.explicit() {
+		name += "=" + d.c.Action.String()
+	}
+	return []Trial{{Name: name, Action: d.c.Action, Matched: true}}
+}
+
+// why says what the last match failed on: the furthest argument, and what was wanted there.
+func (m *matcher) why() string {
+	if m.over {
+		return reasonTooMuch
+	}
+	var want []string
+	slices.Sort(m.tried)
+	for _, i := range m.tried {
+		if i == len(m.argv) {
+			want = append(want, "the end")
+		} else {
+			want = append(want, m.argv[i].String())
+		}
+	}
+	wanted := strings.Join(want, ", or ")
+	if m.far == len(m.args) {
+		return fmt.Sprintf("the arguments end where %s is wanted", wanted)
+	}
+	return fmt.Sprintf("argument %d, %s, is not %s", m.far+1, Line([]string{cut(m.args[m.far])}), wanted)
+}
+
+// cut keeps explanations short. What decides is never cut.
+func cut(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "..."
+	}
+	return s
+}
+
+// String is e in words.
+func (e Element) String() string {
+	switch e.Kind {
+	case Word, Any:
+		return Line(e.Words[:1]) + more(e.Words)
+	case Re:
+		return "one that matches " + e.Token.String()
+	case Args:
+		return e.count() + " matching " + e.Token.String()
+	case Path:
+		return e.count() + " that is a path below a mount"
+	case Insert:
+		return "nothing"
+	}
+	var names []string
+	names = append(names, e.Flags...)
+	for _, o := range e.Opts {
+		names = append(names, o.Name+" "+o.Value.String())
+	}
+	return "an option of " + strings.Join(names, " ")
+}
+
+func more(words []string) string {
+	var b strings.Builder
+	for _, w := range words[1:] {
+		b.WriteString(" or " + Line([]string{w}))
+	}
+	return b.String()
+}
+
+func (e Element) count() string {
+	most := "any number"
+	if e.Max >= 0 {
+		most = strconv.Itoa(e.Max)
+	}
+	if e.Max == e.Min {
+		return most
+	}
+	return fmt.Sprintf("%d to %s", e.Min, most)
+}
+
+// String is t as it is written.
+func (t Token) String() string { return strconv.QuoteToASCII(t.Source) }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"al.essio.dev/pkg/shellescape"
+)
+
+// Line returns args as a POSIX shell would need them typed, in printable ASCII only: what
+// the lists of patterns see, and people. Different args give different lines.
+func Line(args []string) string {
+	var b strings.Builder
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if ascii(a) {
+			b.WriteString(shellescape.Quote(a))
+		} else {
+			dollar(&b, a)
+		}
+	}
+	return b.String()
+}
+
+// dollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Bytes are three octal
+// digits: hexadecimal ones would swallow a digit that follows.
+func dollar(b *strings.Builder, s string) {
+	b.WriteString("$'")
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+func one(name string, r Rule, more ...func(*Ruleset)) *Policy {
+	set := Ruleset{Rules: []Rule{r}}
+	for _, f := range more {
+		f(&set)
+	}
+	return &Policy{Rules: map[string]Ruleset{name: set}}
+}
+
+func with(r Rule, f func(*Rule)) Rule { f(&r); return r }
+
+var (
+	free = several("[a-z]{1,9}", 0, 2)
+	yes  = true
+)
+
+func tested(r *Rule) { r.No = [][]string{{"-x"}} }
+
+var lints = []struct {
+	name  string
+	p     *Policy
+	fatal bool
+	want  string // in the first problem; empty: there is none
+}{
+	{"nothing", one("ls", with(rule("r", Allow, free), tested)), false, ""},
+	{"interpreter", one("python3", with(rule("r", Allow, free), tested)), true, "runs what its arguments say"},
+	{"interpreter in a container", one("python3", with(rule("r", Allow, free), tested), func(s *Ruleset) { s.Place.Image = "img" }), false, ""},
+	{"wrapper by its program", one("run", with(rule("r", Allow, free), tested), func(s *Ruleset) { s.Exec = "/usr/bin/env" }), true, "runs what its arguments say"},
+	{"interpreter that asks", one("sh", with(rule("r", Ask, free), tested)), false, "runs what its arguments say"},
+	{"interpreter, named", one("sh", rule("r", Ask, w("x.sh"))), false, ""},
+	{"interpreter, allowed by name", one("sh", rule("r", Allow, w("x.sh"))), true, "so allow asks: write accept: host-code-execution"},
+	{"interpreter, fixed", one("sh", with(rule("r", Allow, w("go")), func(r *Rule) { r.Fixed = []string{"/x.sh"} })), false, ""},
+	{"verb", one("terraform", rule("r", Allow, w("plan"))), true, "so allow asks: write accept: host-code-execution"},
+	{"verb that looks", one("terraform", rule("r", Allow, w("fmt"))), false, ""},
+	{"build tool", one("make", rule("r", Allow, w("test"))), true, "write accept: host-code-execution"},
+	{"build tool, accepted", one("make", with(rule("r", Allow, w("test")), func(r *Rule) { r.Accept = true })), false, ""},
+	{"wild", one("ls", with(rule("r", Allow, re("x.*")), tested)), true, "matches anything"},
+	{"wild that asks", one("ls", with(rule("r", Ask, re(".+")), tested)), false, "matches anything"},
+	{"leading -", one("ls", with(rule("r", Allow, re(".{1,5}")), tested)), false, "could match a leading -"},
+	{"leading - after --", one("ls", with(rule("r", Allow, w("--"), re(".{1,5}")), tested)), false, ""},
+	{"no max", one("ls", with(rule("r", Allow, several("a", 0, -1)), tested)), true, "args without max"},
+	{"no test.no", one("ls", rule("r", Allow, free)), false, "no test.no"},
+	{"git", one("git", rule("r", Allow, w("status"))), true, "without gitdir"},
+	{"git that asks", one("git", rule("r", Ask, w("status"))), false, "without gitdir"},
+	{"git, host", one("git", rule("r", Allow, w("status")), func(s *Ruleset) { s.GitDir = GitHost }), true, "neither prepend has --git-dir"},
+	{"git, read-only", one("git", rule("r", Allow, w("status")), func(s *Ruleset) { s.GitDir = GitMount }), false, ""},
+	{"docker run", one("docker", rule("r", Allow, w("run"), w("x"))), true, "root-equivalent"},
+	{"docker compose up", one("docker", rule("r", Ask, w("compose"), w("up"))), false, "root-equivalent"},
+	{"docker compose of the host's", one("docker", rule("r", Ask, w("compose"), insert("-f", "/x"), w("up"))), false, ""},
+	{"docker ps", one("docker", rule("r", Allow, w("ps"))), false, ""},
+	{"docker --host", one("docker", with(rule("r", Allow, opt("--host", "[a-z]{1,9}"), w("ps")), tested)), true, "root-equivalent"},
+	{"stdin", one("kubectl", with(rule("r", Allow, w("apply")), func(r *Rule) { r.Settings.Stdin = &Stdin{Mode: StdinPipe} })), true, "lets the caller say what runs"},
+	{"pager", one("gh", with(rule("r", Allow, w("status")), func(r *Rule) { r.Settings.TTY = &yes })), true, "start a pager"},
+	{"shadowed", &Policy{Rules: rules(rule("a", Ask, w("b")), rule("r", Allow, w("b")))}, true, "never decides: x/a"},
+	{"its own test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.Yes = [][]string{{"b"}} })), true, "its own test fails"},
+	{"its other test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.No = [][]string{{"a"}} })), true, "matches, and must not"},
+	{"unanchored", &Policy{Auto: patterns("git status")}, true, "not anchored"},
+	{"half anchored", &Policy{Auto: patterns("^git status")}, true, "not anchored"},
+	{"anchored by halves", &Policy{Auto: patterns("^git status|git log$")}, true, "not anchored"},
+	{"anchored alternation", &Policy{Auto: patterns("^(git status|git log)$", "^a$|^b$", `\Ax\z`)}, false, ""},
+	{"unanchored that asks", &Policy{Manual: patterns("git")}, false, "not anchored"},
+	{"interpreter in a list", &Policy{Auto: patterns("^sh -c .*$")}, true, "runs what its arguments say"},
+	{"wild in a list", &Policy{Auto: patterns("^ls .*$")}, false, "lets any arguments through"},
+	{"docker run in a list", &Policy{Auto: patterns("^docker run x$")}, true, "root-equivalent"},
+	{"docker compose ps in a list", &Policy{Auto: patterns("^docker compose ps$")}, false, ""},
+	{"build tool in a list", &Policy{Auto: patterns("^make test$")}, false, "HOST CODE EXECUTION"},
+	{"list behind rules", &Policy{Auto: patterns("^x y$"), Rules: rules(rule("r", Allow, w("y")))}, false, "never looked at"},
+}
+
+func TestLint(t *testing.T) {
+	for _, tt := range lints {
+		t.Run(tt.name, func(t *testing.T) {
+			all := tt.p.Lint()
+			switch {
+			case tt.want == "" && len(all) > 0:
+				t.Errorf("Lint = %v, want nothing", all)
+			case tt.want != "" && (len(all) == 0 || !strings.Contains(all[0].Text, tt.want) || all[0].Fatal != tt.fatal):
+				t.Errorf("Lint = %v, want %q, fatal %v", all, tt.want, tt.fatal)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// elements looks at a rule's patterns.
+func (l *linter) elements(s subject) {
+	for _, e := range s.Argv {
+		switch {
+		case e.Kind == Args && e.Max < 0:
+			l.add(s.Where, s.title, s.Do == Allow, "args without max: any number of them")
+		case e.Kind == Path && e.Max < 0:
+			l.add(s.Where, s.title, false, "path without max: any number of them")
+		}
+		if e.Kind == Re || e.Kind == Args {
+			l.token(s, e.Token)
+			if fits(e.Token, "-") && !e.loose && !(e.Kind == Re && e.Token.dashed) {
+				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Token)
+			}
+		}
+		for _, o := range e.Opts {
+			l.token(s, o.Value)
+		}
+	}
+}
+
+func (l *linter) token(s subject, t Token) {
+	if wild(t.Source) {
+		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", t)
+	}
+}
+
+// parse returns the tree of a pattern that was compiled before.
+func parse(source string) *syntax.Regexp {
+	re, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return &syntax.Regexp{Op: syntax.OpNoMatch}
+	}
+	return re
+}
+
+// wild reports whether source has .* or .+ in it.
+func wild(source string) bool {
+	var walk func(re *syntax.Regexp) bool
+	walk = func(re *syntax.Regexp) bool {
+		switch re.Op {
+		case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+			any := re.Sub[0].Op == syntax.OpAnyChar || re.Sub[0].Op == syntax.OpAnyCharNotNL
+			if any && (re.Op != syntax.OpRepeat || re.Max < 0) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(re.Sub, walk)
+	}
+	return walk(parse(source))
+}
+
+// fits reports whether t matches anything that begins with prefix, as far as a few samples
+// show.
+func fits(t Token, prefix string) bool {
+	for _, rest := range []string{"", "x", "1", "-x", "-xx=1", "xxxxxxxx"} {
+		if t.match(prefix + rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// anchored reports whether every way through a pattern begins with ^ and ends with $.
+func anchored(source string) bool { return bound(parse(source), true) && bound(parse(source), false) }
+
+func bound(re *syntax.Regexp, begin bool) bool {
+	switch re.Op {
+	case syntax.OpBeginText:
+		return begin
+	case syntax.OpEndText:
+		return !begin
+	case syntax.OpCapture:
+		return bound(re.Sub[0], begin)
+	case syntax.OpConcat:
+		if len(re.Sub) == 0 {
+			return false
+		}
+		if begin {
+			return bound(re.Sub[0], begin)
+		}
+		return bound(re.Sub[len(re.Sub)-1], begin)
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !bound(sub, begin) })
+	}
+	return false
+}
+
+// rootLine reports whether every line that a pattern matches begins as one does that makes
+// its caller root.
+func rootLine(source string) bool {
+	re := parse(source)
+	if re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[1].Op != syntax.OpLiteral {
+		return false
+	}
+	f := strings.Fields(string(re.Sub[1].Rune))
+	return len(f) > 1 && engines[f[0]] && (rootVerbs[f[1]] || len(f) > 2 && rootNested[f[1]][f[2]])
+}
+
+// firstWord is the word that every line begins with that a pattern matches, or "".
+func firstWord(source string) string {
+	re := parse(source)
+	if re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[0].Op != syntax.OpBeginText || re.Sub[1].Op != syntax.OpLiteral {
+		return ""
+	}
+	word, _, whole := strings.Cut(string(re.Sub[1].Rune), " ")
+	if !whole && !(len(re.Sub) == 3 && re.Sub[2].Op == syntax.OpEndText) {
+		return ""
+	}
+	return word
+}
+
+// lists looks at auto_approve and manual_approve.
+func (l *linter) lists() {
+	for _, list := range []struct {
+		name string
+		of   []Pattern
+		auto bool
+	}{{"auto_approve", l.policy.Auto, true}, {"manual_approve", l.policy.Manual, false}} {
+		for _, p := range list.of {
+			title := list.name + " " + Line([]string{p.Source})
+			word := firstWord(p.Source)
+			switch {
+			case !anchored(p.Source):
+				l.add(p.Where, title, list.auto, "not anchored: it matches in the middle of any line, as of sh -c '... # %s'; write ^ and $ around all of it", "git status")
+			case list.auto && word != "" && Interprets(word) && open(p.Source):
+				l.add(p.Where, title, true, "%s runs what its arguments say", word)
+			case rootLine(p.Source):
+				l.add(p.Where, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")
+			case list.auto && word != "" && builders[tool(word)]:
+				l.add(p.Where, title, false, "HOST CODE EXECUTION, unasked: %s runs what stands in files", word)
+			case list.auto && wild(p.Source):
+				l.add(p.Where, title, false, ".* lets any arguments through: commands.%s.rules can say which", word)
+			}
+			if word != "" && len(l.policy.Rules[word].Rules) > 0 {
+				l.add(p.Where, title, false, "never looked at: commands.%s has rules, and those decide", word)
+			}
+		}
+	}
+}
+
+// open reports whether a pattern leaves anything to the caller.
+func open(source string) bool {
+	var walk func(re *syntax.Regexp) bool
+	walk = func(re *syntax.Regexp) bool {
+		switch re.Op {
+		case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpCharClass:
+			return true
+		}
+		return slices.ContainsFunc(re.Sub, walk)
+	}
+	return walk(parse(source))
+}
+
+// shadows finds rules that never decide: the stricter, or else the earlier, of two that
+// match the same does.
+func (l *linter) shadows(name string, set Ruleset) {
+	for i := range set.Rules {
+		r := &set.Rules[i]
+		samples, exact := r.samples()
+		if len(samples) == 0 {
+			continue
+		}
+		other := l.decides(name, set, samples[0])
+		same := func(args []string) bool { return l.decides(name, set, args) == other }
+		if other == "" || other == r.Title(name) {
+			continue
+		}
+		if !slices.ContainsFunc(samples, func(args []string) bool { return !same(args) }) {
+			l.add(r.Where, r.Title(name), exact, "never decides: %s, which is as strict or stricter, matches the same", other)
+		}
+	}
+}
+
+// decides returns the rule that decides about args, whatever else the policy has.
+func (l *linter) decides(name string, set Ruleset, args []string) string {
+	p := Policy{Rules: map[string]Ruleset{name: set}}
+	return p.Decide(Request{Args: append([]string{name}, args...), GitDir: true}).Rule
+}
+
+// samples are arguments that r matches: all that it can, if exact, or else those of its tests.
+func (r *Rule) samples() (all [][]string, exact bool) {
+	var args []string
+	for _, e := range r.Argv {
+		switch e.Kind {
+		case Word:
+			args = append(args, e.Words[0])
+		case Insert:
+		default:
+			return r.Yes, false
+		}
+	}
+	if r.Always || !r.ready {
+		return r.Yes, false
+	}
+	return [][]string{args}, true
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package policy decides whether a request may run on the host, and as what.
+//
+//	Request -> Decide -> Verdict
+//	           1 a broken configuration denies all
+//	           2 a rule that denies
+//	           3 --proxy X=ACTION
+//	           4 the rules of X, where there are any: deny > ask > allow > no rule: deny
+//	           5 the lists of patterns: auto, then manual
+//	           6 plain --proxy X allows X
+//	           7 deny
+//
+// Its one law: Decide is a pure function of the policy and the request, and whatever is
+// unset denies. It matches argv elements, never strings joined, but for the two lists of
+// patterns, which see a line that was quoted; it runs nothing, asks nobody and opens no
+// file.
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// Action is what a verdict says. The zero value denies.
+type Action int
+
+const (
+	Deny Action = iota
+	Ask
+	Allow
+)
+
+func (a Action) String() string {
+	switch a {
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	}
+	return "deny"
+}
+
+// ParseAction reads allow, ask or deny.
+func ParseAction(s string) (Action, error) {
+	switch s {
+	case "allow":
+		return Allow, nil
+	case "ask":
+		return Ask, nil
+	case "deny":
+		return Deny, nil
+	}
+	return Deny, fmt.Errorf("unknown action %q: allow, ask or deny", s)
+}
+
+// Shell is the name under which commands for shells with state are decided: its arguments
+// are what the shell gets for the command, and the command's text last. No program has it.
+const Shell = "shell"
+
+var name = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\z`)
+
+// ValidName reports whether s can be the name of a command: what PATH and a symbolic
+// link can carry, and nothing that could be read as an option or a path.
+func ValidName(s string) bool { return name.MatchString(s) }
+
+// Request is one call, parsed once and never changed.
+type Request struct {
+	ID     string   // the host's own, 16 hex digits
+	Args   []string // Args[0] is the command's name
+	Cwd    string   // the caller's, in the container
+	GitDir bool     // no container can write the .git that holds for Cwd
+}
+
+// Command is one command that a container may request.
+type Command struct {
+	Name     string
+	Action   Action
+	Explicit bool   // the action was typed: --proxy X=ACTION
+	Path     string // on the host, absolute; empty when only the configuration knows the command
+	Placed   bool   // Place was typed: the configuration's does not count
+	Place    Place  // where it runs, and Path is
+}
+
+// Policy is what may be requested and how it is decided. Its zero value denies everything.
+type Policy struct {
+	Broken   string // why the configuration cannot be read: denies everything
+	Commands []Command
+	Rules    map[string]Ruleset // by the command's name
+	Defaults Settings           // of all commands
+	Auto     []Pattern          // approval.auto_approve
+	Manual   []Pattern          // approval.manual_approve
+}
+
+// Lookup returns the proxied command called name.
+func (p *Policy) Lookup(name string) (Command, bool) {
+	for _, c := range p.Commands {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// Names returns the commands that are proxied or have rules, sorted. What the lists of
+// patterns let through has no names.
+func (p *Policy) Names() []string {
+	var names []string
+	for _, c := range p.Commands {
+		names = append(names, c.Name)
+	}
+	for name, set := range p.Rules {
+		if len(set.Rules) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Asks reports whether there is anything that p may have a person asked.
+func (p *Policy) Asks() bool {
+	if p.Broken != "" {
+		return false
+	}
+	if len(p.Manual) > 0 || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
+		return true
+	}
+	for _, set := range p.Rules {
+		// One that allows without accepting the container's code asks where there is some.
+		if slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.Do == Ask || r.Do == Allow && !r.Accept }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem is something wrong with a policy, or worth a thought.
+type Problem struct {
+	Where string // file:line
+	Rule  string
+	Text  string
+	Fatal bool // the policy must not be used so
+}
+
+func (p Problem) String() string {
+	text := p.Text
+	if p.Rule != "" {
+		text = p.Rule + ": " + text
+	}
+	if p.Where != "" {
+		text = p.Where + ": " + text
+	}
+	return text
+}
+
+// Tested is the outcome of one of a rule's own tests.
+type Tested struct {
+	Rule  string
+	Where string
+	Args  []string // with the command's name
+	Want  bool     // that the rule matches
+	Why   string   // it failed; empty: it passed
+}
+
+// RunTests runs the tests that rules carry: what each of them has to match, and what not.
+func (p *Policy) RunTests() (all []Tested) {
+	for _, name := range p.names() {
+		set := p.Rules[name]
+		for i := range set.Rules {
+			all = append(all, set.Rules[i].RunTests(name)...)
+		}
+	}
+	return all
+}
+
+// RunTests runs r's own tests, r being a rule of command.
+func (r *Rule) RunTests(command string) (all []Tested) {
+	if !r.ready {
+		return nil
+	}
+	for _, list := range []struct {
+		of   [][]string
+		want bool
+	}{{r.Yes, true}, {r.No, false}} {
+		for _, args := range list.of {
+			m := matcher{args: args, left: MaxSteps}
+			t := Tested{Rule: r.Title(command), Where: r.Where, Args: append([]string{command}, args...), Want: list.want}
+			switch got := m.match(r); {
+			case got && !list.want:
+				t.Why = "matches, and must not"
+			case !got && list.want:
+				t.Why = m.why()
+			case m.over:
+				t.Why = reasonTooMuch
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// names are the commands that the configuration knows, sorted.
+func (p *Policy) names() []string {
+	names := make([]string, 0, len(p.Rules))
+	for name := range p.Rules {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// failures are the tests that failed, as problems.
+func (p *Policy) failures() (all []Problem) {
+	for _, t := range p.RunTests() {
+		if t.Why != "" {
+			all = append(all, Problem{Where: t.Where, Rule: t.Rule, Text: fmt.Sprintf("its own test fails: %s: %s", Line(t.Args), t.Why), Fatal: true})
+		}
+	}
+	return all
+}
+
+// Sort puts problems in the order of the files' lines.
+func Sort(all []Problem) {
+	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Where, b.Where) })
+}
+
+func compareWhere(a, b string) int {
+	fa, la := splitWhere(a)
+	fb, lb := splitWhere(b)
+	return cmp.Or(cmp.Compare(fa, fb), cmp.Compare(la, lb))
+}
+
+func splitWhere(s string) (file string, line int) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0
+	}
+	line, _ = strconv.Atoi(s[i+1:])
+	return s[:i], line
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Shape is what a rule matches, in a line for people: words as they are typed, /patterns/,
+// [options], PATH, +(what the host inserts).
+func (r *Rule) Shape() string {
+	var parts []string
+	for _, e := range r.Argv {
+		parts = append(parts, e.shape())
+	}
+	switch {
+	case r.Always:
+		parts = []string{"(anything)"}
+	case len(parts) == 0:
+		parts = []string{"(no arguments)"}
+	}
+	if r.Fixed != nil {
+		parts = append(parts, "=> "+Line(r.Fixed))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (e Element) shape() string {
+	switch e.Kind {
+	case Word:
+		return Line(e.Words)
+	case Any:
+		var words []string
+		for _, w := range e.Words {
+			words = append(words, Line([]string{w}))
+		}
+		return strings.Join(words, "|")
+	case Re:
+		return e.Token.shape()
+	case Args:
+		return e.Token.shape() + e.times()
+	case Path:
+		return "PATH" + e.times()
+	case Insert:
+		return "+(" + Line(e.Words) + ")"
+	}
+	names := append([]string{}, e.Flags...)
+	for _, o := range e.Opts {
+		names = append(names, o.Name+" "+o.Value.shape())
+	}
+	return "[" + strings.Join(names, " | ") + "]"
+}
+
+func (t Token) shape() string {
+	s := strconv.QuoteToASCII(t.Source)
+	return "/" + strings.ReplaceAll(s[1:len(s)-1], `\\`, `\`) + "/"
+}
+
+func (e Element) times() string {
+	switch {
+	case e.Min == 1 && e.Max == 1:
+		return ""
+	case e.Max < 0:
+		return fmt.Sprintf("{%d,}", e.Min)
+	}
+	return fmt.Sprintf("{%d,%d}", e.Min, e.Max)
+}

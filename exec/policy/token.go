@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxPattern is how long a regular expression may be, in bytes.
+const MaxPattern = 1024
+
+// Token is a regular expression that one whole argument has to match. Its zero value
+// matches nothing.
+type Token struct {
+	Source  string
+	unicode bool
+	dashed  bool // it spells an option out
+	re      *regexp.Regexp
+}
+
+// ParseToken compiles a pattern of one argument. It is anchored at both ends whatever it
+// says, and matches printable ASCII only, or with wide any printable text.
+func ParseToken(source string, wide bool) (Token, error) {
+	if err := checkPattern(source); err != nil {
+		return Token{}, err
+	}
+	re, err := regexp.Compile(`\A(?:` + source + `)\z`)
+	if err != nil {
+		return Token{}, err
+	}
+	return Token{Source: source, unicode: wide, dashed: dashed(source), re: re}, nil
+}
+
+// dashed reports whether all that a pattern matches begins with the same option: -j, --jobs.
+func dashed(source string) bool {
+	prefix, _ := regexp.MustCompile(source).LiteralPrefix() // it was compiled before
+	name := strings.TrimLeft(prefix, "-")
+	return name != "" && name != prefix
+}
+
+func (t Token) check() error {
+	if t.re == nil {
+		return errors.New("no pattern")
+	}
+	return nil
+}
+
+func (t Token) match(s string) bool {
+	if t.re == nil || !ascii(s) && !(t.unicode && printable(s)) {
+		return false
+	}
+	return t.re.MatchString(s)
+}
+
+// ascii reports whether s is nothing but printable ASCII.
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// checkPattern refuses what would make a pattern mean something else than it seems to.
+func checkPattern(source string) error {
+	if len(source) > MaxPattern {
+		return fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(source), MaxPattern)
+	}
+	if !printable(source) {
+		return errors.New("a pattern has to be printable")
+	}
+	if _, err := regexp.Compile(source); err != nil { // by itself: a)|(b would break out of its anchors
+		return err
+	}
+	if hasFlags(source) {
+		return errors.New("flags such as (?m) change what ^ and $ mean, and are not allowed")
+	}
+	return nil
+}
+
+// hasFlags reports whether a valid pattern sets flags: (? that begins neither a group
+// without a name, (?:, nor one with, (?P< and (?<.
+func hasFlags(source string) bool {
+	class, literal := false, false
+	for i := 0; i < len(source); i++ {
+		rest := source[i:]
+		switch {
+		case literal: // \Q to \E
+			if strings.HasPrefix(rest, `\E`) {
+				literal = false
+				i++
+			}
+		case source[i] == '\\':
+			literal = strings.HasPrefix(rest, `\Q`)
+			i++
+		case class:
+			switch {
+			case strings.HasPrefix(rest, "[:"):
+				if end := strings.Index(rest[2:], ":]"); end >= 0 {
+					i += end + 3
+				}
+			case source[i] == ']':
+				class = false
+			}
+		case source[i] == '[':
+			class = true
+			if strings.HasPrefix(source[i+1:], "^") {
+				i++
+			}
+			if strings.HasPrefix(source[i+1:], "]") { // a ] that comes first is one
+				i++
+			}
+		case strings.HasPrefix(rest, "(?"):
+			if !strings.HasPrefix(rest, "(?:") && !strings.HasPrefix(rest, "(?P<") && !strings.HasPrefix(rest, "(?<") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Event is what happened at one time.
+type Event struct {
+	After time.Duration // the beginning
+	Code  string        // "o" is output, "m" a remark about the recording
+	Data  string
+}
+
+// Remark reports whether e says something about the recording and is no output.
+func (e Event) Remark() bool { return e.Code == markerCode }
+
+// Player reads a recording.
+type Player struct {
+	Header Header
+	f      *os.File
+	buf    *bufio.Reader
+	line   int
+}
+
+// Open opens the recording of the request that is called request, or the only one whose
+// id begins so.
+func Open(dir, request string) (*Player, error) {
+	name, err := find(dir, request)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("open recording: %w", err)
+	}
+	p := &Player{f: f, buf: bufio.NewReader(f)}
+	b, err := p.read()
+	if err == nil {
+		err = json.Unmarshal(b, &p.Header)
+	}
+	if err == nil && p.Header.Version != 2 {
+		err = fmt.Errorf("it is of version %d, not 2", p.Header.Version)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read recording %s: %w", f.Name(), err), f.Close())
+	}
+	return p, nil
+}
+
+func find(dir, request string) (string, error) {
+	none := fmt.Errorf("there is no recording of request %q", request)
+	if !form.MatchString(request) {
+		return "", none
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("find recording: %w", err)
+	}
+	var hits []string
+	for _, e := range entries {
+		if e.Name() == request {
+			return request, nil
+		}
+		if strings.HasPrefix(e.Name(), request) {
+			hits = append(hits, e.Name())
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return "", none
+	case 1:
+		return hits[0], nil
+	}
+	return "", fmt.Errorf("%q begins %d recordings: give more of it", request, len(hits))
+}
+
+// maxLine is more than any event has that a Recording makes: pieces of output are small.
+const maxLine = 16 << 20
+
+// read returns a line, without its end. Half a line at the end is the end: whoever wrote
+// it was killed.
+func (p *Player) read() ([]byte, error) {
+	var line []byte
+	for {
+		b, err := p.buf.ReadSlice('\n')
+		line = append(line, b...)
+		switch {
+		case err == nil:
+			p.line++
+			return line[:len(line)-1], nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(line) > maxLine:
+			return nil, errors.New("a line is too long")
+		}
+	}
+}
+
+// Next returns the next event, or io.EOF.
+func (p *Player) Next() (Event, error) {
+	b, err := p.read()
+	if errors.Is(err, io.EOF) {
+		return Event{}, io.EOF
+	}
+	var e Event
+	if err == nil {
+		e, err = parse(b)
+	}
+	if err != nil {
+		return Event{}, fmt.Errorf("read recording %s: line %d: %w", p.f.Name(), p.line, err)
+	}
+	return e, nil
+}
+
+func parse(b []byte) (e Event, err error) {
+	var after float64
+	fields := []any{&after, &e.Code, &e.Data}
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return e, err
+	}
+	if len(fields) != 3 || !(after >= 0 && after < math.MaxInt64/1e9) {
+		return e, errors.New("not an event")
+	}
+	e.After = time.Duration(after * 1e9)
+	return e, nil
+}
+
+// Close closes the recording.
+func (p *Player) Close() error { return p.f.Close() }
