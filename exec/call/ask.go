@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// reminder is how often a caller that waits for a person is told so again.
+const reminder = time.Minute
+
+// maxShown is how many bytes of arguments a person is shown, and all that waits may hold.
+const maxShown = 64 << 10
+
+func size(args []string) (n int) {
+	for _, arg := range args {
+		n += len(arg)
+	}
+	return n
+}
+
+// errRedecide says that the policy is not the one any more that had the request asked for.
+var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
+
+// ask puts a job to a person, and reports whether it was approved. If it was not the caller
+// has been told; unless the error is errRedecide: then nobody has decided anything.
+func (s *Server) ask(ctx context.Context, p *peer, req *request, j *job) (bool, error) {
+	if n := size(j.v.Args) + size(j.notes); n > maxShown {
+		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
+		return false, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason}), p.end(denied(req, &j.v, a)))
+	}
+	grant, ok, err := s.Queue.Granted(j.question(req))
+	if ok {
+		return approved(p, req, j, grant.By())
+	}
+	if err != nil { // then a person is asked
+		s.Log.Error("grant", "request", req.ID, "error", err)
+	}
+	if err := j.note(req, audit.Record{Kind: audit.Request, Path: j.v.Program(), Dir: j.cwd.Path()}); err != nil {
+		return false, fail(p, err, unwritten)
+	}
+	a, changed := s.wait(ctx, p, req, j)
+	switch a.Outcome {
+	case approval.Approved:
+		return approved(p, req, j, a.By)
+	case approval.Cancelled:
+		if changed && ctx.Err() == nil {
+			return false, errRedecide
+		}
+		if errors.Is(context.Cause(ctx), errLate) {
+			return false, errors.Join(j.note(req, audit.Record{Kind: audit.Timeout}), p.end(late(req, j.v.Rule)))
+		}
+		err := j.note(req, audit.Record{Kind: audit.Cancel})
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+	case approval.TimedOut:
+		return false, errors.Join(j.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &j.v)))
+	}
+	return false, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, &j.v, a)))
+}
+
+// approved writes down who allowed it: what cannot be written down does not happen.
+func approved(p *peer, req *request, j *job, by string) (bool, error) {
+	if err := j.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
+		return false, fail(p, err, unwritten)
+	}
+	return true, nil
+}
+
+// question is what a person is asked of j.
+func (j *job) question(req *request) approval.Question {
+	q := approval.Question{
+		ID: req.ID, Args: j.v.Args, Cwd: req.Cwd, Dir: j.cwd.Path(), Path: j.v.Program(), Rule: j.v.Rule,
+		Session: j.sc.Session, Container: j.sc.Container, Project: j.sc.Project, Branch: j.sc.Branch,
+		Effects: j.v.Effects, Code: j.v.Code, Notes: j.notes,
+	}
+	if !slices.Equal(j.v.Args, req.Args) {
+		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, j.notes...)
+	}
+	if req.detached {
+		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, without its caller")
+	}
+	return q
+}
+
+// wait asks, tells the caller that it waits, now and then again, and stops asking when the
+// policy would not have it asked any more, or otherwise: then changed is true.
+func (s *Server) wait(ctx context.Context, p *peer, req *request, j *job) (a approval.Answer, changed bool) {
+	told, done := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer done(nil)
+	asked := s.Queue.Changed()
+	// ends when the question is answered, with told.
+	wg.Go(func() {
+		select {
+		case <-asked: // what is refused without asking has not waited
+		case <-told.Done():
+			return
+		}
+		tick := time.NewTicker(reminder)
+		defer tick.Stop()
+		p.send(wire.KindNotice, []byte(waiting(req)))
+		for {
+			next := s.scenes.listen()
+			if s.otherwise(req, j) {
+				done(errRedecide)
+				return
+			}
+			select {
+			case <-next:
+			case <-tick.C:
+				p.send(wire.KindNotice, []byte(waiting(req)))
+			case <-told.Done():
+				return
+			}
+		}
+	})
+	a = s.Queue.Ask(told, j.question(req))
+	return a, context.Cause(told) == errRedecide
+}
+
+// otherwise reports whether req would be decided otherwise now than it was as j.
+func (s *Server) otherwise(req *request, j *job) bool {
+	sc := s.scene.Load()
+	if sc.Policy == j.sc.Policy {
+		return false
+	}
+	v := sc.Policy.Decide(req.Request)
+	v.Command.Path = cmp.Or(v.Command.Path, j.v.Command.Path) // what was looked up
+	return v.Action != policy.Ask || v.Rule != j.v.Rule || v.Command != j.v.Command || v.Place != j.v.Place || !slices.Equal(v.Effects, j.v.Effects)
+}
+
+// What a caller is told of its question.
+
+func waiting(req *request) string {
+	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", word(req.Args[0]), req.ID, req.ID)
+}
+
+func denied(req *request, v *policy.Verdict, a approval.Answer) end {
+	e := end{status: statusDenied, name: word(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: v.Rule, request: req.ID}
+	if a.Outcome == approval.Refused {
+		e.status, e.reason = statusRefused, a.Reason
+	}
+	return e
+}
+
+func unanswered(req *request, v *policy.Verdict) end {
+	return end{status: statusTimeout, name: word(req.Args[0]), reason: "Command timed out waiting for approval", rule: v.Rule, request: req.ID,
+		hint: "docker hostexec pending --watch on the host shows such requests"}
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// capturing is the policy of a rule that has stdin read first, all of it.
+func capturing(t *testing.T, do policy.Action) *policy.Policy {
+	t.Helper()
+	r := policy.Rule{ID: "in", Do: do, Accept: true, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"-s"}}}}
+	r.Settings.Stdin = &policy.Stdin{Mode: policy.StdinCapture, Limit: 1 << 10}
+	if err := r.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	return &policy.Policy{Rules: map[string]policy.Ruleset{"sh": {Exec: "/bin/sh", Rules: []policy.Rule{r}}}}
+}
+
+// repolicy changes the policy of a server, as an edited configuration does.
+func repolicy(s *Server, p *policy.Policy) {
+	sc := *s.Scene()
+	sc.Policy = p
+	s.SetScene(&sc)
+}
+
+// drain takes whatever else comes, for a caller that does not look at it.
+func (c *caller) drain() {
+	// ends when the connection does.
+	go io.Copy(io.Discard, c.conn)
+}
+
+// TestCaptureNeverEnds has callers whose stdin never ends, or is without end. The first cost
+// nobody else anything, and end with their callers; the others are refused.
+func TestCaptureNeverEnds(t *testing.T) {
+	s, log := scene(t)
+	repolicy(s, capturing(t, policy.Allow))
+	var silent []*caller
+	for range 50 {
+		c := dial(t, s)
+		c.exec(t, wire.FDFile, "sh", "-s")
+		c.read(t, wire.KindCapture)
+		c.send(t, wire.KindStdin, []byte("echo ran"))
+		c.drain()
+		silent = append(silent, c)
+	}
+	c := dial(t, s)
+	c.exec(t, wire.FDFile, "sh", "-s")
+	c.read(t, wire.KindCapture)
+	c.send(t, wire.KindStdin, []byte("echo called"))
+	c.send(t, wire.KindStdinEOF, nil)
+	c.read(t, wire.KindExit)
+	if c.out.String() != "called\n" {
+		t.Errorf("a call beside them: %q, %+v", c.out.String(), c.exit)
+	}
+	c = dial(t, s)
+	c.exec(t, wire.FDFile, "sh", "-s")
+	c.read(t, wire.KindCapture)
+	c.send(t, wire.KindStdin, []byte(strings.Repeat("x", 1<<10+1)))
+	c.read(t, wire.KindExit)
+	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "stdin has more than 1024 bytes") {
+		t.Errorf("without end: %+v", c.exit)
+	}
+	for _, c := range silent {
+		c.conn.Close()
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(audited(t, log, "the caller went away")) < len(silent); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d have ended", len(audited(t, log, "the caller went away")), len(silent))
+		}
+	}
+	if n := len(audited(t, log, "HOSTEXEC START")); n != 1 {
+		t.Errorf("%d ran, want 1", n)
+	}
+}
+
+// TestCaptureOutlastsPolicy holds stdin back until the policy has changed. What was allowed
+// when the call came is decided again when its stdin has.
+func TestCaptureOutlastsPolicy(t *testing.T) {
+	for action, code := range map[policy.Action]byte{policy.Allow: 0, policy.Ask: 126, policy.Deny: 126} {
+		s, log := scene(t)
+		repolicy(s, capturing(t, policy.Allow))
+		c := dial(t, s)
+		c.exec(t, wire.FDFile, "sh", "-s")
+		c.read(t, wire.KindCapture)
+		repolicy(s, capturing(t, action))
+		c.send(t, wire.KindStdin, []byte("exit 0"))
+		c.send(t, wire.KindStdinEOF, nil)
+		c.read(t, wire.KindExit)
+		if started := len(audited(t, log, "HOSTEXEC START")) > 0; c.exit.Code != code || started != (code == 0) {
+			t.Errorf("%s by now: %+v, started %v", action, c.exit, started)
+		}
+	}
+}
+
+// TestAnswerIsForItsInput: another stdin, and another environment where the container may
+// say any of it, is another question, and no grant is for it.
+func TestAnswerIsForItsInput(t *testing.T) {
+	s, _ := scene(t)
+	p := capturing(t, policy.Ask)
+	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
+	sc := *s.Scene()
+	sc.Policy, sc.PassEnv = p, []string{"TARGET", "OTHER"}
+	s.SetScene(&sc)
+	defer s.Queue.Attend()()
+	ask := func(env, stdin string, args ...string) approval.Question {
+		t.Helper()
+		changed := s.Queue.Changed()
+		c := dial(t, s)
+		c.env = []string{env, "SECRET=no"}
+		fd := wire.FDNull
+		if stdin != "" {
+			fd = wire.FDFile
+		}
+		c.exec(t, fd, args...)
+		if stdin != "" {
+			c.read(t, wire.KindCapture)
+			c.send(t, wire.KindStdin, []byte(stdin))
+			c.send(t, wire.KindStdinEOF, nil)
+		}
+		c.drain()
+		<-changed
+		all := s.Queue.Pending()
+		return all[len(all)-1]
+	}
+	var digests []string
+	for _, tt := range []struct{ env, stdin, note string }{
+		{"TARGET=test", "", "the container sets TARGET=test"}, {"TARGET=prod", "", "the container sets TARGET=prod"},
+	} {
+		q := ask(tt.env, tt.stdin, "git", "push")
+		if !slices.Equal(q.Notes, []string{tt.note}) {
+			t.Errorf("the notes are %q, want %q", q.Notes, tt.note)
+		}
+		digests = append(digests, q.Digest())
+	}
+	for _, stdin := range []string{"id", "rm -rf ~"} {
+		q := ask("X=y", stdin, "sh", "-s")
+		if len(q.Notes) != 1 || !strings.Contains(q.Notes[0], `"`+stdin+`"`) {
+			t.Errorf("the notes are %q, want %q", q.Notes, stdin)
+		}
+		digests = append(digests, q.Digest())
+	}
+	slices.Sort(digests)
+	if n := len(slices.Compact(digests)); n != 4 || len(s.Queue.Pending()) != 4 {
+		t.Errorf("%d digests, %d questions, want 4", n, len(s.Queue.Pending()))
+	}
+	first := s.Queue.Pending()[0]
+	if err := s.Queue.Grant(first.ID, first.Digest(), first.Waiting, "ann", approval.Terms{Always: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := s.Queue.Granted(s.Queue.Pending()[0]); ok || err != nil {
+		t.Errorf("a grant for TARGET=test is one for TARGET=prod: %v", err)
+	}
+}
+
+// TestCopiesAreLimited calls with operands as large as may be, again and again: no more of
+// them is copied than the session may have at a time, and all of it is given back.
+func TestCopiesAreLimited(t *testing.T) {
+	s, _ := scene(t)
+	work := t.TempDir()
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	for name, size := range map[string]int64{"large": maxCopy, "larger": maxCopy + 1, "huge": 10 << 30} {
+		if err := errors.Join(os.WriteFile(filepath.Join(work, name), nil, 0o600), os.Truncate(filepath.Join(work, name), size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Path, Type: policy.TypeFile, Snapshot: true, Min: 1, Max: 10}}}
+	if err := r.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	sc := *s.Scene()
+	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
+	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"true": {Exec: "/bin/true", Rules: []policy.Rule{r}}}}
+	s.SetScene(&sc)
+	for _, tt := range []struct {
+		operands string
+		code     byte
+	}{{"larger", 126}, {"huge", 126}, {"large large large large large", 126}, {"large", 0}} {
+		c := dial(t, s)
+		c.exec(t, wire.FDNull, append([]string{"true"}, strings.Fields(tt.operands)...)...)
+		c.read(t, wire.KindExit)
+		if c.exit.Code != tt.code {
+			t.Errorf("%s: %+v, want %d", tt.operands, c.exit, tt.code)
+		}
+		c.conn.Close()
+		for deadline := time.Now().Add(10 * time.Second); s.copied.Load() != 0 && time.Now().Before(deadline); {
+			runtime.Gosched()
+		}
+		left, err := os.ReadDir(sc.Scratch)
+		if n := s.copied.Load(); n != 0 || len(left) != 0 || err != nil {
+			t.Errorf("%s: %d bytes are held, %v is left, %v", tt.operands, n, left, err)
+		}
+	}
+}

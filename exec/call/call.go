@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package call serves one call of a shim: it hears the request, has it decided, writes
+// it down, runs it and answers.
+//
+//	shim --frames--> peer --Streams--> executor
+//	     <--frames--      <--Status---
+//
+// Its one law: success is only ever an explicit Exit frame that tells what the command
+// did; whatever breaks the stream ends the whole tree that the call started. It knows
+// neither the carrier that brought the call nor the Docker that made the container.
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
+
+// Runner runs a command: on the host, or in a container.
+type Runner interface {
+	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
+}
+
+// Scene is what a call depends on and a session may change while it lives: the
+// container gets its name after the watcher is up, and its mounts with each start.
+type Scene struct {
+	Session   string
+	Project   string // base name of the directory where the session was started
+	Branch    string // of git there, when the scene was set; empty outside of git
+	Container string // its name, for texts
+	Policy    *policy.Policy
+	Audit     *audit.Log
+	Dirs      *dir.Table
+	PassEnv   []string // names that the container may set
+	NewPrivs  bool
+
+	Find    func(name string) (path string, ok bool) // finds what only the policy names; nil finds nothing
+	Scratch string                                   // a directory for copies, which no container can reach
+
+	Recordings string // a directory for what commands write
+
+	// Elsewhere returns what runs commands in a place that is not the host, for a caller
+	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
+	// there too. Nil: there is no such place.
+	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string)
+}
+
+// Server serves the calls of one session. Set its fields before the first Serve.
+type Server struct {
+	Version string
+	Runner  Runner
+	Queue   *approval.Queue // of the questions that policy has
+	Log     *slog.Logger
+	Environ []string    // what every command starts with
+	Jobs    *jobs.Table // those of the session; nil has none
+	Shells  *shell.Pool // of the session; nil has none
+	// Refresh is called before each decision, by any goroutine. It may call SetScene: what
+	// the policy was made of may have changed. Nil is nothing.
+	Refresh func()
+
+	scene   atomic.Pointer[Scene]
+	scenes  news
+	gate    gate
+	running table
+	ongoing sync.WaitGroup // jobs
+	calls   atomic.Int64
+	copied  atomic.Int64 // bytes of operands, as long as their calls last
+}
+
+// SetScene changes what later calls depend on, and has those that wait for a person decided
+// again.
+func (s *Server) SetScene(sc *Scene) {
+	s.scene.Store(sc)
+	s.scenes.tell()
+}
+
+// Scene returns what SetScene set last, or nil.
+func (s *Server) Scene() *Scene { return s.scene.Load() }
+
+// now returns what a decision depends on at this moment, or nil before there is any.
+func (s *Server) now() *Scene {
+	if s.Refresh != nil {
+		s.Refresh()
+	}
+	return s.scene.Load()
+}
+
+// Calls returns how many commands were started so far.
+func (s *Server) Calls() int { return int(s.calls.Load()) }
+
+var (
+	errHungUp  = errors.New("the caller went away")
+	errTooLong = errors.New("it took longer than the policy lets it")
+	errLate    = errors.New("it took longer than its caller has time")
+	errNoRoom  = errors.New("no session is set up yet")
+
+	// ErrUnheard comes of a connection that never made a request. There may be any number.
+	ErrUnheard = errors.New("no request was heard")
+)
+
+// Serve answers one call and closes conn. It returns when the command has ended, or,
+// if the caller hangs up first, when everything that the command started has ended. A job
+// that it starts goes on until session ends: Wait returns then.
+func (s *Server) Serve(session context.Context, conn net.Conn) error {
+	ctx, cancel := context.WithCancelCause(session)
+	defer cancel(nil)
+
+	p := newPeer(conn)
+	defer p.close() // closes conn; returns when the reader has
+
+	req, err := s.hear(p)
+	if err != nil {
+		return err
+	}
+	defer req.close()
+	p.start(ctx, cancel) // the only reader; a hang-up cancels ctx
+
+	if s.scene.Load() == nil {
+		return fail(p, errNoRoom, "the session is not ready")
+	}
+	if req.verb() {
+		return s.verb(session, ctx, p, req)
+	}
+	return s.command(ctx, p, req)
+}
+
+// Wait returns when every job has ended. No Serve is going on any more.
+func (s *Server) Wait() { s.ongoing.Wait() }
+
+// command has what req names decided, and runs it.
+func (s *Server) command(ctx context.Context, p *peer, req *request) error {
+	if err := req.setDeadline(); err != nil {
+		return p.end(misused(err.Error()))
+	}
+	within, cancel := req.within(ctx)
+	defer cancel()
+	j, err := s.admit(within, p, req)
+	if j == nil {
+		return err
+	}
+	defer j.close()
+	start := time.Now()
+	if err := j.noteStart(req); err != nil {
+		return fail(p, err, unwritten)
+	}
+	s.calls.Add(1)
+	req.narrow(&j.v)
+	st, ran, err := s.run(within, p.streams(req), req, j)
+	if errors.Is(err, errKilled) {
+		err = nil // it ran, and st says how it ended
+	}
+	end := ending(p.json, req, j.v, st, err)
+	code := int(end.Code)
+	if ran && context.Cause(ctx) != nil { // the caller has gone before it was told
+		code = st.Code
+	}
+	if err := j.note(req, audit.Record{Kind: audit.Complete, Args: j.v.Args, Exit: code, Signal: st.Signal, Took: time.Since(start)}); err != nil {
+		s.Log.Error("audit", "request", req.ID, "error", err)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("request %s: %w", req.ID, cause)
+	}
+	return p.exit(end)
+}
+
+// note writes down an event of req. Its arguments are the caller's unless the record says
+// what they have become.
+func (j *job) note(req *request, r audit.Record) error {
+	r.Request, r.Rule = req.ID, j.v.Rule
+	if r.Args == nil {
+		r.Args = req.Args
+	}
+	return j.sc.Audit.Write(r)
+}
+
+// noteStart writes down that j is about to run, and why it may when nobody was asked. It
+// comes before anything runs: what cannot be written down does not happen.
+func (j *job) noteStart(req *request) error {
+	asked := j.v.Action == policy.Ask
+	if !asked {
+		if err := j.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: j.v.Pattern}); err != nil {
+			return err
+		}
+	}
+	return j.note(req, audit.Record{Kind: audit.Start, Args: j.v.Args, Path: j.v.Program(), Dir: j.cwd.Path(), Approved: asked})
+}
+
+// fail answers a call that hostexec itself could not serve.
+func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(failed(why))) }
+
+const unwritten = "the audit log cannot be written"

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == proctree.MonitorName {
+		os.Exit(proctree.Monitor(os.Args))
+	}
+	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
+	os.Exit(m.Run())
+}
+
+// scene is a server with sh and a few others proxied, and the path of its audit log.
+func scene(t *testing.T) (*Server, string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "audit.log")
+	a, err := audit.Open(log, audit.Who{Project: "app", Session: "0123456789ab"}, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	dirs, err := dir.NewTable(nil, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	table, err := jobs.Open(filepath.Join(t.TempDir(), "jobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: os.Environ(), Jobs: table}
+	s.SetScene(&Scene{Audit: a, Dirs: dirs, Policy: &policy.Policy{Commands: []policy.Command{
+		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
+		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
+		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
+		{Name: "lost", Action: policy.Allow, Path: "/nonexistent/lost"},
+		{Name: "passwd", Action: policy.Allow, Path: "/etc/passwd"},
+	}}})
+	return s, log
+}
+
+// caller plays the shim: it sends m, answers credit, and collects what comes.
+type caller struct {
+	conn     net.Conn
+	env      []string
+	out, err strings.Builder
+	exit     wire.Exit
+	started  bool
+}
+
+// dial serves one connection; the test ends when Serve has returned.
+func dial(t *testing.T, s *Server) *caller {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	var wg sync.WaitGroup
+	session, end := context.WithCancel(context.Background())
+	// ends when ours is closed.
+	wg.Go(func() { s.Serve(session, theirs) })
+	t.Cleanup(func() { end(); ours.Close(); wg.Wait(); s.Wait() })
+	return &caller{conn: ours}
+}
+
+func (c *caller) send(t *testing.T, kind wire.Kind, payload []byte) {
+	t.Helper()
+	if _, err := c.conn.Write(wire.AppendFrame(nil, kind, payload)); err != nil {
+		t.Fatalf("send %v: %v", kind, err)
+	}
+}
+
+func (c *caller) exec(t *testing.T, stdin wire.FD, args ...string) {
+	t.Helper()
+	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: "/", Env: c.env}
+	c.send(t, wire.KindExec, m.Append(nil))
+}
+
+// read takes frames until Exit, or until want has been seen.
+func (c *caller) read(t *testing.T, want wire.Kind) {
+	t.Helper()
+	for {
+		kind, b, err := wire.ReadFrame(c.conn, make([]byte, wire.MaxFrame))
+		if err != nil {
+			t.Fatalf("read frame: %v", err)
+		}
+		switch kind {
+		case wire.KindStdout, wire.KindStderr:
+			if kind == wire.KindStdout {
+				c.out.Write(b)
+			} else {
+				c.err.Write(b)
+			}
+			c.send(t, wire.KindCredit, wire.AppendCredit(nil, uint32(len(b))))
+		case wire.KindStarted:
+			c.started = true
+		case wire.KindExit:
+			if c.exit, err = wire.ParseExit(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kind == want || kind == wire.KindExit {
+			return
+		}
+	}
+}
+
+func TestServe(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		args    []string
+		outcome wire.Outcome
+		code    byte
+		out     string
+		text    string // part of
+	}{
+		{"exit 0", []string{"sh", "-c", "echo hi"}, wire.Exited, 0, "hi\n", ""},
+		{"exit 3", []string{"sh", "-c", "exit 3"}, wire.Exited, 3, "", ""},
+		{"signal", []string{"sh", "-c", "kill -TERM $$"}, wire.Signaled, 143, "", ""},
+		{"by path", []string{"/run/hostexec/bin/sh", "-c", "echo $0"}, wire.Exited, 0, "sh\n", ""},
+		{"verb", []string{"hostexec", "sh", "-c", "echo hi"}, wire.Exited, 0, "hi\n", ""},
+		{"denied", []string{"rm", "x"}, wire.Refused, 126, "", "rm: denied by --proxy rm=deny"},
+		{"nobody to ask", []string{"git"}, wire.Refused, 126, "", "git: nobody is there to ask"},
+		{"not proxied", []string{"id"}, wire.Refused, 127, "", "id: not a proxied command"},
+		{"escapes are shown, not sent", []string{"\x1b[2J"}, wire.Refused, 127, "", `"\x1b[2J": not the name`},
+		{"verb, path", []string{"hostexec", "/bin/sh"}, wire.Refused, 127, "", `"/bin/sh"`},
+		{"lost", []string{"lost"}, wire.Failed, 127, "", "lost: not found on the host any more"},
+		{"not executable", []string{"passwd"}, wire.Failed, 126, "", "passwd: not executable on the host"},
+		{"no verb", []string{"hostexec"}, wire.Exited, 1, "", "Usage: hostexec <command>"},
+		{"verb before command", []string{"hostexec", "--", "ls"}, wire.Refused, 127, "", "ls: not a proxied command"},
+		{"itself after --", []string{"hostexec", "--", "hostexec"}, wire.Refused, 127, "", "hostexec ls shows the commands there are"},
+		{"nothing after --", []string{"hostexec", "--"}, wire.Failed, 125, "", "see hostexec --help"},
+		{"unknown flag", []string{"hostexec", "--bogus"}, wire.Failed, 125, "", "unknown flag: --bogus"},
+		{"version", []string{"hostexec", "--version"}, wire.Exited, 0, "hostexec version v0\n", ""},
+		{"ps", []string{"hostexec", "ps"}, wire.Exited, 0, "REQUEST   KIND   STATUS   EXIT   TIME   COMMAND\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scene(t)
+			c := dial(t, s)
+			c.exec(t, wire.FDNull, tt.args...)
+			c.read(t, wire.KindExit)
+			if c.exit.Outcome != tt.outcome || c.exit.Code != tt.code {
+				t.Errorf("%q: outcome %v, code %d, want %v, %d (%s)", tt.args, c.exit.Outcome, c.exit.Code, tt.outcome, tt.code, c.exit.Text)
+			}
+			if c.out.String() != tt.out {
+				t.Errorf("%q: stdout = %q, want %q", tt.args, c.out.String(), tt.out)
+			}
+			if !strings.Contains(c.exit.Text, tt.text) || strings.Count(c.exit.Text, "\n") > 1 {
+				t.Errorf("%q: text = %q, want one line with %q", tt.args, c.exit.Text, tt.text)
+			}
+		})
+	}
+}
+
+func TestServeStdin(t *testing.T) {
+	s, _ := scene(t)
+	c := dial(t, s)
+	c.exec(t, wire.FDFile, "sh", "-c", "read a; echo got $a; read b; echo got $b >&2")
+	c.read(t, wire.KindStarted)
+	c.send(t, wire.KindStdin, []byte("one\ntwo\nnobody reads this"))
+	c.send(t, wire.KindStdinEOF, nil)
+	c.read(t, wire.KindExit)
+	if c.out.String() != "got one\n" || c.err.String() != "got two\n" || c.exit.Code != 0 {
+		t.Errorf("stdout %q, stderr %q, code %d", c.out.String(), c.err.String(), c.exit.Code)
+	}
+	// sh reads a pipe byte by byte, so that the rest stays for whoever comes next.
+	if c.exit.Consumed != 8 {
+		t.Errorf("consumed = %d, want 8", c.exit.Consumed)
+	}
+}
+
+// A caller that hangs up ends the command and what it started, and START without
+// COMPLETE never stays.
+func TestServeHangUp(t *testing.T) {
+	s, log := scene(t)
+	ours, theirs := net.Pipe()
+	done := make(chan struct{})
+	// ends when ours is closed, below.
+	go func() { defer close(done); s.Serve(context.Background(), theirs) }()
+	c := &caller{conn: ours}
+	fifo := filepath.Join(t.TempDir(), "alive")
+	if err := makeFIFO(fifo); err != nil {
+		t.Fatal(err)
+	}
+	c.exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait")
+	alive, err := os.Open(fifo) // returns when the command has opened it, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	ours.Close()
+	<-done
+	if n, err := alive.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("read = %d, %v, want EOF: somebody still has the pipe", n, err)
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(b); strings.Count(got, "HOSTEXEC START") != 1 || strings.Count(got, "HOSTEXEC COMPLETE") != 1 {
+		t.Errorf("audit log:\n%swant one START and one COMPLETE", got)
+	}
+}
+
+// What is no request is answered with why, and ends the connection.
+func TestServeGarbage(t *testing.T) {
+	hello := (&wire.Exec{Args: []string{"sh"}, Cwd: "/"}).Append(nil)
+	other := append([]byte{wire.Version + 1}, hello[1:]...)
+	for _, tt := range []struct {
+		name string
+		sent []byte
+		text string
+	}{
+		{"http", []byte("GET / HTTP/1.1\r\n"), "not a request"},
+		{"too long", wire.AppendHeader(nil, wire.KindExec, wire.MaxExec+1), "not a request"},
+		{"another kind", wire.AppendFrame(nil, wire.KindStdin, []byte("x")), "not a request"},
+		{"another version", wire.AppendFrame(nil, wire.KindExec, other), "different versions"},
+		{"short", wire.AppendFrame(nil, wire.KindExec, hello[:len(hello)-1]), "not a request"},
+		{"trailing bytes", wire.AppendFrame(nil, wire.KindExec, append(hello, 0)), "not a request"},
+		{"descriptors that never came", wire.AppendFrame(nil, wire.KindExec,
+			(&wire.Exec{FDs: [3]wire.FD{wire.FDPipe}, Passed: 1, Args: []string{"sh"}, Cwd: "/"}).Append(nil)), "announced"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scene(t)
+			c := dial(t, s)
+			// The server may answer before it has read all; it must not be waited for.
+			go c.conn.Write(tt.sent) // ends when the test closes the pipe
+			c.read(t, wire.KindExit)
+			if c.exit.Outcome != wire.Failed || c.exit.Code != 125 || !strings.Contains(c.exit.Text, tt.text) {
+				t.Errorf("exit = %+v, want 125 and %q", c.exit, tt.text)
+			}
+		})
+	}
+}
+
+// Bytes beyond what was granted end the call.
+func TestServeCredit(t *testing.T) {
+	s, _ := scene(t)
+	c := dial(t, s)
+	c.exec(t, wire.FDFile, "sh", "-c", "sleep 1000")
+	c.read(t, wire.KindStarted)
+	chunk := make([]byte, wire.MaxFrame)
+	for range 64 { // 4 MiB into a window of 256 KiB and a pipe of 64
+		if _, err := c.conn.Write(wire.AppendFrame(nil, wire.KindStdin, chunk)); err != nil {
+			return
+		}
+	}
+	t.Error("4 MiB were taken without credit")
+}
+
+// What COMPLETE says of a command that ended well although its caller, who takes no output,
+// went away before it could be told.
+func TestEndOfHangUp(t *testing.T) {
+	s, log := scene(t)
+	ours, theirs := net.Pipe()
+	served := make(chan struct{})
+	// ends when ours is closed, below.
+	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	c := &caller{conn: ours}
+	fifo := filepath.Join(t.TempDir(), "ended")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.exec(t, wire.FDNull, "sh", "-c", "echo hi; exec 3>"+fifo+"; exit 0")
+	c.read(t, wire.KindStarted)
+	f, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Read(make([]byte, 1)); err != io.EOF { // its end closes the other side
+		t.Fatalf("the command still holds its side: %v", err)
+	}
+	f.Close()
+	ours.Close()
+	<-served
+	b, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(b), " exit=0 ") {
+		t.Errorf("the log says %s, %v, want exit=0", b, err)
+	}
+}
+
+func TestTooLongToAsk(t *testing.T) {
+	s, _ := scene(t)
+	defer s.Queue.Attend()()
+	c := dial(t, s)
+	c.exec(t, wire.FDNull, "git", strings.Repeat("x", maxShown))
+	c.read(t, wire.KindExit)
+	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "more than a person reads") {
+		t.Errorf("%+v", c.exit)
+	}
+}

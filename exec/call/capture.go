@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// preview is how many bytes of a captured stdin a person is shown.
+const preview = 2 << 10
+
+// capture reads all of the caller's stdin where the verdict wants it seen before anything
+// runs. The command then reads that, and nothing else can come.
+func (s *Server) capture(ctx context.Context, p *peer, req *request, j *job) error {
+	if j.v.Profile.Whole || j.v.Profile.Stdin.Mode != policy.StdinCapture {
+		return nil
+	}
+	if req.captured == nil {
+		b, err := p.captured(ctx, req, j.v.Profile.Stdin.Limit)
+		if err != nil {
+			return err
+		}
+		req.captured = b
+		if s.now().Policy != j.sc.Policy { // it came as late as the caller liked
+			return errRedecide
+		}
+	}
+	if n, limit := len(req.captured), j.v.Profile.Stdin.Limit; int64(n) > limit {
+		return tooMuchInput(limit)
+	}
+	sum := sha256.Sum256(req.captured)
+	j.notes = append(j.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
+		len(req.captured), hex.EncodeToString(sum[:]), excerpt(req.captured)))
+	return nil
+}
+
+func tooMuchInput(limit int64) error { return fmt.Errorf("stdin has more than %d bytes", limit) }
+
+// excerpt shows the beginning of b, and says that it is no more than that.
+func excerpt(b []byte) string {
+	if len(b) <= preview {
+		return strconv.QuoteToASCII(string(b))
+	}
+	return strconv.QuoteToASCII(string(b[:preview])) + "..."
+}
+
+// captured has the shim send its stdin, and returns it; never nil. A terminal is not asked:
+// nobody knows that it is to be typed on.
+func (p *peer) captured(ctx context.Context, req *request, limit int64) ([]byte, error) {
+	none := req.fds[0] == wire.FDNull || req.fds[0] == wire.FDTTY
+	req.drop(0)
+	if none {
+		return []byte{}, nil
+	}
+	if err := p.send(wire.KindCapture, nil); err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { p.in.Close() })()
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(p.in, limit+1))
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case n > limit:
+		return nil, tooMuchInput(limit)
+	}
+	return append([]byte{}, b.Bytes()...), nil
+}

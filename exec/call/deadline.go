@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// timeoutVar is the caller's variable that does what --timeout does.
+const timeoutVar = "HOSTEXEC_TIMEOUT"
+
+// setDeadline notes how long the caller has time: from now on, and for all of the call, for
+// whoever sets that wants an answer by then.
+func (r *request) setDeadline() error {
+	name, text := "--timeout", r.timeout
+	if text == "" {
+		name, text = timeoutVar, lookup(r.env, timeoutVar)
+	}
+	if text == "" {
+		return nil
+	}
+	d, err := parseTimeout(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, quoted(clip(text)))
+	}
+	if d > 0 {
+		r.limit, r.deadline = d, time.Now().Add(d)
+	}
+	return nil
+}
+
+// lookup returns a variable of the caller's. The first wins, as getenv(3) has it.
+func lookup(env []string, name string) string {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+var errTimeout = errors.New("want a time such as 5s, 2m or 300")
+
+// parseTimeout reads a time with its unit, or in seconds. 0 is none.
+func parseTimeout(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		seconds, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(seconds >= 0 && seconds <= math.MaxInt64/float64(2*time.Second)) {
+			return 0, errTimeout
+		}
+		d = time.Duration(seconds * float64(time.Second))
+	}
+	if d < 0 {
+		return 0, errTimeout
+	}
+	return d, nil
+}
+
+// within returns ctx as long as the caller has time; its cause is errLate then.
+func (r *request) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.deadline.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, r.deadline, errLate)
+}
+
+// late answers a request whose caller has no more time.
+func late(req *request, rule string) end {
+	return end{status: statusTimeout, name: word(req.Args[0]), rule: rule, request: req.ID,
+		reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
+}
+
+// clip is the beginning of s, for a line that tells of it.
+func clip(s string) string { return s[:min(len(s), 80)] }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// A caller's own time holds for the whole call: what it wrote by then is there, the tree is
+// gone, and the code is 124, whoever holds the pipe.
+func TestTimeout(t *testing.T) {
+	s, log := scene(t)
+	for _, words := range [][]string{{"hostexec", "--timeout", "200ms"}, {"hostexec", "--timeout=0.2"}, nil} {
+		hold, gone := alive(t)
+		c := dial(t, s)
+		c.env = []string{"HOSTEXEC_TIMEOUT=100000"}
+		if words == nil {
+			c.env = []string{"HOSTEXEC_TIMEOUT=0.2"}
+		}
+		begin := time.Now()
+		c.exec(t, wire.FDNull, append(words, "sh", "-c", hold+"echo partial; setsid sleep 1000 & sleep 1000")...)
+		c.read(t, wire.KindExit)
+		if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || c.out.String() != "partial\n" || !strings.Contains(c.exit.Text, "timeout") {
+			t.Errorf("%q: stdout %q, %+v", words, c.out.String(), c.exit)
+		}
+		if took := time.Since(begin); took > 3*time.Second {
+			t.Errorf("%q took %s", words, took)
+		}
+		gone()
+	}
+	// Who waits for a person has no more time than that, either.
+	defer s.Queue.Attend()()
+	c := hostexec(t, s, "--timeout", "50ms", "git")
+	if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || len(s.Queue.Pending()) > 0 {
+		t.Errorf("while it is asked: %+v", c.exit)
+	}
+	if n := len(audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 {
+		t.Errorf("%d TIMEOUT lines", n)
+	}
+	for _, env := range []string{"HOSTEXEC_TIMEOUT=0", "HOSTEXEC_TIMEOUT=", "HOSTEXEC_TIMEOUT=1h"} {
+		c := dial(t, s)
+		c.env = []string{env}
+		c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
+		if c.read(t, wire.KindExit); c.exit.Code != 0 {
+			t.Errorf("%s: %+v", env, c.exit)
+		}
+	}
+	c = dial(t, s)
+	c.env = []string{"HOSTEXEC_TIMEOUT=soon"}
+	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	if c.read(t, wire.KindExit); c.exit.Code != 125 || !strings.Contains(c.exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
+		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.exit)
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// A job is a call whose command goes on without its caller. It is decided, asked about and
+// written down as any other, while the caller waits; then its output goes to files, and what
+// ends it is kill, its own time, or the end of the session. Until it is ready, and its caller
+// was told so, it ends with its caller, too: of what is left nobody would know.
+
+// detach has what req names decided, and starts it as a job.
+func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready readiness) error {
+	if s.Jobs == nil {
+		return p.end(failed("this session has no jobs"))
+	}
+	if err := req.setDeadline(); err != nil {
+		return p.end(misused(err.Error()))
+	}
+	req.detached = true
+	req.drop(0)
+	req.close() // the shim writes to its own
+	within, cancel := req.within(ctx)
+	defer cancel()
+	j, err := s.admit(within, p, req)
+	if j == nil {
+		return err
+	}
+	kept, err := s.Jobs.Begin(req.ID, j.v.Args, j.cwd.Path())
+	if err != nil {
+		j.close()
+		return fail(p, err, unkept(err))
+	}
+	if err := j.noteStart(req); err != nil {
+		j.close()
+		return errors.Join(fail(p, err, unwritten), kept.Discard())
+	}
+	s.calls.Add(1)
+	alive, end := context.WithCancelCause(session)
+	let := context.AfterFunc(ctx, func() {
+		if session.Err() == nil {
+			end(errHungUp)
+		}
+	})
+	lost, asJSON := make(chan wire.Exit, 1), p.json
+	// ends when the job does, which the session's end sees to; Wait waits.
+	s.ongoing.Go(func() {
+		defer end(nil)
+		s.background(alive, req, j, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, j.v, st, err) })
+	})
+	select {
+	case e := <-lost:
+		return p.exit(e)
+	case <-kept.Started():
+	}
+	if err := ready.await(ctx, kept); err != nil {
+		return s.unready(ctx, p, req, kept, ready, err)
+	}
+	if !let() {
+		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+	}
+	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
+}
+
+// unkept says why there is no job. Other errors name directories of the host's.
+func unkept(err error) string {
+	if errors.Is(err, jobs.ErrFull) {
+		return err.Error()
+	}
+	return "the job cannot be kept"
+}
+
+// background runs j as the job kept until it has ended, and writes down how. If it could not
+// be started lost is told why, and nothing of it stays.
+func (s *Server) background(ctx context.Context, req *request, j *job, kept *jobs.Job, lost func(executor.Status, error)) {
+	defer j.close()
+	within, cancel := req.within(ctx)
+	defer cancel()
+	begin := time.Now()
+	st, ran, err := s.run(within, kept.Streams(), req, j)
+	how, reason := fate(ctx, req, j, &st, err)
+	if err := j.note(req, audit.Record{Kind: audit.Complete, Args: j.v.Args, Exit: st.Code, Signal: st.Signal, Took: time.Since(begin)}); err != nil {
+		s.Log.Error("audit", "request", req.ID, "error", err)
+	}
+	if !ran {
+		lost(st, err)
+		err = kept.Discard()
+	} else {
+		err = kept.End(how, st, reason)
+	}
+	if err != nil {
+		s.Log.Error("job", "request", req.ID, "error", err)
+	}
+}
+
+// fate says what became of a job, and puts into st what wait exits with.
+func fate(ctx context.Context, req *request, j *job, st *executor.Status, err error) (how jobs.Status, reason string) {
+	switch {
+	case err == nil && st.Code == 0:
+		return jobs.Completed, ""
+	case err == nil:
+		return jobs.Failed, ""
+	case errors.Is(err, errKilled):
+		return jobs.Killed, ""
+	case errors.Is(err, errLate):
+		st.Code = wire.CodeTimeout
+		return jobs.Failed, late(req, j.v.Rule).reason
+	case errors.Is(err, errTooLong):
+		st.Code = wire.CodeTimeout
+		return jobs.Failed, tooLong(req, j.v).reason
+	case errors.Is(err, errHungUp):
+		return jobs.Killed, "its caller left before it was ready"
+	case ctx.Err() != nil:
+		return jobs.Killed, "the session ended"
+	case errors.Is(err, errFull):
+		st.Code = wire.CodeFailed
+		return jobs.Error, cutShort(req, j.v).reason
+	}
+	e := notRun(req, j.v, err)
+	st.Code = int(ways[e.status].code)
+	return jobs.Error, e.reason
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf16"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// status is how a call ended that its command did not end, in one word for programs.
+// docs/agents.md lists them.
+type status string
+
+const (
+	statusDenied        status = "denied"         // by a person
+	statusRefused       status = "refused"        // by policy, or unasked
+	statusTimeout       status = "timeout"        // nobody answered
+	statusNotProxied    status = "not_proxied"    // no command of the session's
+	statusNotFound      status = "not_found"      // not on the host any more
+	statusNotExecutable status = "not_executable" // on the host
+	statusTerminated    status = "terminated"     // the shell, while a command ran in it
+	statusFailed        status = "failed"         // hostexec itself; the shim says the same
+)
+
+// ways are what each status means to the shim.
+var ways = map[status]struct {
+	outcome wire.Outcome
+	code    byte
+}{
+	statusDenied:        {wire.Refused, wire.CodeRefused},
+	statusRefused:       {wire.Refused, wire.CodeRefused},
+	statusTimeout:       {wire.TimedOut, wire.CodeTimeout},
+	statusNotProxied:    {wire.Refused, wire.CodeNotFound},
+	statusNotFound:      {wire.Failed, wire.CodeNotFound},
+	statusNotExecutable: {wire.Failed, wire.CodeRefused},
+	statusTerminated:    {wire.Failed, wire.CodeFailed},
+	statusFailed:        {wire.Failed, wire.CodeFailed},
+}
+
+// end is how a call ends that its command does not end. Its strings are printable ASCII,
+// and empty where there is nothing to say.
+type end struct {
+	status  status
+	name    string // of the command
+	reason  string
+	rule    string // which decided
+	request string
+	hint    string // what to do next
+}
+
+// text is e as people read it: one line.
+func (e end) text() string {
+	s := e.reason
+	if e.name != "" {
+		s = e.name + ": " + s
+	}
+	if e.request != "" {
+		s += " (request " + e.request + ")"
+	}
+	if e.hint != "" {
+		s += ": " + e.hint
+	}
+	return line("%s", s)
+}
+
+// json is e as programs read it: one line of JSON, with all its fields always there.
+func (e end) json() string {
+	b, err := json.Marshal(struct {
+		Status  status `json:"status"`
+		Code    byte   `json:"code"`
+		Reason  string `json:"reason"`
+		Rule    string `json:"rule"`
+		Request string `json:"request"`
+		Hint    string `json:"hint"`
+	}{e.status, ways[e.status].code, e.reason, e.rule, e.request, e.hint})
+	if err != nil {
+		panic("call: " + err.Error()) // strings always marshal
+	}
+	return string(append(ascii(b), '\n'))
+}
+
+// ascii escapes what JSON lets through and a terminal may not get.
+func ascii(text []byte) (b []byte) {
+	for _, unit := range utf16.Encode([]rune(string(text))) {
+		if unit < 0x7f {
+			b = append(b, byte(unit))
+			continue
+		}
+		b = fmt.Appendf(b, `\u%04x`, unit)
+	}
+	return b
+}
+
+// frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
+func (e end) frame(asJSON bool) wire.Exit {
+	way := ways[e.status] // of a status that is none: Failed, and the shim knows its code
+	text := e.text()
+	if asJSON {
+		text += e.json()
+	}
+	return wire.Exit{Outcome: way.outcome, Code: way.code, Text: text}
+}

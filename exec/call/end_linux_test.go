@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// Who asks for JSON gets the line that people read and one more, for every end that is not
+// the command's own.
+func TestJSON(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		status status
+		code   byte
+		rule   string
+		reason string // part of
+	}{
+		{"denied by rule", []string{"rm", "x"}, statusRefused, 126, "--proxy rm=deny", "denied by"},
+		{"nobody to ask", []string{"git"}, statusRefused, 126, "--proxy git=ask", "nobody is there"},
+		{"not proxied", []string{"id"}, statusNotProxied, 127, "", "not a proxied command"},
+		{"lost", []string{"lost"}, statusNotFound, 127, "--proxy lost", "not found on the host any more"},
+		{"not executable", []string{"passwd"}, statusNotExecutable, 126, "--proxy passwd", "not executable"},
+		{"bad usage", []string{"hostexec", "--bogus\u202e"}, statusFailed, 125, "", `\u202e`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scene(t)
+			c := dial(t, s)
+			c.env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
+			c.exec(t, wire.FDNull, tt.args...)
+			c.read(t, wire.KindExit)
+			first, last, ok := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
+			var got struct {
+				Status                      status
+				Code                        byte
+				Reason, Rule, Request, Hint *string
+			}
+			if err := json.Unmarshal([]byte(last), &got); err != nil || !ok || !strings.HasPrefix(first, "hostexec: ") {
+				t.Fatalf("text = %q, %v", c.exit.Text, err)
+			}
+			if got.Reason == nil || got.Rule == nil || got.Request == nil || got.Hint == nil {
+				t.Fatalf("a field is missing: %s", last)
+			}
+			if got.Status != tt.status || got.Code != tt.code || c.exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
+				t.Errorf("%s, code %d", last, c.exit.Code)
+			}
+			if known := tt.status != statusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
+				t.Errorf("%s, and the line is %s", last, first)
+			}
+		})
+	}
+	for _, env := range []string{"HOSTEXEC_JSON=", "HOSTEXEC_JSON=true", "XHOSTEXEC_JSON=1"} {
+		if wantsJSON([]string{env, "HOSTEXEC_JSON=1"}) != strings.HasPrefix(env, "X") {
+			t.Errorf("%s before HOSTEXEC_JSON=1", env)
+		}
+	}
+	if got := string(ascii([]byte("a\x7f\u009b\U0001f600"))); got != `a\u007f\u009b\ud83d\ude00` {
+		t.Errorf("ascii = %s", got)
+	}
+	if f := (end{}).frame(false); f.Outcome != wire.Failed {
+		t.Errorf("the zero end is %+v", f)
+	}
+	// The command's own end is its own.
+	s, _ := scene(t)
+	c := dial(t, s)
+	c.env = []string{"HOSTEXEC_JSON=1"}
+	c.exec(t, wire.FDNull, "sh", "-c", "exit 126")
+	c.read(t, wire.KindExit)
+	if c.exit.Outcome != wire.Exited || c.exit.Code != 126 || c.exit.Text != "" {
+		t.Errorf("exit = %+v", c.exit)
+	}
+}
+
+// A grant lets the same call run unasked, and the log says which grant it was.
+func TestGranted(t *testing.T) {
+	s, log := scene(t)
+	defer s.Queue.Attend()()
+	changed := s.Queue.Changed()
+	c := dial(t, s)
+	c.exec(t, wire.FDNull, "git", "push")
+	<-changed
+	q := s.Queue.Pending()[0]
+	if err := s.Queue.Grant(q.ID, q.Digest(), q.Waiting, "ann", approval.Terms{Times: 2}); err != nil {
+		t.Fatal(err)
+	}
+	c.read(t, wire.KindExit)
+	grant := s.Queue.Grants()[0]
+	c = dial(t, s)
+	c.exec(t, wire.FDNull, "git", "push")
+	c.read(t, wire.KindExit)
+	if !c.started || c.exit.Code != 0 {
+		t.Errorf("the granted call: %+v", c.exit)
+	}
+	if lines := audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
+		t.Errorf("the log says %q", lines)
+	}
+	if n := len(audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
+		t.Errorf("%d were asked, want the first alone", n)
+	}
+}
+
+// A caller is cut off while it waits, a person says yes, and the same call runs at once when
+// it comes again. The log has the end of each request, and one START.
+func TestComesBack(t *testing.T) {
+	s, log := scene(t)
+	s.Queue.Durable = true
+	defer s.Queue.Attend()()
+	ours, theirs := net.Pipe()
+	changed, served := s.Queue.Changed(), make(chan struct{})
+	// ends when ours is closed, below.
+	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	(&caller{conn: ours}).exec(t, wire.FDNull, "git", "push")
+	<-changed
+	ours.Close()
+	<-served
+	all := s.Queue.Pending()
+	if len(all) != 1 || all[0].Gone != 1 {
+		t.Fatalf("pending %+v", all)
+	}
+	first := all[0]
+	if err := s.Queue.Approve(first.ID, first.Digest(), first.Waiting, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, s)
+	c.exec(t, wire.FDNull, "git", "push")
+	c.read(t, wire.KindExit)
+	if !c.started || c.exit.Outcome != wire.Exited || c.exit.Code != 0 {
+		t.Errorf("who came back: %+v", c.exit)
+	}
+	kinds := decided(t, log)
+	if got := strings.Join(kinds[first.ID], " "); got != "CANCEL" || len(kinds) != 2 {
+		t.Errorf("the log has %v", kinds)
+	}
+	if lines := audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
+		t.Errorf("the log says %q", lines)
+	}
+}
+
+// ^C takes the request back, for good even where requests outlive their callers.
+func TestInterrupted(t *testing.T) {
+	s, log := scene(t)
+	s.Queue.Durable = true
+	defer s.Queue.Attend()()
+	ours, theirs := net.Pipe()
+	changed, served := s.Queue.Changed(), make(chan struct{})
+	// ends when ours is closed, below.
+	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	c := &caller{conn: ours}
+	c.exec(t, wire.FDNull, "git", "push")
+	<-changed
+	c.read(t, wire.KindNotice)
+	c.send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
+	ours.Close()
+	<-served
+	if all := s.Queue.Pending(); len(all) != 0 || len(audited(t, log, "HOSTEXEC CANCEL")) != 1 {
+		t.Errorf("pending %+v", all)
+	}
+}
+
+func audited(t *testing.T, log, word string) (lines []string) {
+	t.Helper()
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// decided is what the log has of how a question ended.
+func decided(t *testing.T, log string) (kinds map[string][]string) {
+	t.Helper()
+	kinds = map[string][]string{}
+	for _, line := range audited(t, log, " HOSTEXEC ") {
+		_, rest, _ := strings.Cut(line, "HOSTEXEC ")
+		kind, rest, _ := strings.Cut(rest, " ")
+		_, rest, _ = strings.Cut(rest, "request=")
+		id, _, _ := strings.Cut(rest, " ")
+		if kind != "REQUEST" && kind != "COMPLETE" {
+			kinds[id] = append(kinds[id], kind)
+		}
+	}
+	return kinds
+}
+
+// A call is approved, denied, timed out and hung up on at once, two thousand times: the log
+// has one outcome of each, and START where that is APPROVE and nowhere else.
+func TestAskRaces(t *testing.T) {
+	const rounds = 2000
+	s, log := scene(t)
+	defer s.Queue.Attend()()
+	const window = 400 * time.Microsecond
+	s.Queue.Timeout = window * 3 / 4
+	for i := range rounds {
+		s.Queue.Durable = i%2 == 0
+		ours, theirs := net.Pipe()
+		var wg sync.WaitGroup
+		changed := s.Queue.Changed()
+		// ends when ours is closed, or the call is over.
+		wg.Go(func() { s.Serve(context.Background(), theirs) })
+		// ends when ours is closed.
+		wg.Go(func() {
+			for b := make([]byte, wire.MaxFrame); ; {
+				if _, _, err := wire.ReadFrame(ours, b); err != nil {
+					return
+				}
+			}
+		})
+		c := &caller{conn: ours}
+		c.exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
+		<-changed
+		tries := []func(){func() { ours.Close() }}
+		for _, q := range s.Queue.Pending() { // one, or none
+			tries = append(tries, func() { s.Queue.Approve(q.ID, q.Digest(), q.Waiting, "ann") }, func() { s.Queue.Deny(q.ID, q.Digest(), "", "ann") })
+		}
+		for _, try := range tries {
+			// end soon: each tries one thing.
+			wg.Go(func() {
+				<-time.After(time.Duration(rand.Int64N(int64(window))))
+				try()
+			})
+		}
+		wg.Wait()
+	}
+	all := decided(t, log)
+	if len(all) != rounds {
+		t.Errorf("%d requests in the log, want %d", len(all), rounds)
+	}
+	ended := map[string]int{}
+	for id, kinds := range all {
+		got := strings.Join(kinds, " ")
+		switch ended[got]++; got {
+		case "DENY", "TIMEOUT", "CANCEL", "APPROVE START":
+		default:
+			t.Errorf("request %s: %s", id, got)
+		}
+	}
+	t.Log(ended) // a race that one side always wins proves nothing
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+)
+
+// EndJob ends the job that ref names, its whole tree, and returns when it is gone: TERM, and
+// KILL after a while. With a signal it only sends that to the job's process group. It returns
+// the job's id. The error wraps jobs.ErrUnknown or jobs.ErrEnded, or says that several begin
+// with ref.
+func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
+	kept, err := s.job(ref)
+	if err != nil {
+		return "", err
+	}
+	id = kept.Info().ID
+	if sig != "" {
+		if err := kept.Signal(sig); err != nil {
+			return id, fmt.Errorf("job %s: %w", id, err)
+		}
+		return id, nil
+	}
+	select {
+	case <-kept.Started(): // before that there is nothing to end
+	case <-kept.Done():
+	case <-ctx.Done():
+		return id, context.Cause(ctx)
+	}
+	if kept.Info().Status != jobs.Running {
+		return id, fmt.Errorf("job %s: %w", id, jobs.ErrEnded)
+	}
+	s.Kill(id)
+	select {
+	case <-kept.Done():
+		return id, nil
+	case <-ctx.Done():
+		return id, context.Cause(ctx)
+	}
+}
+
+// endEach ends the jobs that refs name, all at once, and yields what came of each in order.
+func (s *Server) endEach(ctx context.Context, refs []string, sig executor.Signal) iter.Seq2[string, error] {
+	type result struct {
+		id  string
+		err error
+	}
+	results := make([]chan result, len(refs))
+	for i, ref := range refs {
+		results[i] = make(chan result, 1)
+		// ends when the job has, or with ctx; the reader below waits for it.
+		go func() {
+			id, err := s.EndJob(ctx, ref, sig)
+			results[i] <- result{id, err}
+		}()
+	}
+	return func(yield func(string, error) bool) {
+		for _, c := range results {
+			r := <-c
+			if !yield(r.id, r.err) {
+				return
+			}
+		}
+	}
+}

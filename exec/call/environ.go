@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// fromCaller are the variables that describe the caller's terminal. They, and what
+// --pass-env names, are all that a container may say about a command's environment.
+var fromCaller = map[string]*regexp.Regexp{
+	"TERM":     regexp.MustCompile(`\A[A-Za-z0-9._+-]{1,32}\z`), // a path would name a file of the host's
+	"COLUMNS":  regexp.MustCompile(`\A[0-9]{1,5}\z`),
+	"LINES":    regexp.MustCompile(`\A[0-9]{1,5}\z`),
+	"NO_COLOR": regexp.MustCompile(`\A[ -~]{0,32}\z`),
+}
+
+// plain are the variables of the host's with which a clean environment begins.
+var plain = map[string]bool{
+	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TMPDIR": true, "TZ": true,
+	"LANG": true, "LANGUAGE": true, "LC_ALL": true, "LC_CTYPE": true, "LC_MESSAGES": true, "LC_COLLATE": true,
+	"LC_NUMERIC": true, "LC_TIME": true, "LC_MONETARY": true, "XDG_RUNTIME_DIR": true,
+}
+
+// environ builds a command's environment: the host's, or what the policy leaves of it, then
+// what the caller may add, then what the policy sets, and PWD as the directory that is held.
+func environ(host, caller, pass []string, want policy.Env, pwd string) []string {
+	set := fromShim(caller, pass)
+	for name, value := range want.Set {
+		set[name] = value
+	}
+	set["PWD"] = pwd
+	env := make([]string, 0, len(host)+len(set))
+	for _, kv := range host {
+		name, _, _ := strings.Cut(kv, "=")
+		kept := !want.Clean || plain[name] || slices.Contains(want.Pass, name)
+		if _, ok := set[name]; kept && !ok && name != "OLDPWD" {
+			env = append(env, kv)
+		}
+	}
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// fromShim is what the caller may say. Where it names a variable twice the first wins, as
+// getenv(3) has it.
+func fromShim(caller, pass []string) map[string]string {
+	set := map[string]string{}
+	for _, kv := range caller {
+		name, value, ok := strings.Cut(kv, "=")
+		if _, twice := set[name]; !ok || twice {
+			continue
+		}
+		form := fromCaller[name]
+		if slices.Contains(pass, name) || form != nil && form.MatchString(value) {
+			set[name] = strings.Clone(value) // not a part of the frame
+		}
+	}
+	return set
+}
+
+// told is what a caller says of the environment that the person at the host has let it say,
+// for whoever decides: a call with another value is another call.
+func told(caller, pass []string, want policy.Env) (notes []string) {
+	set := fromShim(caller, pass)
+	for _, name := range slices.Sorted(slices.Values(pass)) {
+		value, said := set[name]
+		if _, ours := want.Set[name]; said && !ours && name != "PWD" {
+			notes = append(notes, "the container sets "+name+"="+value)
+		}
+	}
+	return slices.Compact(notes)
+}
+
+// wantsJSON reports whether the caller reads how a call ends as JSON.
+func wantsJSON(env []string) bool {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "HOSTEXEC_JSON="); ok {
+			return value == "1"
+		}
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+var errCredit = errors.New("more bytes than were granted")
+
+// credit is how many bytes of output the shim still takes.
+type credit struct {
+	mu     sync.Mutex // guards the fields below
+	more   sync.Cond
+	n      int
+	closed bool
+}
+
+func newCredit(n int) *credit {
+	c := &credit{n: n}
+	c.more.L = &c.mu
+	return c
+}
+
+// take waits for credit and takes up to max of it. It fails once the credit is closed.
+func (c *credit) take(max int) (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.n == 0 && !c.closed {
+		c.more.Wait()
+	}
+	if c.closed {
+		return 0, false
+	}
+	n := min(c.n, max)
+	c.n -= n
+	return n, true
+}
+
+func (c *credit) give(n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > wire.Window-c.n {
+		return errCredit
+	}
+	c.n += n
+	c.more.Broadcast()
+	return nil
+}
+
+func (c *credit) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.more.Broadcast()
+}
+
+// input is stdin on its way from the reader of frames, which never waits, to the pump,
+// which does. It holds at most wire.Window bytes, and no memory while it is empty.
+type input struct {
+	grant func(n int) // tells the shim that n bytes were read
+
+	mu     sync.Mutex // guards the fields below
+	more   sync.Cond
+	buf    []byte
+	owed   int // read, but not granted again yet
+	ended  bool
+	closed bool
+}
+
+func newInput(grant func(int)) *input {
+	in := &input{grant: grant}
+	in.more.L = &in.mu
+	return in
+}
+
+// put queues b. What comes after Close is dropped: the shim has not heard yet.
+func (in *input) put(b []byte) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.closed:
+		return nil
+	case in.ended:
+		return errors.New("stdin goes on after its end")
+	case len(in.buf)+in.owed+len(b) > wire.Window:
+		return errCredit
+	}
+	in.buf = append(in.buf, b...)
+	in.more.Broadcast()
+	return nil
+}
+
+// end says that no more will come.
+func (in *input) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ended = true
+	in.more.Broadcast()
+}
+
+// Read implements io.Reader; it grants what it has read back to the shim.
+func (in *input) Read(p []byte) (int, error) {
+	n, grant, err := in.take(p)
+	if grant > 0 {
+		in.grant(grant)
+	}
+	return n, err
+}
+
+func (in *input) take(p []byte) (n, grant int, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for len(in.buf) == 0 && !in.ended && !in.closed {
+		in.more.Wait()
+	}
+	if in.closed {
+		return 0, 0, io.ErrClosedPipe
+	}
+	if len(in.buf) == 0 {
+		return 0, 0, io.EOF
+	}
+	n = copy(p, in.buf)
+	in.buf = in.buf[n:]
+	in.owed += n
+	if len(in.buf) == 0 {
+		in.buf = nil
+	}
+	// A grant for each small read would be a frame for each: wait for a quarter.
+	if in.owed >= wire.Window/4 {
+		grant, in.owed = in.owed, 0
+	}
+	return n, grant, nil
+}
+
+// Close implements io.Closer: a Read that waits returns at once.
+func (in *input) Close() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed, in.buf = true, nil
+	in.more.Broadcast()
+	return nil
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// request is one call as it was heard: parsed once, then only read.
+type request struct {
+	policy.Request
+	env     []string
+	fds     [3]wire.FD
+	passed  [3]int // descriptors of ours that ride along, or -1
+	sameOut bool
+	winsize wire.Winsize
+
+	shell    *shellCall    // where it is a command for a shell
+	deadline time.Time     // of the caller's own; zero when there is none
+	limit    time.Duration // until then, when it was heard
+	timeout  string        // --timeout, as it was typed
+	detached bool          // it goes on without its caller
+
+	captured []byte // of stdin, before it runs; nil when nobody asked for that
+}
+
+// passer is a connection over which descriptors can come.
+type passer interface {
+	// Passed hands over the descriptors that came with the first bytes. They are the
+	// caller's to close.
+	Passed() []int
+}
+
+// hear reads the request: one frame, a deadline, a cap. The caller is told what was
+// wrong with it, if it still listens.
+func (s *Server) hear(p *peer) (*request, error) {
+	s.gate.enter(p.conn)
+	msg, err := readExec(p.conn)
+	s.gate.leave(p.conn)
+
+	var fds []int
+	if c, ok := p.conn.(passer); ok {
+		fds = c.Passed()
+	}
+	var req *request
+	if err == nil {
+		req, err = newRequest(msg, fds)
+	}
+	if err != nil {
+		closeAll(fds)
+		if !errors.Is(err, io.EOF) {
+			p.end(unheard(err, s.Version))
+		}
+		return nil, fmt.Errorf("%w: %w", ErrUnheard, err)
+	}
+	p.json = wantsJSON(req.env)
+	return req, nil
+}
+
+func readExec(r io.Reader) (wire.Exec, error) {
+	var head [wire.HeaderLen]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return wire.Exec{}, err
+	}
+	kind, n, err := wire.ParseHeader(head[:])
+	if err != nil {
+		return wire.Exec{}, err
+	}
+	if kind != wire.KindExec {
+		return wire.Exec{}, fmt.Errorf("the first frame is of kind %d, not a request", kind)
+	}
+	b, err := readGrowing(r, n)
+	if err != nil {
+		return wire.Exec{}, err
+	}
+	return wire.ParseExec(b)
+}
+
+// readGrowing reads n bytes into memory that grows with what has arrived: a caller that
+// announces two megabytes and sends none costs next to nothing.
+func readGrowing(r io.Reader, n int) ([]byte, error) {
+	b := make([]byte, 0, min(n, 16<<10))
+	for len(b) < n {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		m, err := io.ReadFull(r, b[len(b):min(cap(b), n)])
+		b = b[:len(b)+m]
+		if err != nil {
+			return nil, io.ErrUnexpectedEOF
+		}
+	}
+	return b, nil
+}
+
+// newRequest freezes msg. It takes fds over only if it returns no error.
+func newRequest(msg wire.Exec, fds []int) (*request, error) {
+	if bits.OnesCount8(msg.Passed) != len(fds) {
+		return nil, fmt.Errorf("%d descriptors came, %d were announced", len(fds), bits.OnesCount8(msg.Passed))
+	}
+	req := &request{
+		Request: policy.Request{ID: newID(), Args: msg.Args, Cwd: msg.Cwd},
+		env:     msg.Env,
+		fds:     msg.FDs,
+		passed:  [3]int{-1, -1, -1},
+		sameOut: msg.SameOut,
+		winsize: msg.Winsize,
+	}
+	// The strings of msg are parts of the frame: copied, they let go of it and of the
+	// environment in it, for as long as the command runs.
+	for i, arg := range req.Args {
+		req.Args[i] = strings.Clone(arg)
+	}
+	req.Cwd = strings.Clone(req.Cwd)
+	// A shim is called by the name of its command, wherever on PATH it was found.
+	req.Args[0] = path.Base(req.Args[0])
+	for i := range req.passed {
+		if msg.Passed&(1<<i) == 0 {
+			continue
+		}
+		if err := checkFD(fds[0], i, msg.FDs[i]); err != nil {
+			return nil, fmt.Errorf("descriptor %d: %w", i, err)
+		}
+		req.passed[i], fds = fds[0], fds[1:]
+	}
+	return req, nil
+}
+
+// tty reports whether the call gets a terminal of the host's: the caller's stdin and
+// stdout both are one.
+func (r *request) tty() bool {
+	return r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY && r.passed[0] < 0 && r.passed[1] < 0
+}
+
+// close closes the descriptors that rode along. A second call does nothing.
+func (r *request) close() {
+	for i, fd := range r.passed {
+		if fd >= 0 {
+			closeAll([]int{fd})
+			r.passed[i] = -1
+		}
+	}
+}
+
+// newID returns 16 hex digits from the kernel's generator.
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// codeNo is what kill exits with for a job that is not there, or has ended.
+const codeNo = 1
+
+// job returns the job that ref names.
+func (s *Server) job(ref string) (*jobs.Job, error) {
+	if s.Jobs == nil {
+		return nil, fmt.Errorf("%w: %s", jobs.ErrUnknown, quoted(clip(ref)))
+	}
+	kept, err := s.Jobs.Find(ref)
+	var many jobs.Ambiguous
+	switch {
+	case errors.As(err, &many):
+		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(clip(ref)), int(many))
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(clip(ref)))
+	}
+	return kept, nil
+}
+
+func quotedEmpty(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return quoted(s)
+}
+
+// missing answers a verb whose job is not there.
+func missing(err error) end {
+	return end{status: statusFailed, reason: err.Error(), hint: "hostexec ps lists them"}
+}
+
+// logs shows what a job wrote, each stream to the caller's own.
+func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string) error {
+	flags := newFlags()
+	flags.SetInterspersed(true)
+	follow := flags.BoolP("follow", "f", false, "")
+	combined := flags.Bool("combined", false, "")
+	raw := flags.Bool("raw", false, "")
+	if err := flags.Parse(args); err != nil {
+		return p.end(misused("logs: " + quoted(err.Error())))
+	}
+	if flags.NArg() != 1 {
+		return p.end(misused("logs wants one job"))
+	}
+	kept, err := s.job(flags.Arg(0))
+	if err != nil {
+		return p.end(missing(err))
+	}
+	if err := s.begin(p, req); err != nil {
+		return err
+	}
+	out, errs := p.writer(wire.KindStdout), p.writer(wire.KindStderr)
+	switch {
+	case *raw:
+		err = kept.Copy(ctx, out, *follow)
+	case *combined:
+		err = kept.Copy(ctx, &jobs.Parser{Out: out, Err: out}, *follow)
+	default:
+		err = kept.Copy(ctx, &jobs.Parser{Out: out, Err: errs}, *follow)
+	}
+	if err != nil {
+		return errors.Join(err, p.end(failed("the log cannot be read")))
+	}
+	e := done
+	if n := kept.Info().Dropped; n > 0 {
+		e.Text = line("%d bytes that it wrote later were not kept", n)
+	}
+	return p.exit(e)
+}
+
+// await returns when the jobs that args name have ended, and has the caller exit as the last
+// one did.
+func (s *Server) await(ctx context.Context, p *peer, args []string) error {
+	list, wrong := s.each("wait", args)
+	if wrong != nil {
+		return p.end(*wrong)
+	}
+	code := 0
+	for _, kept := range list {
+		select {
+		case <-kept.Done():
+			code = kept.Info().Code
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})
+}
+
+// each returns the jobs that args name, of which there have to be some.
+func (s *Server) each(verb string, args []string) (list []*jobs.Job, wrong *end) {
+	flags := newFlags()
+	if err := flags.Parse(args); err != nil {
+		return nil, new(misused(verb + ": " + quoted(err.Error())))
+	}
+	if flags.NArg() == 0 {
+		return nil, new(misused(verb + " wants a job"))
+	}
+	for _, ref := range flags.Args() {
+		kept, err := s.job(ref)
+		if err != nil {
+			return nil, new(missing(err))
+		}
+		list = append(list, kept)
+	}
+	return list, nil
+}
+
+// end ends jobs, or sends them a signal, and tells which.
+func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) error {
+	flags := newFlags()
+	flags.SetInterspersed(true)
+	name := flags.StringP("signal", "s", "", "")
+	all := flags.BoolP("all", "a", false, "")
+	if err := flags.Parse(args); err != nil {
+		return p.end(misused("kill: " + quoted(err.Error())))
+	}
+	var sig executor.Signal
+	if flags.Changed("signal") {
+		var err error
+		if sig, err = jobs.ParseSignal(*name); err != nil {
+			return p.end(misused(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(clip(*name)))))
+		}
+	}
+	refs := flags.Args()
+	switch {
+	case *all && len(refs) > 0:
+		return p.end(misused("kill wants jobs or --all"))
+	case *all:
+		for _, kept := range s.jobs() {
+			if info := kept.Info(); info.Status == jobs.Running {
+				refs = append(refs, info.ID)
+			}
+		}
+	case len(refs) == 0:
+		return p.end(misused("kill wants a job, or --all"))
+	case len(refs) > jobs.MaxRunning:
+		return p.end(misused(fmt.Sprintf("kill takes at most %d jobs", jobs.MaxRunning)))
+	}
+	var said, complaints strings.Builder
+	for id, err := range s.endEach(ctx, refs, sig) {
+		if err == nil {
+			fmt.Fprintln(&said, id)
+		} else if !*all || !errors.Is(err, jobs.ErrEnded) {
+			complaints.WriteString(line("%v", err))
+		}
+	}
+	e := done
+	if complaints.Len() > 0 {
+		e = wire.Exit{Outcome: wire.Exited, Code: codeNo, Text: complaints.String()}
+	}
+	return s.print(p, req, e, []byte(said.String()))
+}
+
+// jobs returns all jobs of the session.
+func (s *Server) jobs() []*jobs.Job {
+	if s.Jobs == nil {
+		return nil
+	}
+	return s.Jobs.All()
+}

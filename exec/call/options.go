@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// options are what stands between hostexec and a command.
+type options struct {
+	help, version bool
+	detach        bool
+	ready         readiness
+	timeout       string
+}
+
+// readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
+type readiness struct {
+	line    *regexp.Regexp // a line of its output
+	port    uint16         // on which it listens; 0 is none
+	timeout time.Duration
+}
+
+func (r *readiness) none() bool { return r.line == nil && r.port == 0 }
+
+// patience is how long a job has to become ready.
+const patience = time.Minute
+
+// parseOptions returns what the flags before a command say, and the command. Flags behind its
+// name are its own.
+func parseOptions(args []string) (o options, command []string, err error) {
+	flags := newFlags()
+	flags.BoolVarP(&o.help, "help", "h", false, "")
+	flags.BoolVar(&o.version, "version", false, "")
+	flags.BoolVarP(&o.detach, "detach", "d", false, "")
+	flags.StringVar(&o.timeout, "timeout", "", "")
+	keep := flags.Bool("keep", false, "")
+	line := flags.String("wait-for-log", "", "")
+	port := flags.String("wait-for-port", "", "")
+	wait := flags.String("wait-timeout", "", "")
+	if err := flags.Parse(args); err != nil {
+		return o, nil, err
+	}
+	command = flags.Args()
+	if o.help || o.version {
+		return o, nil, nil
+	}
+	for _, name := range []string{"keep", "wait-for-log", "wait-for-port", "wait-timeout"} {
+		if flags.Changed(name) && !o.detach {
+			return o, nil, fmt.Errorf("--%s is for a job, which -d starts", name)
+		}
+	}
+	switch {
+	case len(command) == 0:
+		return o, nil, fmt.Errorf("%s wants a command after it", quoted(clip(args[0])))
+	case command[0] == "":
+		return o, nil, errors.New("the name of the command is empty")
+	case *keep:
+		return o, nil, errors.New("--keep is not available yet: a job ends with its session")
+	case flags.Changed("timeout") && o.timeout == "":
+		return o, nil, fmt.Errorf("--timeout: %w", errTimeout)
+	}
+	if flags.Changed("wait-for-log") {
+		if o.ready.line, err = parseLine(*line); err != nil {
+			return o, nil, fmt.Errorf("--wait-for-log: %w", err)
+		}
+	}
+	if flags.Changed("wait-for-port") {
+		n, err := strconv.ParseUint(*port, 10, 16)
+		if err != nil || n == 0 {
+			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(clip(*port)))
+		}
+		o.ready.port = uint16(n)
+	}
+	o.ready.timeout = patience
+	if flags.Changed("wait-timeout") {
+		if o.ready.timeout, err = parseTimeout(*wait); err != nil || o.ready.timeout == 0 {
+			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", errTimeout, quoted(clip(*wait)))
+		}
+	}
+	return o, command, nil
+}
+
+// newFlags returns a set of flags that end where the first other word stands.
+func newFlags() *pflag.FlagSet {
+	flags := pflag.NewFlagSet(verbName, pflag.ContinueOnError)
+	flags.SetInterspersed(false)
+	flags.Usage = func() {}
+	return flags
+}
+
+const (
+	// maxPattern is how long a pattern of a caller's may be, in bytes.
+	maxPattern = 1 << 10
+	// maxWeight is how large it may become when its repetitions are written out.
+	maxWeight = 10_000
+)
+
+// parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
+// megabytes.
+func parseLine(source string) (*regexp.Regexp, error) {
+	if source == "" || len(source) > maxPattern {
+		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if weight(tree) > maxWeight {
+		return nil, errors.New("the regular expression repeats too much")
+	}
+	return regexp.Compile(source)
+}
+
+// weight is about how many instructions a pattern becomes; at most a little over maxWeight.
+func weight(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += weight(sub)
+		if n > maxWeight {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxWeight+1)
+}

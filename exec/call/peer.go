@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// peer is the shim at the other end of a connection: one goroutine reads its frames and
+// never blocks on anything but the connection, any goroutine may write to it.
+type peer struct {
+	conn    net.Conn
+	in      *input  // stdin that has come and is not read yet
+	out     *credit // how much output the shim still takes
+	signals chan executor.Signal
+	resize  chan executor.Winsize
+	reader  sync.WaitGroup
+	broken  bool        // the caller was interrupted; the reader's own
+	stop    func() bool // ends the watch over the context
+	json    bool        // the caller reads how its call ends as JSON; set when it was heard
+
+	mu sync.Mutex // held while a frame is written
+}
+
+func newPeer(conn net.Conn) *peer {
+	p := &peer{
+		conn:    conn,
+		out:     newCredit(wire.Window),
+		signals: make(chan executor.Signal, 8),
+		resize:  make(chan executor.Winsize, 1),
+	}
+	p.in = newInput(func(n int) { p.grant(n) })
+	return p
+}
+
+// start begins to read frames. When the shim hangs up or breaks the protocol cancel is
+// told; when ctx ends, however it ends, nothing that waits for the shim waits on.
+func (p *peer) start(ctx context.Context, cancel context.CancelCauseFunc) {
+	p.stop = context.AfterFunc(ctx, p.hangUp)
+	// ends when conn does; close closes conn.
+	p.reader.Go(func() { cancel(p.read()) })
+}
+
+func (p *peer) hangUp() {
+	p.conn.Close()
+	p.in.Close()
+	p.out.close()
+}
+
+// close closes the connection and returns when the reader has.
+func (p *peer) close() {
+	if p.stop != nil {
+		p.stop()
+	}
+	p.hangUp()
+	p.reader.Wait()
+}
+
+// read takes frames until the stream ends, and says why it did.
+func (p *peer) read() error {
+	var head [wire.HeaderLen]byte
+	for {
+		if _, err := io.ReadFull(p.conn, head[:]); err != nil {
+			if p.broken {
+				return approval.ErrWithdrawn
+			}
+			return errHungUp
+		}
+		kind, n, err := wire.ParseHeader(head[:])
+		if err == nil {
+			err = p.frame(kind, n)
+		}
+		if err != nil {
+			return fmt.Errorf("frame from the caller: %w", err)
+		}
+	}
+}
+
+var payloads = sync.Pool{New: func() any { return new([wire.MaxFrame]byte) }}
+
+// frame takes one frame whose payload of n bytes is still to be read. The buffer is
+// borrowed only now that there is something to put into it.
+func (p *peer) frame(kind wire.Kind, n int) error {
+	if n > wire.MaxFrame {
+		return wire.ErrTooLong
+	}
+	buf := payloads.Get().(*[wire.MaxFrame]byte)
+	defer payloads.Put(buf)
+	b := buf[:n]
+	if _, err := io.ReadFull(p.conn, b); err != nil {
+		return errHungUp
+	}
+	switch kind {
+	case wire.KindStdin:
+		return p.in.put(b)
+	case wire.KindStdinEOF:
+		p.in.end()
+	case wire.KindWinsize:
+		w, err := wire.ParseWinsize(b)
+		if err != nil {
+			return err
+		}
+		p.resized(executor.Winsize(w))
+	case wire.KindSignal:
+		p.broken = string(b) == "INT"
+		p.signal(executor.Signal(b))
+	case wire.KindCredit:
+		n, err := wire.ParseCredit(b)
+		if err != nil {
+			return err
+		}
+		return p.out.give(int(n))
+	default:
+		return wire.ErrKind
+	}
+	return nil
+}
+
+// forwarded are the signals a shim may name.
+var forwarded = map[executor.Signal]bool{
+	"HUP": true, "INT": true, "QUIT": true, "TERM": true, "USR1": true, "USR2": true,
+	"WINCH": true, "TSTP": true, "CONT": true,
+}
+
+// signal queues a signal for the command. Like the kernel, it does not count: what
+// comes faster than the command takes it is dropped.
+func (p *peer) signal(name executor.Signal) {
+	if !forwarded[name] {
+		return
+	}
+	select {
+	case p.signals <- name:
+	default:
+	}
+}
+
+// resized leaves only the latest size to be taken.
+func (p *peer) resized(w executor.Winsize) {
+	for {
+		select {
+		case p.resize <- w:
+			return
+		default:
+		}
+		select {
+		case <-p.resize:
+		default:
+		}
+	}
+}
+
+// send writes one frame of at most wire.MaxFrame bytes.
+func (p *peer) send(kind wire.Kind, payload []byte) error {
+	var head [wire.HeaderLen]byte
+	bufs := net.Buffers{wire.AppendHeader(head[:0], kind, len(payload)), payload}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := bufs.WriteTo(p.conn)
+	return err
+}
+
+// grant lets the shim send n bytes more.
+func (p *peer) grant(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n))) }
+
+// exit sends the last frame.
+func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(nil)) }
+
+// end sends the last frame of a call that its command does not end.
+func (p *peer) end(e end) error { return p.exit(e.frame(p.json)) }
+
+// writer returns a writer whose bytes go out as frames of kind, as the shim takes them.
+func (p *peer) writer(kind wire.Kind) io.Writer { return &output{p: p, kind: kind} }
+
+type output struct {
+	p    *peer
+	kind wire.Kind
+}
+
+var errStalled = errors.New("the caller takes no more output")
+
+func (o *output) Write(b []byte) (n int, err error) {
+	for n < len(b) {
+		m, ok := o.p.out.take(min(len(b)-n, wire.MaxFrame))
+		if !ok {
+			return n, errStalled
+		}
+		if err := o.p.send(o.kind, b[n:n+m]); err != nil {
+			return n, err
+		}
+		n += m
+	}
+	return n, nil
+}

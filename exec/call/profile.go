@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// A command that was proxied as a whole behaves as a local one. What a rule or a list let
+// through has of the caller's what that opened: no terminal, for a pager on one is a shell;
+// no stdin; and so many bytes of output.
+
+// narrow takes from the request what v does not open. Those descriptors that rode
+// along are closed: the shim has its own.
+func (r *request) narrow(v *policy.Verdict) {
+	if !v.Profile.Whole {
+		r.narrowInput(v.Profile)
+	}
+	if v.Profile.Whole && !v.Record {
+		return
+	}
+	for i := 1; i <= 2; i++ {
+		if r.passed[i] >= 0 {
+			closeAll(r.passed[i : i+1])
+			r.passed[i] = -1 // its bytes are counted, or kept, on their way through here
+		}
+	}
+}
+
+func (r *request) narrowInput(profile policy.Profile) {
+	tty := r.fds[0] == wire.FDTTY && !profile.TTY
+	if profile.Stdin.Mode != policy.StdinPipe && !(profile.TTY && r.fds[0] == wire.FDTTY) || tty {
+		r.drop(0)
+	}
+}
+
+// drop gives the command nothing for descriptor i.
+func (r *request) drop(i int) {
+	if r.passed[i] >= 0 {
+		closeAll(r.passed[i : i+1])
+		r.passed[i] = -1
+	}
+	r.fds[i] = wire.FDNull
+}
+
+// meter counts what a command writes, to stdout and stderr together.
+type meter struct {
+	left atomic.Int64
+	full atomic.Bool // it wrote more
+}
+
+// limit makes s end where its output is more than n bytes: the command is then sent PIPE,
+// as by a reader that has seen enough. The meter tells whether it was.
+func limit(s *executor.Streams, n int64) *meter {
+	m := &meter{}
+	m.left.Store(n)
+	for _, w := range []*io.Writer{&s.Out, &s.Err} {
+		if *w != nil && *w != io.Discard {
+			*w = &metered{m, *w}
+		}
+	}
+	return m
+}
+
+type metered struct {
+	m *meter
+	w io.Writer
+}
+
+var errFull = errors.New("the output is more than the policy lets through")
+
+func (w *metered) Write(b []byte) (int, error) {
+	n := int64(len(b))
+	over := -min(0, w.m.left.Add(-n))
+	if over == 0 {
+		return w.w.Write(b)
+	}
+	w.m.full.Store(true)
+	if over < n {
+		if n, err := w.w.Write(b[:n-over]); err != nil {
+			return n, err
+		}
+	}
+	return int(max(0, n-over)), errFull
+}
+
+// given is stdin that is all there.
+type given struct{ *bytes.Reader }
+
+func (given) Close() error { return nil }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// programOf is the program that runs what is called name.
+func programOf(name string) string {
+	if name == policy.Shell {
+		return "bash"
+	}
+	return name
+}
+
+var errChanged = errors.New("it is not the program whose sha256 the policy names")
+
+// nowhere is that no program of the host's has the name that was called.
+type nowhere struct{}
+
+func (nowhere) Error() string { return "not found on the host" }
+func (nowhere) Unwrap() error { return fs.ErrNotExist }
+
+// findProgram completes the path of what a rule or a list runs, and refuses a program that
+// the container could have written. What --proxy names was looked at when the session
+// began.
+func (sc *Scene) findProgram(v *policy.Verdict) error {
+	if v.Place.Contained() { // it is the image's
+		if v.SHA256 != "" {
+			return errors.New("the policy has its sha256, which nobody knows in a container: name the image by its digest")
+		}
+		return nil
+	}
+	if v.Command.Path == "" {
+		path, ok := "", false
+		if sc.Find != nil {
+			path, ok = sc.Find(programOf(v.Command.Name))
+		}
+		if !ok {
+			return nowhere{}
+		}
+		v.Command.Path = path
+	}
+	if v.Profile.Whole && v.SHA256 == "" {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(v.Command.Path)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", strconv.QuoteToASCII(v.Command.Path), errors.Unwrap(err))
+	}
+	if sc.Dirs.Writable(v.Command.Path) || sc.Dirs.Writable(real) {
+		return fmt.Errorf("the container could change %s", strconv.QuoteToASCII(v.Command.Path))
+	}
+	if v.SHA256 == "" {
+		return nil
+	}
+	if sum, err := digests.of(real); err != nil || sum != v.SHA256 {
+		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
+	}
+	return nil
+}
+
+// digests remembers what files hold for as long as they look unchanged.
+var digests = sums{known: map[string]sum{}}
+
+type sums struct {
+	mu    sync.Mutex // guards the field below
+	known map[string]sum
+}
+
+type sum struct {
+	info fs.FileInfo
+	hex  string
+}
+
+// of returns the SHA-256 of the file path, in hex.
+func (s *sums) of(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	now, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, ok := s.known[path]; ok && os.SameFile(was.info, now) && was.info.Size() == now.Size() && was.info.ModTime().Equal(now.ModTime()) {
+		return was.hex, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	digest := hex.EncodeToString(h.Sum(nil))
+	s.known[path] = sum{now, digest}
+	return digest, nil
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+)
+
+// row is one line of ps: a call that runs, or a job.
+type row struct {
+	ID      string      `json:"id"`
+	Kind    string      `json:"kind"` // call or job
+	Status  jobs.Status `json:"status"`
+	Code    *int        `json:"exit_code"` // null while it runs
+	Args    []string    `json:"args"`
+	PID     int         `json:"pid"` // on the host
+	Started time.Time   `json:"started"`
+	Seconds float64     `json:"seconds"`
+	Reason  string      `json:"reason,omitempty"`
+}
+
+// rows returns the calls that run and all jobs, oldest first.
+func (s *Server) rows() []row {
+	list := []row{} // [] in JSON, not null
+	seen := map[string]bool{}
+	now := time.Now()
+	for _, kept := range s.jobs() {
+		info := kept.Info()
+		seen[info.ID] = true
+		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason}
+		if info.Status != jobs.Running {
+			r.Code, r.Seconds = &info.Code, info.Ended.Sub(info.Started).Seconds()
+		} else {
+			r.Seconds = now.Sub(info.Started).Seconds()
+		}
+		list = append(list, r)
+	}
+	for _, c := range s.Running() {
+		if !seen[c.Request] {
+			list = append(list, row{ID: c.Request, Kind: "call", Status: jobs.Running, Args: c.Args, PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
+func (s *Server) ps(p *peer, req *request, args []string) error {
+	switch {
+	case len(args) == 0:
+		return s.print(p, req, done, renderRows(s.rows()))
+	case slices.Equal(args, []string{"--json"}):
+		b, err := json.MarshalIndent(s.rows(), "", "  ")
+		if err != nil {
+			return fail(p, err, "ps cannot be shown")
+		}
+		return s.print(p, req, done, append(ascii(b), '\n'))
+	}
+	return p.end(misused("ps takes only --json"))
+}
+
+func renderRows(rows []row) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "REQUEST\tKIND\tSTATUS\tEXIT\tTIME\tCOMMAND")
+	for _, r := range rows {
+		code := "-"
+		if r.Code != nil {
+			code = strconv.Itoa(*r.Code)
+		}
+		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
+	}
+	w.Flush()
+	return b.Bytes()
+}

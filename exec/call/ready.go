@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+var errUnready = errors.New("it was not ready in time")
+
+// await returns when the job is ready. The error is jobs.ErrEnded or errUnready if it will not
+// be, or says that the caller has gone.
+func (r *readiness) await(ctx context.Context, kept *jobs.Job) error {
+	if r.none() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errUnready)
+	defer cancel()
+	if r.line != nil {
+		if err := kept.AwaitLine(ctx, r.line); err != nil {
+			return err
+		}
+	}
+	if r.port != 0 {
+		return kept.AwaitPort(ctx, r.port)
+	}
+	return nil
+}
+
+// unready answers the caller of a job that did not become ready. It ends if it has not, and
+// the last that it wrote is shown.
+func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *jobs.Job, r readiness, why error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+	}
+	if errors.Is(why, errUnready) {
+		s.Kill(req.ID)
+	}
+	select {
+	case <-kept.Done():
+	case <-ctx.Done():
+		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+	}
+	if err := s.begin(p, req); err != nil {
+		return err
+	}
+	if _, err := p.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
+		return err
+	}
+	name := word(req.Args[0])
+	switch {
+	case errors.Is(why, errUnready):
+		return p.end(end{status: statusTimeout, name: name, request: req.ID, reason: fmt.Sprintf("not ready within %s, and ended", r.timeout)})
+	case errors.Is(why, jobs.ErrEnded):
+		info := kept.Info()
+		code := info.Code
+		if code == 0 {
+			code = 1 // it did not do what it was to
+		}
+		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
+			Text: line("%s: it ended before it was ready: %s (request %s)", name, ended(info), req.ID)})
+	}
+	return fail(p, why, "wait for the job: "+quoted(why.Error()))
+}
+
+// ended says in a few words how a job did.
+func ended(info jobs.Info) string {
+	text := fmt.Sprintf("exit code %d", info.Code)
+	if info.Signal != "" {
+		text = "signal " + info.Signal
+	}
+	if info.Reason != "" {
+		text += ", " + info.Reason
+	}
+	return text
+}
+
+// maxTail is how many bytes are shown of what a job wrote last.
+const maxTail = 4 << 10
+
+// tail returns the last lines that a job wrote, to either stream.
+func tail(ctx context.Context, kept *jobs.Job) []byte {
+	var last lastBytes
+	if err := kept.Copy(ctx, &jobs.Parser{Out: &last, Err: &last}, false); err != nil {
+		return nil
+	}
+	b := last.bytes
+	if last.cut {
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// lastBytes keeps the last of what is written to it.
+type lastBytes struct {
+	bytes []byte
+	cut   bool // there was more
+}
+
+func (e *lastBytes) Write(b []byte) (int, error) {
+	e.bytes = append(e.bytes, b...)
+	if over := len(e.bytes) - maxTail; over > 0 {
+		e.bytes, e.cut = append(e.bytes[:0], e.bytes[over:]...), true
+	}
+	return len(b), nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// What a caller is told when its command does not run: one line that says why, by which
+// rule, for which request, and what to type next. All of it is printable ASCII.
+
+// line renders one line for the shim's stderr.
+func line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
+
+// word shows a word of the container's: as it is when it could be the name of a
+// command, quoted otherwise.
+func word(s string) string {
+	if policy.ValidName(s) {
+		return s
+	}
+	if len(s) > 80 {
+		return strconv.QuoteToASCII(s[:80]) + "..."
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+// plainText shows what is printable ASCII already as it is, quotes and all.
+func plainText(s string) string {
+	for _, b := range []byte(s) {
+		if b < ' ' || b > '~' {
+			return strconv.QuoteToASCII(s)
+		}
+	}
+	return s
+}
+
+// refusal answers a request that v denies.
+func refusal(req *request, v policy.Verdict) end {
+	e := end{status: statusNotProxied, name: word(req.Args[0]), reason: plainText(v.Reason), rule: v.Rule, request: req.ID}
+	switch {
+	case req.Args[0] == policy.Shell && !v.Known():
+		e.hint = "to allow shells, start the container with docker hostexec run --proxy-shell on the host"
+	case v.Rule == policy.RuleBroken:
+		e.status = statusRefused
+	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
+		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.name)
+	case v.Known():
+		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start the container with docker hostexec run --proxy %s on the host", e.name)
+	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
+		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it, start the container with docker hostexec run --proxy %s on the host", e.name)
+	default:
+		e.hint = "hostexec ls shows the commands there are"
+	}
+	return e
+}
+
+// misplaced answers a request whose working directory has no counterpart on the host.
+func misplaced(sc *Scene, req *request) end {
+	hint := "no directory of the host is mounted into this container"
+	if at := sc.Dirs.Targets(); len(at) > 0 {
+		for i := range at {
+			at[i] = strconv.QuoteToASCII(at[i])
+		}
+		hint = "change to a directory below " + strings.Join(at, " or ")
+	}
+	return end{status: statusRefused, name: word(req.Args[0]), request: req.ID, hint: hint,
+		reason: fmt.Sprintf("workdir mismatch: %s is not a directory of the host's", strconv.QuoteToASCII(req.Cwd))}
+}
+
+// unfit answers a request that the policy would have let through, had it been able to run.
+func unfit(req *request, v policy.Verdict, err error) end {
+	if errors.Is(err, errLate) {
+		return late(req, v.Rule)
+	}
+	e := end{status: statusRefused, name: word(req.Args[0]), reason: plainText(err.Error()), rule: v.Rule, request: req.ID}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.status = statusNotFound
+	}
+	return e
+}
+
+// tooLong answers a request whose command the policy's timeout has ended.
+func tooLong(req *request, v policy.Verdict) end {
+	return end{status: statusTimeout, name: word(req.Args[0]), rule: v.Rule, request: req.ID,
+		reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
+}
+
+// cutShort ends a call whose command wrote more than the policy lets through.
+func cutShort(req *request, v policy.Verdict) end {
+	return end{status: statusFailed, name: word(req.Args[0]), rule: v.Rule, request: req.ID,
+		reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
+}
+
+// notRun answers a request whose command could not be started.
+func notRun(req *request, v policy.Verdict, err error) end {
+	e := end{name: word(req.Args[0]), rule: v.Rule, request: req.ID}
+	var hint interface{ Hint() string }
+	switch path := strconv.QuoteToASCII(v.Command.Path); {
+	case errors.As(err, &hint):
+		e.status, e.reason, e.hint = statusFailed, plainText(err.Error()), plainText(hint.Hint())
+	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
+		e.status, e.reason = statusNotFound, "not found in "+v.Program()
+	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
+		e.status, e.reason = statusNotExecutable, "not executable in "+v.Program()
+	case errors.Is(err, fs.ErrNotExist):
+		e.status, e.reason, e.hint = statusNotFound, "not found on the host any more", "look for "+path+" there"
+	case errors.Is(err, fs.ErrPermission):
+		e.status, e.reason, e.hint = statusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
+	default:
+		e.status, e.reason, e.hint = statusFailed, "could not be run: "+plainText(err.Error()), logsHint
+	}
+	return e
+}
+
+const logsHint = "docker hostexec logs on the host may tell more"
+
+// failed answers a request that hostexec itself could not serve.
+func failed(why string) end { return end{status: statusFailed, reason: why, hint: logsHint} }
+
+// unheard answers what was not a request.
+func unheard(err error, version string) end {
+	if errors.Is(err, wire.ErrVersion) {
+		return end{status: statusFailed, hint: "docker hostexec resume on the host renews the shim",
+			reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
+	}
+	return end{status: statusFailed, reason: fmt.Sprintf("not a request: %v", err)}
+}

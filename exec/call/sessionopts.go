@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
+
+// sessionOptions are what the words of hostexec session take.
+type sessionOptions struct {
+	name    string
+	env     []string
+	dir     string
+	timeout time.Duration
+	json    bool
+	text    string
+}
+
+// sessionWords are the words, each with the options that it takes and whether it wants a
+// name and a text.
+var sessionWords = map[string]struct {
+	options    []string
+	name, text bool
+}{
+	"create": {options: []string{"--env", "--cwd", "--in"}, name: true},
+	"exec":   {options: []string{"--env", "--cwd", "--timeout", "--json"}, name: true, text: true},
+	"start":  {options: []string{"--env", "--cwd", "--timeout", "--json"}, name: true, text: true},
+	"ls":     {options: []string{"--json"}},
+	"rm":     {name: true},
+}
+
+// parseSession reads what follows a word: options, a name, and a text behind -- .
+func parseSession(word string, args []string) (o sessionOptions, err error) {
+	takes, ok := sessionWords[word]
+	if !ok {
+		return o, fmt.Errorf("session %s: no such word", quoted(word))
+	}
+	var names []string
+	for len(args) > 0 && args[0] != "--" {
+		arg := args[0]
+		args = args[1:]
+		if !strings.HasPrefix(arg, "-") {
+			names = append(names, arg)
+			continue
+		}
+		option, value, given := strings.Cut(arg, "=")
+		if !slices.Contains(takes.options, option) {
+			return o, fmt.Errorf("session %s: unknown flag %s", word, quoted(option))
+		}
+		if option != "--json" && !given {
+			if len(args) == 0 {
+				return o, fmt.Errorf("session %s: %s wants a value", word, option)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := o.set(option, value); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case takes.name && len(names) != 1:
+		return o, fmt.Errorf("session %s: wants the name of one shell", word)
+	case !takes.name && len(names) > 0:
+		return o, fmt.Errorf("session %s: takes no name", word)
+	case takes.text && len(args) < 2:
+		return o, fmt.Errorf("session %s: wants -- and a text after the name", word)
+	case !takes.text && len(args) > 0:
+		return o, fmt.Errorf("session %s: takes no text", word)
+	}
+	if takes.name {
+		o.name = names[0]
+	}
+	if takes.text {
+		o.text = strings.Join(args[1:], " ")
+	}
+	return o, shell.CheckEnv(o.env)
+}
+
+func (o *sessionOptions) set(option, value string) error {
+	switch option {
+	case "--env":
+		o.env = append(o.env, value)
+	case "--cwd":
+		o.dir = value
+	case "--json":
+		o.json = true
+	case "--in":
+		return errors.New("session create --in: shells in containers are not available yet")
+	case "--timeout":
+		d, err := parseTimeout(value)
+		if err != nil {
+			return fmt.Errorf("--timeout: %w: %s", err, quoted(clip(value)))
+		}
+		o.timeout = d
+	}
+	return nil
+}
+
+// shown is the name of the shell, for texts.
+func (o *sessionOptions) shown() string { return "session " + word(o.name) }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// writeInfo writes a job's status down in one step: a reader sees the old or the new one.
+func writeInfo(dir string, info Info) error {
+	b, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(dir, statusFile+".tmp")
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(dir, statusFile))
+}
+
+// maxInfo is more than the status of a job takes.
+const maxInfo = 64 << 10
+
+// readInfo reads the status of the job whose folder is dir.
+func readInfo(dir string) (info Info, err error) {
+	f, err := os.Open(filepath.Join(dir, statusFile))
+	if err != nil {
+		return info, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxInfo))
+	if err != nil {
+		return info, err
+	}
+	if err := json.Unmarshal(b, &info); err != nil {
+		return info, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	if info.ID != filepath.Base(dir) {
+		return info, errors.New("the status is of another job")
+	}
+	return info, nil
+}
+
+// clipped is the beginning of args, in memory of its own.
+func clipped(args []string) []string {
+	var list []string
+	left := maxArgs
+	for _, arg := range args {
+		if len(arg) > left {
+			return append(list, strings.Clone(arg[:left])+"...")
+		}
+		list, left = append(list, strings.Clone(arg)), left-len(arg)-1
+		if left <= 0 {
+			return append(list, "...")
+		}
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// The files of a job.
+const (
+	stdoutFile   = "stdout"
+	stderrFile   = "stderr"
+	combinedFile = "combined"
+	statusFile   = "status.json"
+)
+
+// output is the files that a command's output goes to. They are not its descriptors: which
+// of two streams wrote first can only be told by who reads both.
+type output struct {
+	stdout, stderr, combined *os.File
+
+	enc encoder
+	err error // the first; then nothing more is kept
+}
+
+func (o *output) open(dir string) (err error) {
+	for name, f := range map[string]**os.File{stdoutFile: &o.stdout, stderrFile: &o.stderr, combinedFile: &o.combined} {
+		// With O_EXCL no symbolic link is followed (open(2)).
+		*f, err = os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		if err != nil {
+			return errors.Join(err, o.close())
+		}
+	}
+	return nil
+}
+
+func (o *output) close() error {
+	var errs []error
+	for _, f := range []*os.File{o.stdout, o.stderr, o.combined} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// failed notes that something could not be written.
+func (o *output) failed(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+var encoded = sync.Pool{New: func() any { return new([]byte) }}
+
+// keep writes b, and reports whether it is kept.
+func (o *output) keep(s Stream, b []byte) bool {
+	if o.err != nil {
+		return false
+	}
+	f := o.stdout
+	if s == Stderr {
+		f = o.stderr
+	}
+	if _, o.err = f.Write(b); o.err != nil {
+		return false
+	}
+	log := encoded.Get().(*[]byte)
+	defer encoded.Put(log)
+	*log = o.enc.append((*log)[:0], s, b)
+	// One write: who reads meanwhile finds whole pairs.
+	_, o.err = o.combined.Write(*log)
+	return o.err == nil
+}
+
+// writer is one stream of a job. A command does not fail because its output cannot be kept.
+type writer struct {
+	j *Job
+	s Stream
+}
+
+func (w writer) Write(b []byte) (int, error) {
+	w.j.mu.Lock()
+	defer w.j.mu.Unlock()
+	info := &w.j.info
+	n := max(0, min(int64(len(b)), MaxOutput-info.Stdout-info.Stderr))
+	if info.Dropped > 0 || n > 0 && !w.j.out.keep(w.s, b[:n]) {
+		n = 0
+	}
+	info.Dropped += int64(len(b)) - n
+	if w.s == Stdout {
+		info.Stdout += n
+	} else {
+		info.Stderr += n
+	}
+	w.j.wakeLocked()
+	return len(b), nil
+}

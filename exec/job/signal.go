@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+)
+
+// signals are the names of Linux's signals by their numbers, signal(7). The other numberings
+// that it has are of no machine that this runs on.
+var signals = []executor.Signal{
+	1: "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
+	"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+}
+
+var errSignal = errors.New("not a signal")
+
+// ParseSignal reads a signal as kill does: TERM, SIGTERM, sigterm, 15.
+func ParseSignal(s string) (executor.Signal, error) {
+	if n, err := strconv.Atoi(s); err == nil {
+		if n < 1 || n >= len(signals) {
+			return "", errSignal
+		}
+		return signals[n], nil
+	}
+	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
+	if name == "" || !slices.Contains(signals, name) {
+		return "", errSignal
+	}
+	return name, nil
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+)
+
+const (
+	// MaxRunning is how many jobs of a session may run.
+	MaxRunning = 1024
+	// MaxEnded is how many of those that have ended are remembered, with their output.
+	MaxEnded = 100
+	// maxKept is how much output these may have had together. The oldest go first.
+	maxKept = 1 << 30
+)
+
+var (
+	// ErrUnknown says that no job of the session has that id.
+	ErrUnknown = errors.New("no such job")
+	// ErrFull says that no more jobs may run.
+	ErrFull = fmt.Errorf("%d jobs are running, and more may not", MaxRunning)
+)
+
+// Ambiguous says that the beginning of an id is that of several jobs.
+type Ambiguous int
+
+func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that", int(n)) }
+
+// Table is the jobs of one session, and those that it has had.
+type Table struct {
+	dir string
+
+	mu   sync.Mutex // guards the fields below; taken after a job's
+	jobs map[string]*Job
+	past []*Job // those of them that have ended, oldest first
+	kept int64  // what these wrote
+}
+
+// Open returns the table whose folder is dir, which it makes if need be. Jobs that ran when
+// the session's watcher last ended did not outlive it.
+func Open(dir string) (*Table, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the folder of jobs: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of jobs: %w", err)
+	}
+	t := &Table{dir: dir, jobs: map[string]*Job{}}
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name())
+		info, err := readInfo(at)
+		if err != nil { // it was being made, or removed
+			if err := os.RemoveAll(at); err != nil {
+				return nil, fmt.Errorf("open the folder of jobs: %w", err)
+			}
+			continue
+		}
+		if info.Status == Running {
+			info.Status, info.Ended, info.Reason = Killed, time.Now(), "the session ended"
+			info.Code, info.Signal = 128+9, "KILL"
+			if err := writeInfo(at, info); err != nil {
+				return nil, fmt.Errorf("open the folder of jobs: %w", err)
+			}
+		}
+		j := t.job(info)
+		close(j.started)
+		close(j.done)
+		t.jobs[info.ID] = j
+		t.past = append(t.past, j)
+		t.kept += info.Stdout + info.Stderr
+	}
+	slices.SortFunc(t.past, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
+	t.forget()
+	return t, nil
+}
+
+func (t *Table) job(info Info) *Job {
+	return &Job{
+		dir: filepath.Join(t.dir, info.ID), table: t, info: info,
+		signals: make(chan executor.Signal, 8), started: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
+
+// Begin makes a job of the command args that is about to run in dir for the request id. The
+// caller has it end, or discards it.
+func (t *Table) Begin(id string, args []string, dir string) (*Job, error) {
+	if !idForm.MatchString(id) {
+		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
+	}
+	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now()})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.jobs)-len(t.past) >= MaxRunning {
+		return nil, ErrFull
+	}
+	if err := os.Mkdir(j.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("begin job %s: %w", id, err)
+	}
+	if err := j.out.open(j.dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin job %s: %w", id, err), os.RemoveAll(j.dir))
+	}
+	t.jobs[id] = j
+	return j, nil
+}
+
+// Find returns the job whose id is ref, or begins with it and is the only one: else the error
+// is ErrUnknown or Ambiguous.
+func (t *Table) Find(ref string) (*Job, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if j := t.jobs[ref]; j != nil {
+		return j, nil
+	}
+	var hits []*Job
+	for id, j := range t.jobs {
+		if ref != "" && strings.HasPrefix(id, ref) {
+			hits = append(hits, j)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return nil, ErrUnknown
+	case 1:
+		return hits[0], nil
+	}
+	return nil, Ambiguous(len(hits))
+}
+
+// All returns the jobs, those that began first at the front.
+func (t *Table) All() []*Job {
+	t.mu.Lock()
+	all := make([]*Job, 0, len(t.jobs))
+	for _, j := range t.jobs {
+		all = append(all, j)
+	}
+	t.mu.Unlock()
+	began := make(map[*Job]time.Time, len(all))
+	for _, j := range all {
+		began[j] = j.Info().Started
+	}
+	slices.SortFunc(all, func(a, b *Job) int {
+		return cmp.Or(began[a].Compare(began[b]), strings.Compare(a.dir, b.dir))
+	})
+	return all
+}
+
+// ended notes that j, whose lock is held, has ended.
+func (t *Table) ended(j *Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.past = append(t.past, j)
+	t.kept += j.info.Stdout + j.info.Stderr
+	t.forget()
+}
+
+// forget removes what is more than is kept of jobs that have ended. What they are is not
+// changed any more.
+func (t *Table) forget() {
+	for len(t.past) > MaxEnded || len(t.past) > 1 && t.kept > maxKept {
+		oldest := t.past[0]
+		t.past = t.past[1:]
+		t.kept -= oldest.info.Stdout + oldest.info.Stderr
+		delete(t.jobs, oldest.info.ID)
+		os.RemoveAll(oldest.dir) // what is left goes with the session
+	}
+}
+
+// drop removes j, whose lock is held.
+func (t *Table) drop(j *Job) error {
+	t.mu.Lock()
+	delete(t.jobs, j.info.ID)
+	t.mu.Unlock()
+	return os.RemoveAll(j.dir)
+}

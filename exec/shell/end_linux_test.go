@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var errLate = errors.New("late")
+
+// TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18: what a text started ends, in
+// whatever way it is held up, and the shell stays with what it had.
+func TestTimeout(t *testing.T) {
+	tests := []struct{ name, text string }{
+		{"a child", `sleep 30`},
+		{"a list", `sleep 30; echo more; sleep 30`},
+		{"lines", "sleep 30\necho outer\nsleep 30"},
+		{"a loop in the shell", `while :; do :; done`},
+		{"a loop of children", `for i in 1 2 3 4 5 6 7 8 9; do sleep 30; done`},
+		{"a subshell", `( sleep 30; echo sub; sleep 30 ); echo outer`},
+		{"a function in a pipe", `g() { sleep 30; echo f; sleep 30; }; g | cat; echo outer`},
+		{"a substitution", `y=$(sleep 30; echo z; sleep 30); echo outer`},
+		{"read", `mkfifo fifo$RANDOM; read z <fifo*; echo outer`},
+		{"wait", `sleep 30 & wait; echo outer`},
+		{"deaf to INT", `sh -c 'trap "" INT; sleep 30; sleep 30'; echo outer`},
+		{"deaf to INT and TERM", `sh -c 'trap "" INT TERM; while :; do sleep 1; done'; echo outer`},
+		{"in the background", `sleep 31 & sh -c 'setsid sleep 31 & sleep 30'`},
+		{"double forks", `( ( setsid sleep 31 & ) & ); sleep 30`},
+		{"stopped", `sh -c 'kill -STOP $$'; echo outer`},
+		{"with scope", `sleep 30`},
+	}
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	r.text(t, s, `still=here; first=$$; sleep 1000 & before=$!`)
+	for _, tt := range tests {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c := Command{Text: "echo partial; " + tt.text}
+		if tt.name == "with scope" {
+			c.Env, c.Dir = []string{"still=not"}, "/"
+		}
+		began := make(lines, 10)
+		go func() { // ends with the command
+			<-began
+			cancel(errLate)
+		}()
+		start := time.Now()
+		c.ID = newID()
+		var out bytes.Buffer
+		_, err := s.Exec(ctx, r.birth, c, Output{Out: both{&out, began}, Err: &out})
+		cancel(nil)
+		if !errors.Is(err, errLate) || !strings.HasPrefix(out.String(), "partial\n") || strings.Contains(out.String(), "outer") {
+			t.Errorf("%s: %v, output %q", tt.name, err, out.String())
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: took %s", tt.name, took)
+		}
+		if left := marked(c.ID); len(left) > 0 {
+			t.Errorf("%s: left %v", tt.name, left)
+		}
+		got := r.do(t.Context(), s, Command{Text: `echo $still $((first == $$)) ${PWD##*/}; kill -0 $before`})
+		if want := "here 1 " + base(r.work) + "\n"; got.out != want || got.err != "" || got.failed != nil {
+			t.Fatalf("after %s the shell says %+v", tt.name, got)
+		}
+	}
+}
+
+type both struct {
+	a interface{ Write([]byte) (int, error) }
+	b lines
+}
+
+func (w both) Write(b []byte) (int, error) {
+	w.b.Write(b)
+	return w.a.Write(b)
+}
+
+func base(dir string) string { return dir[strings.LastIndexByte(dir, '/')+1:] }
+
+// marked returns what runs with the marker of a request.
+func marked(id string) (found []string) {
+	procs, _ := os.ReadDir("/proc")
+	for _, p := range procs {
+		env, err := os.ReadFile("/proc/" + p.Name() + "/environ")
+		if err == nil && bytes.Contains(env, []byte("HOSTEXEC_REQUEST_ID="+id)) {
+			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
+			found = append(found, p.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// TestDeaf is a shell that a text has made deaf: it cannot be had back, and another is born.
+func TestDeaf(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
+	defer cancel()
+	got := r.do(ctx, s, Command{Text: `trap '' INT HUP TERM; while :; do :; done`})
+	if !errors.Is(got.failed, errLate) {
+		t.Errorf("it ended with %v", got.failed)
+	}
+	if got := r.text(t, s, `echo back`).out; got != "back\n" {
+		t.Errorf("the next says %q", got)
+	}
+}
+
+// TestFast is F002-073.
+func TestFast(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if got := r.do(ctx, s, Command{Text: `echo quick`}); got.out != "quick\n" || got.failed != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
+func TestDeath(t *testing.T) {
+	tests := []struct {
+		name, text string
+		code       int
+	}{
+		{"exit", `exit 3`, 3},
+		{"exit of none", `exit`, 0},
+		{"exit in a function", `q() { exit 4; }; q`, 4},
+		{"killed", `kill -KILL $$`, 137},
+		{"replaced", `exec sh -c 'exit 5'`, 5},
+		{"errexit", `set -e; (exit 6); echo no`, 6},
+		{"exit with children", `sleep 30 & exit 7`, 7},
+	}
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	for _, tt := range tests {
+		start := time.Now()
+		got := r.do(t.Context(), s, Command{Text: "x=lost; echo last words; " + tt.text})
+		var dead *TerminatedError
+		if !errors.As(got.failed, &dead) || got.failed.Error() != fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", tt.code) {
+			t.Errorf("%s: %v, want code %d", tt.name, got.failed, tt.code)
+		}
+		if got.out != "last words\n" {
+			t.Errorf("%s: stdout %q", tt.name, got.out)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("%s: it took %s to tell", tt.name, took)
+		}
+		if got := r.text(t, s, `echo fresh $x`).out; got != "fresh\n" {
+			t.Errorf("after %s the new shell says %q", tt.name, got)
+		}
+	}
+	// A shell that dies while nobody looks.
+	pid := r.List()[0].PID
+	check(t, syscall.Kill(pid, syscall.SIGKILL))
+	eventually(t, "the shell is known to be dead", func() bool { return r.List()[0].PID == 0 })
+	if got := r.text(t, s, `echo fresh`).out; got != "fresh\n" {
+		t.Errorf("the new shell says %q", got)
+	}
+}
+
+// TestRemove is F002-070: whatever runs ends, a second time does nothing, and what comes
+// later is not ready.
+func TestRemove(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	began := make(lines, 4)
+	id := newID()
+	done := make(chan error)
+	go func() { // ends when the shell is removed
+		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 30 & echo on; sleep 30`}, Output{Out: began, Err: began})
+		done <- err
+	}()
+	<-began
+	if err := r.Create("one", Options{}); !errors.Is(err, ErrExists) {
+		t.Errorf("a second shell of the name: %v", err)
+	}
+	if !r.Remove("one") || r.Remove("one") {
+		t.Error("Remove does not report what it did")
+	}
+	var dead *TerminatedError
+	if err := <-done; !errors.As(err, &dead) {
+		t.Errorf("the command ended with %v", err)
+	}
+	if left := marked(id); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if _, err := r.Find("one"); !errors.Is(err, ErrNotReady) {
+		t.Errorf("it is found: %v", err)
+	}
+	if got := r.do(t.Context(), s, Command{Text: `:`}); !errors.Is(got.failed, ErrNotReady) {
+		t.Errorf("it runs on: %+v", got)
+	}
+	check(t, r.Create("one", Options{}))
+}
+
+// TestStart is F002-009 to F002-011, F002-018 to F002-022, F002-046 to F002-048.
+func TestStart(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	r.text(t, s, `x=5; f() { echo "f $x"; }; alias al=f; (exit 9)`)
+	got := r.run(t.Context(), s.Start, Command{Text: "echo $?; f; al; x=6; cd /; cat; echo e >&2; exit 3"})
+	if got.code != 3 || got.out != "9\nf 5\nf 5\n" || got.err != "e\n" || got.failed != nil {
+		t.Errorf("a copy: %+v", got)
+	}
+	if got := r.text(t, s, `echo $x ${PWD##*/}`).out; got != "5 "+base(r.work)+"\n" {
+		t.Errorf("the shell afterwards: %q", got)
+	}
+	for text, code := range map[string]int{`exit 4`: 4, `if`: 2, `set -e; false; echo no`: 1, `kill -KILL $BASHPID`: 137, `exec sh -c "exit 5"`: 5, `echo "`: 2} {
+		if got := r.run(t.Context(), s.Start, Command{Text: text}); got.code != code || got.out != "" || got.failed != nil {
+			t.Errorf("a copy of %q: %+v", text, got)
+		}
+	}
+	if got := r.run(t.Context(), s.Start, Command{Text: `echo $v ${PWD}`, Env: []string{"v=own"}, Dir: "/"}); got.out != "own /\n" {
+		t.Errorf("a copy with its own: %+v", got)
+	}
+	if got := r.text(t, s, `wait; jobs; echo "${v-unset}"`); got.out != "unset\n" || got.err != "" {
+		t.Errorf("the shell knows of its copies: %+v", got)
+	}
+}
+
+// TestKill is F002-005, F002-032 to F002-038: a copy ends whole, and only it.
+func TestKill(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	r.text(t, s, `sleep 1000 & kept=$!`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	began := make(lines, 4)
+	var pid int
+	id := newID()
+	done := make(chan error)
+	go func() { // ends when it is cancelled
+		_, err := s.Start(ctx, r.birth, Command{ID: id, Text: `bash -c "sleep 100 & setsid sleep 100 & (trap '' TERM; sleep 100) & echo on; sleep 100"`},
+			Output{Out: began, Err: began, Started: func(p int) { pid = p }})
+		done <- err
+	}()
+	<-began
+	if got := r.text(t, s, `echo not held up`).out; got != "not held up\n" { // F002-020
+		t.Errorf("the shell says %q", got)
+	}
+	if env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err != nil || !bytes.HasPrefix(env, []byte("bash")) {
+		t.Errorf("pid %d is %q: %v", pid, env, err)
+	}
+	cancel(errLate)
+	if err := <-done; !errors.Is(err, errLate) {
+		t.Errorf("it ended with %v", err)
+	}
+	if left := marked(id); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if got := r.text(t, s, `kill -0 $kept && echo kept`).out; got != "kept\n" {
+		t.Errorf("the shell's own children: %q", got)
+	}
+	// One whose shell dies first is told of all the same.
+	go func() { // ends when its text does
+		_, err := s.Start(t.Context(), r.birth, Command{ID: newID(), Text: `echo on; sleep .3`}, Output{Out: began, Err: began})
+		done <- err
+	}()
+	<-began
+	r.do(t.Context(), s, Command{Text: `exit`})
+	check(t, <-done)
+}

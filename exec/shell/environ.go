@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+
+// EnvNameError says that a variable cannot have such a name.
+type EnvNameError struct{ Name string }
+
+func (e *EnvNameError) Error() string {
+	q := strconv.QuoteToASCII(e.Name)
+	return "Invalid environment variable name: " + q[1:len(q)-1]
+}
+
+// CheckEnv checks that each of env is NAME=value.
+func CheckEnv(env []string) error {
+	for _, kv := range env {
+		if name, _, ok := strings.Cut(kv, "="); !ok || !envForm.MatchString(name) {
+			return &EnvNameError{name}
+		}
+	}
+	return nil
+}
+
+// troublesome are variables by which a shell that nobody types at would end, hang, or obey
+// a file.
+var troublesome = []string{"BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "ENV", "HISTFILE", "IGNOREEOF", "MAIL", "MAILCHECK", "MAILPATH",
+	"OLDPWD", "POSIXLY_CORRECT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "SHELLOPTS", "TMOUT"}
+
+// environ is what a shell is started with: base without what would trouble it, with set.
+func environ(base, set []string) []string {
+	env := make([]string, 0, len(base)+len(set))
+	for _, kv := range base {
+		name, _, _ := strings.Cut(kv, "=")
+		over := slices.ContainsFunc(set, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		if !over && !slices.Contains(troublesome, name) {
+			env = append(env, kv)
+		}
+	}
+	return append(env, set...)
+}
+
+func lookUp(env []string, name string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// Exec runs c in the shell itself, alone, so that what it changes stays changed, and returns
+// the status that bash has of it. When ctx ends all that c started ends, the shell stays as
+// it is then, and the error is ctx's cause. The error is a TerminatedError when the shell
+// itself has ended.
+func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	l, f, err := s.prepare(b, c)
+	if err != nil {
+		return 0, err
+	}
+	defer f.remove()
+	if c.substitutes() {
+		err = write(f.text, c.Text+"\n")
+	}
+	if err == nil {
+		err = write(f.script, c.foreground(f, b.Path, l))
+	}
+	if err != nil {
+		return 0, err
+	}
+	r := &run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}
+	if o.Started != nil {
+		o.Started(l.pid)
+	}
+	if err := l.say(f.source() + c.after(f)); err != nil {
+		return 0, l.death()
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	t := f.follow(o, fail)
+	code, err := r.wait(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		r.interrupt()
+	} else if err == nil {
+		l.last = code
+	}
+	return code, errors.Join(err, unless(err, t.finish()))
+}
+
+// unless is err when there is no other error that explains it.
+func unless(other, err error) error {
+	if other != nil {
+		return nil
+	}
+	return err
+}
+
+// prepare has the process and the files ready for c.
+func (s *Shell) prepare(b Birth, c Command) (*life, *files, error) {
+	if err := CheckEnv(c.Env); err != nil {
+		return nil, nil, err
+	}
+	l, err := s.living(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.pool.open(c.ID)
+	return l, f, err
+}
+
+// death waits for the end of a shell that hears no more, and says how it ended.
+func (l *life) death() error {
+	<-l.ended
+	return &TerminatedError{l.status.Code}
+}
+
+// run is a command while it runs in the shell itself.
+type run struct {
+	shell   *Shell
+	life    *life
+	files   *files
+	command Command
+	stem    proctree.Stem
+}
+
+// wait returns how the command ended: as soon as its file is there, or its shell is not.
+func (r *run) wait(ctx context.Context) (int, error) {
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for {
+		if code, ok := number(r.files.exitFile()); ok {
+			return code, nil
+		}
+		select {
+		case <-r.files.rung:
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-r.life.ended:
+			if code, ok := number(r.files.exitFile()); ok { // and then somebody killed it
+				return code, nil
+			}
+			return 0, &TerminatedError{r.life.status.Code}
+		}
+	}
+}
+
+// interrupt ends what the command started and has the shell give it up.
+func (r *run) interrupt() {
+	code, ok := r.giveUp()
+	r.prune() // what it left in the background
+	if ok {
+		r.life.last = code
+		return
+	}
+	r.life.kill()
+	<-r.life.ended
+}
+
+// giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
+// goes on with the next line of the text. What is deaf to INT ends by TERM and KILL.
+func (r *run) giveUp() (code int, ok bool) {
+	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
+		r.stem.Interrupt(r.command.ID)
+		if code, err := r.waitFor(pause); err == nil || !r.life.alive() {
+			return code, err == nil
+		}
+	}
+	r.stem.Signal(giveUp)
+	pruned := make(chan struct{})
+	defer func() { <-pruned }()
+	// ends when nothing is left, or grace and some seconds are over; waited for above.
+	go func() {
+		defer close(pruned)
+		r.prune()
+	}()
+	for late := time.Now().Add(r.shell.pool.grace() + time.Second); time.Now().Before(late); {
+		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.life.alive() {
+			return code, err == nil
+		}
+		// An INT may have met the line that tells of the end.
+		if r.life.say(r.command.again(r.files)) != nil {
+			break
+		}
+		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
+			return code, true
+		}
+		r.stem.Interrupt(r.command.ID)
+	}
+	return 0, false
+}
+
+// waitFor is wait, for no longer than d.
+func (r *run) waitFor(d time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return r.wait(ctx)
+}
+
+func (r *run) prune() {
+	if err := r.stem.Prune(r.command.ID, r.shell.pool.grace()); err != nil {
+		r.shell.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
+	}
+}

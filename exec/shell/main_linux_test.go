@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+func TestMain(m *testing.M) {
+	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
+	os.Exit(m.Run())
+}
+
+const patience = 20 * time.Second
+
+// room is a pool of shells with a host to run them, and a directory to start in.
+type room struct {
+	*Pool
+	work  string
+	birth Birth
+}
+
+func newRoom(t testing.TB) *room {
+	t.Helper()
+	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
+	check(t, err)
+	host.Grace = 300 * time.Millisecond
+	bash, err := exec.LookPath("bash")
+	check(t, err)
+	r := &room{work: t.TempDir(), birth: Birth{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
+	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, Log: slog.New(slog.DiscardHandler)}
+	t.Cleanup(func() {
+		check(t, r.Pool.Close())
+		check(t, host.Close())
+	})
+	return r
+}
+
+// shell makes a shell of the room.
+func (r *room) shell(t testing.TB, name string) *Shell {
+	t.Helper()
+	check(t, r.Create(name, Options{Dir: r.work}))
+	s, err := r.Find(name)
+	check(t, err)
+	return s
+}
+
+// result is what came of a command.
+type result struct {
+	code     int
+	out, err string
+	failed   error
+}
+
+// do runs c to its end.
+func (r *room) do(ctx context.Context, s *Shell, c Command) result {
+	return r.run(ctx, s.Exec, c)
+}
+
+func (r *room) run(ctx context.Context, how func(context.Context, Birth, Command, Output) (int, error), c Command) (got result) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c.ID = newID()
+	var out, errs bytes.Buffer
+	got.code, got.failed = how(ctx, r.birth, c, Output{Out: &out, Err: &errs})
+	got.out, got.err = out.String(), errs.String()
+	return got
+}
+
+// text runs a text that has to get as far as a status.
+func (r *room) text(t testing.TB, s *Shell, text string) result {
+	t.Helper()
+	got := r.do(t.Context(), s, Command{Text: text})
+	if got.failed != nil {
+		t.Fatalf("%q: %v, stderr %q", text, got.failed, got.err)
+	}
+	return got
+}
+
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventually waits until cond holds. It is for what no event tells of.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}

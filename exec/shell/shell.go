@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shell keeps shells whose state survives from command to command: directory,
+// variables, functions.
+//
+//	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
+//	     <--notification, or a look each 50 ms--- done/ID.exit, renamed
+//
+// Its one law: a shell is ready for the next command whatever the last one was. A text is
+// never part of a script that it could leave open, it gets no descriptor of ours, and only
+// exit, in its own words, ends the shell. What a text writes goes to files, so that it is all
+// there when the text has ended and no child that it left can hold the answer. It decides
+// nothing about what may run.
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// Runner runs a shell's process.
+type Runner interface {
+	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
+}
+
+// Pool holds the shells of one session. Set its fields before the first Create.
+type Pool struct {
+	Runner Runner
+	Dir    string        // of its own, made when it is needed and removed by Close
+	Grace  time.Duration // between TERM and KILL; 5 s when zero
+	Log    *slog.Logger
+
+	wg sync.WaitGroup // of the shells' processes
+
+	mu     sync.Mutex // guards the fields below
+	shells map[string]*Shell
+	bell   *bell // nil before the first command
+	closed bool
+}
+
+// Options are what a shell is created with.
+type Options struct {
+	Env []string // NAME=value, over what its first command brings
+	Dir string   // where it starts; where that is missing, in HOME
+}
+
+// maxShells is how many a session may have.
+const maxShells = 256
+
+// What may be wrong with a shell.
+var (
+	ErrExists   = errors.New("there is a shell of that name")
+	ErrNotReady = errors.New("the shell is not ready")
+	ErrName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
+	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
+	errClosed   = errors.New("the session ends")
+)
+
+// TerminatedError says that a shell has died while a command ran in it.
+type TerminatedError struct{ Code int }
+
+func (e *TerminatedError) Error() string {
+	return fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", e.Code)
+}
+
+var nameForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+
+// Create makes a shell. Its process is started by the first command.
+func (p *Pool) Create(name string, o Options) error {
+	if !nameForm.MatchString(name) {
+		return ErrName
+	}
+	if err := CheckEnv(o.Env); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return errClosed
+	case p.shells[name] != nil:
+		return ErrExists
+	case len(p.shells) >= maxShells:
+		return errTooMany
+	}
+	if p.shells == nil {
+		p.shells = map[string]*Shell{}
+	}
+	p.shells[name] = &Shell{pool: p, name: name, options: o, since: time.Now(), turn: make(chan struct{}, 1)}
+	return nil
+}
+
+// Find returns the shell called name, or ErrNotReady.
+func (p *Pool) Find(name string) (*Shell, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.shells[name]; s != nil {
+		return s, nil
+	}
+	return nil, ErrNotReady
+}
+
+// Remove ends the shell called name and all that it runs, and reports whether there was one.
+// It returns when nothing of it is left.
+func (p *Pool) Remove(name string) bool {
+	p.mu.Lock()
+	s := p.shells[name]
+	delete(p.shells, name)
+	p.mu.Unlock()
+	if s != nil {
+		s.end()
+	}
+	return s != nil
+}
+
+// Info is what List tells of a shell.
+type Info struct {
+	Name  string    `json:"name"`
+	PID   int       `json:"pid"` // 0 before its first command, and after its death
+	Dir   string    `json:"dir"`
+	Busy  bool      `json:"busy"`
+	Since time.Time `json:"since"`
+}
+
+// List returns the shells, by name.
+func (p *Pool) List() []Info {
+	p.mu.Lock()
+	all := make([]Info, 0, len(p.shells))
+	for _, s := range p.shells {
+		all = append(all, s.info())
+	}
+	p.mu.Unlock()
+	slices.SortFunc(all, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Close ends every shell, and returns when nothing of them is left. No Exec or Start may
+// run any more, or begin.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	shells := p.shells
+	p.shells = nil
+	p.mu.Unlock()
+	for _, s := range shells {
+		s.kill()
+	}
+	p.wg.Wait()
+	if p.bell == nil {
+		return nil
+	}
+	p.bell.close()
+	return os.RemoveAll(p.Dir)
+}
+
+// ready makes the directories and what listens to them.
+func (p *Pool) ready() (*bell, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	if p.bell == nil {
+		os.RemoveAll(p.Dir) // what one left that was killed
+		done := filepath.Join(p.Dir, "done")
+		if err := os.MkdirAll(done, 0o700); err != nil {
+			return nil, fmt.Errorf("make the directory of shells: %w", err)
+		}
+		p.bell = newBell(done)
+	}
+	return p.bell, nil
+}
+
+func (p *Pool) grace() time.Duration { return cmp.Or(p.Grace, proctree.DefaultGrace) }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Output is where what a command writes goes, as it is written.
+type Output struct {
+	Out, Err io.Writer
+	Started  func(pid int) // called once, before any byte; nil is nothing
+}
+
+// tail copies what is written to a command's files, until it is told that this was all.
+type tail struct {
+	files *files
+	out   Output
+	stop  chan struct{}
+	done  sync.WaitGroup
+	err   error // right after finish
+}
+
+// follow begins to copy. A writer that fails makes it call fail, and copy no more.
+func (f *files) follow(o Output, fail func(error)) *tail {
+	t := &tail{files: f, out: o, stop: make(chan struct{})}
+	// ends when stop is closed, or a writer fails; finish sees to that and waits.
+	t.done.Go(func() {
+		if t.err = t.run(); t.err != nil {
+			fail(t.err)
+		}
+	})
+	return t
+}
+
+func (t *tail) run() error {
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.stop:
+			return t.copy()
+		case <-tick.C:
+			if err := t.copy(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// copy copies what is there now: somebody who was left behind may write for ever.
+func (t *tail) copy() error {
+	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
+}
+
+func rest(w io.Writer, f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(w, f, max(0, fi.Size()-at))
+	if err == io.EOF { // the text has truncated it
+		err = nil
+	}
+	return err
+}
+
+// finish copies what is left, and returns when all is through.
+func (t *tail) finish() error {
+	close(t.stop)
+	t.done.Wait()
+	return t.err
+}
