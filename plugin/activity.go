@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// activity is a call that runs, or a job.
+type activity struct {
+	job.Info
+	Kind      string // call or job
+	Session   string
+	Container string // its name
+}
+
+// The kinds of an activity.
+const (
+	kindCall = "call"
+	kindJob  = "job"
+)
+
+// activities returns what runs in the given sessions, and their jobs that have ended, oldest
+// first. Of a session that cannot be asked the others are returned all the same.
+func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
+	var all []activity
+	var errs []error
+	for _, rec := range recs {
+		some, err := activitiesOf(ctx, store, rec)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
+		}
+		for _, a := range some {
+			a.Session, a.Container = rec.ID, rec.ContainerName
+			all = append(all, a)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b activity) int { return a.Started.Compare(b.Started) })
+	return all, errors.Join(errs...)
+}
+
+func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(rec.ID))
+	defer c.Close()
+	st, err := c.Status(ctx)
+	if errors.Is(err, control.ErrNoWatcher) {
+		return leftJobs(state.JobsDir(store.Dir(rec.ID)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := c.Jobs(ctx)
+	var all []activity
+	for _, info := range jobs {
+		all = append(all, activity{Info: info, Kind: kindJob})
+	}
+	for _, r := range st.Running {
+		if slices.ContainsFunc(all, func(a activity) bool { return a.ID == r.Request }) {
+			continue
+		}
+		all = append(all, activity{Kind: kindCall, Info: job.Info{
+			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
+		}})
+	}
+	return all, err
+}
+
+// leftJobs are those of a session that has no watcher: none of them runs.
+func leftJobs(dir string) (all []activity, err error) {
+	infos, err := job.Read(dir)
+	for _, info := range infos {
+		if info.Status == job.Running {
+			info.Status, info.Reason, info.Ended = job.Killed, "the session ended", info.Started
+		}
+		info.Args, info.Dir, info.Reason = control.PrintableArgs(info.Args), control.Printable(info.Dir), control.Printable(info.Reason)
+		all = append(all, activity{Info: info, Kind: kindJob})
+	}
+	return all, err
+}
+
+// pick returns the one of all that ref is the id of, or the beginning of one.
+func pick(all []activity, what, ref string) (activity, error) {
+	var hits []activity
+	for _, a := range all {
+		if a.ID == ref {
+			return a, nil
+		}
+		if ref != "" && strings.HasPrefix(a.ID, ref) {
+			hits = append(hits, a)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return activity{}, hint(fmt.Errorf("no such %s: %s", what, quoted(ref)), "docker hostexec ps -a")
+	case 1:
+		return hits[0], nil
+	}
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", quoted(ref), len(hits))
+}
+
+// sessionsOf returns the sessions that refs name, or all.
+func sessionsOf(store *state.Store, refs []string) ([]state.Session, error) {
+	if len(refs) == 0 {
+		return store.List()
+	}
+	var recs []state.Session
+	for _, ref := range refs {
+		rec, err := store.Find(ref)
+		if err != nil {
+			return nil, hint(err, "docker hostexec status -a")
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}

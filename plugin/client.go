@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/client"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// interposedCLI is the docker/cli that docker's own run command is given: the real one,
+// but for the client, in which a launch takes part.
+type interposedCLI struct {
+	command.Cli
+	launch *launch // nil while there is none, as in completions
+}
+
+// Client returns the engine's client.
+func (c *interposedCLI) Client() client.APIClient {
+	api := c.Cli.Client()
+	if c.launch == nil {
+		return api
+	}
+	return &interposedClient{APIClient: api, launch: c.launch}
+}
+
+// interposedClient has launch see to the making and the start of the container. All else
+// of docker run is docker's.
+type interposedClient struct {
+	client.APIClient
+	launch *launch
+}
+
+// creation is what docker run wants to be made. It is passed again after a pull, so it is
+// never changed in place.
+type creation struct {
+	config   *container.Config
+	host     *container.HostConfig
+	network  *network.NetworkingConfig
+	platform *ocispec.Platform
+	name     string
+}
+
+// patientFor is how long an engine has to answer a creation when nobody wants it any more.
+const patientFor = 5 * time.Second
+
+// send has the engine make the container. It waits for the answer even when ctx ends: the
+// engine would finish all the same, and nobody would know which container is to go.
+func (c creation) send(ctx context.Context, api client.APIClient) (container.CreateResponse, error) {
+	ended := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ended, func() { time.AfterFunc(patientFor, cancel) })()
+	return api.ContainerCreate(ctx, c.config, c.host, c.network, c.platform, c.name)
+}
+
+// ContainerCreate makes the container with what hostexec needs in it.
+func (c *interposedClient) ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig,
+	net *network.NetworkingConfig, platform *ocispec.Platform, name string,
+) (container.CreateResponse, error) {
+	return c.launch.create(ctx, c.APIClient, creation{config, host, net, platform, name})
+}
+
+// ContainerStart starts the container unless run was interrupted meanwhile. A signal that
+// comes while the engine starts it is too late to keep it from starting and too early for
+// the container to get it; docker run would lose it. It ends the container that nobody
+// wanted any more.
+func (c *interposedClient) ContainerStart(ctx context.Context, id string, opts container.StartOptions) error {
+	if err := c.launch.wanted(c.APIClient); err != nil {
+		return err
+	}
+	c.launch.announce()
+	if err := c.APIClient.ContainerStart(ctx, id, opts); err != nil {
+		return err
+	}
+	return c.launch.wanted(c.APIClient)
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Check returns all that is wrong with the configuration or worth a thought, in the order
+// of the files' lines: what cannot be read, what the linter finds, the rules' own tests, and
+// programs that others could replace.
+func Check(src Source) []policy.Problem {
+	c := Load(src)
+	all := slices.Clone(c.warnings)
+	if c.Err != nil && len(c.problems) == 0 {
+		all = append(all, policy.Problem{Text: c.Err.Error(), Fatal: true})
+	}
+	p := c.Policy(nil)
+	p.Broken = ""
+	found := p.Lint() // which has the failures of c.selfTest too
+	for _, q := range c.problems {
+		if !slices.Contains(found, q) {
+			all = append(all, q)
+		}
+	}
+	all = append(all, found...)
+	for _, name := range slices.Sorted(maps.Keys(c.rules)) {
+		set := c.rules[name]
+		if set.Exec == "" || set.Place.Contained() { // then it is the image's
+			continue
+		}
+		if err := program(set.Exec, set.SHA256); err != nil {
+			all = append(all, policy.Problem{Where: set.Where, Rule: name, Text: "exec: " + err.Error(), Fatal: true})
+		}
+	}
+	policy.Sort(all)
+	return all
+}
+
+// program checks that nobody but the user and root can change what path runs.
+func program(path, digest string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, bare(err))
+	}
+	fi, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return err
+	case !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0 && executable:
+		return fmt.Errorf("%s is not a program", path)
+	}
+	for _, p := range []string{path, real} {
+		for ; ; p = filepath.Dir(p) {
+			fi, err := os.Lstat(p)
+			if err != nil {
+				return err
+			}
+			if fi.Mode()&os.ModeSymlink == 0 { // a link has no mode of its own
+				if err := trustworthy(fi); err != nil {
+					return fmt.Errorf("%s: %w", p, err)
+				}
+			}
+			if p == filepath.Dir(p) {
+				break
+			}
+		}
+	}
+	if digest == "" {
+		return nil
+	}
+	return compare(real, digest)
+}
+
+func compare(path, digest string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != digest {
+		return errors.New("sha256 is that of another program")
+	}
+	return nil
+}

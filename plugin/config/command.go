@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+func (d *document) readCommands(n *yaml.Node) {
+	d.each(n, "commands", func(key, value *yaml.Node) {
+		if !policy.ValidName(key.Value) || key.Value == "hostexec" {
+			d.fail(key, "%q cannot be the name of a command", key.Value)
+			return
+		}
+		d.commands[key.Value] = d.command(key, value)
+	})
+}
+
+func (d *document) command(key, n *yaml.Node) policy.Ruleset {
+	set := policy.Ruleset{Where: d.where(key)}
+	var place, limits policy.Place
+	known := d.settings(&set.Settings)
+	known["exec"] = scalar(d.reader, "exec", &set.Exec, absolute)
+	known["sha256"] = scalar(d.reader, "sha256", &set.SHA256, digestOf)
+	known["prepend"] = d.words("prepend", &set.Prepend)
+	known["where"] = scalar(d.reader, "where", &place, Where)
+	known["container"] = d.container(&limits)
+	known["gitdir"] = scalar(d.reader, "gitdir", &set.GitDir, choice(policy.GitHost, policy.GitMount))
+	known["rules"] = func(n *yaml.Node) {
+		seen := map[string]bool{}
+		d.list(n, "rules", func(n *yaml.Node) {
+			r := d.rule(n, len(set.Rules)+1)
+			if seen[r.ID] {
+				d.fail(n, "there is a rule %s already", r.ID)
+			}
+			seen[r.ID] = true
+			set.Rules = append(set.Rules, r)
+		})
+	}
+	d.fields(n, "commands."+key.Value, known)
+	if set.SHA256 != "" && set.Exec == "" {
+		d.fail(key, "sha256 without exec: of which program?")
+	}
+	d.place(key, &set, place, limits)
+	return set
+}
+
+var hex64 = regexp.MustCompile(`\A[0-9a-f]{64}\z`)
+
+func digestOf(s string) (string, error) {
+	s = strings.ToLower(strings.TrimPrefix(s, "sha256:"))
+	if !hex64.MatchString(s) {
+		return "", errors.New("64 hex digits wanted, as sha256sum prints them")
+	}
+	return s, nil
+}
+
+// settings are the keys that defaults, commands and rules have in common.
+func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"stdin":     maybe(d.reader, "stdin", &s.Stdin, stdin),
+		"tty":       maybe(d.reader, "tty", &s.TTY, tty),
+		"timeout":   maybe(d.reader, "timeout", &s.Timeout, duration),
+		"output":    maybe(d.reader, "output", &s.Output, size),
+		"new_privs": maybe(d.reader, "new_privs", &s.NewPrivs, truth),
+		"leave":     maybe(d.reader, "leave", &s.Leave, truth),
+		"record":    maybe(d.reader, "record", &s.Record, truth),
+		"env":       func(n *yaml.Node) { s.Env = d.env(n) },
+	}
+}
+
+// maxCapture is how much standard input can be shown before it is used.
+const maxCapture = 1 << 20
+
+var captureForm = regexp.MustCompile(`\Acapture(?:\((.+)\))?\z`)
+
+func stdin(s string) (policy.Stdin, error) {
+	switch s {
+	case "none":
+		return policy.Stdin{}, nil
+	case "pipe":
+		return policy.Stdin{Mode: policy.StdinPipe}, nil
+	}
+	m := captureForm.FindStringSubmatch(s)
+	if m == nil {
+		return policy.Stdin{}, fmt.Errorf("%q is none of none, pipe, capture(64KiB)", s)
+	}
+	limit := int64(maxCapture)
+	if m[1] != "" {
+		var err error
+		if limit, err = size(m[1]); err != nil {
+			return policy.Stdin{}, err
+		}
+	}
+	if limit > maxCapture {
+		return policy.Stdin{}, fmt.Errorf("%q: at most 1MiB can be captured", s)
+	}
+	return policy.Stdin{Mode: policy.StdinCapture, Limit: limit}, nil
+}
+
+func tty(s string) (bool, error) {
+	switch s {
+	case "never":
+		return false, nil
+	case "allow":
+		return true, nil
+	}
+	if b, err := truth(s); err == nil {
+		return b, nil
+	}
+	return false, fmt.Errorf("%q is neither never nor allow", s)
+}
+
+var envName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+
+func (d *document) env(n *yaml.Node) *policy.Env {
+	e := &policy.Env{}
+	if n.Kind == yaml.ScalarNode && n.Value == "clean" {
+		e.Clean = true
+		return e
+	}
+	name := func(n *yaml.Node, s string) bool {
+		ok := envName.MatchString(s) && !strings.HasPrefix(s, "HOSTEXEC_")
+		if !ok {
+			d.fail(n, "env: %q cannot be the name of a variable here", s)
+		}
+		return ok
+	}
+	d.fields(n, "env", map[string]func(*yaml.Node){
+		"clean": scalar(d.reader, "clean", &e.Clean, truth),
+		"pass": func(n *yaml.Node) {
+			d.words("pass", &e.Pass)(n)
+			for _, s := range e.Pass {
+				name(n, s)
+			}
+		},
+		"set": func(n *yaml.Node) {
+			e.Set = map[string]string{}
+			d.each(n, "set", func(key, value *yaml.Node) {
+				w, ok := d.word(value, key.Value)
+				if strings.ContainsRune(w, 0) {
+					d.fail(value, "env: %s holds a NUL", key.Value)
+				} else if ok && name(key, key.Value) {
+					e.Set[key.Value] = w
+				}
+			})
+		},
+	})
+	return e
+}
+
+var idForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+
+func ruleID(s string) (string, error) {
+	if !idForm.MatchString(s) {
+		return "", fmt.Errorf("%q is not an id: letters, digits and . _ -, at most 64", s)
+	}
+	return s, nil
+}
+
+// unnamedID is what a rule without an id is called: by its place in its file.
+func unnamedID(r role, number int) string { return r.String() + "#" + strconv.Itoa(number) }
+
+func (d *document) rule(n *yaml.Node, number int) policy.Rule {
+	r := policy.Rule{ID: unnamedID(d.role, number), Where: d.where(n)}
+	bad, accept := len(d.problems), ""
+	var do *policy.Action
+	var argv bool
+	known := d.settings(&r.Settings)
+	known["id"] = scalar(d.reader, "id", &r.ID, ruleID)
+	known["do"] = maybe(d.reader, "do", &do, policy.ParseAction)
+	known["argv"] = func(n *yaml.Node) {
+		argv = true
+		d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
+	}
+	known["fixed"] = d.words("fixed", &r.Fixed)
+	known["effects"] = d.words("effects", &r.Effects)
+	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
+	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
+	known["test"] = func(n *yaml.Node) {
+		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.Yes), "no": d.argvs("no", &r.No)})
+	}
+	d.fields(n, "rule", known)
+	r.Accept, r.Always = accept != "", !argv
+	if do != nil {
+		r.Do = *do
+	}
+	switch {
+	case len(d.problems) > bad:
+		return r
+	case do == nil:
+		d.fail(n, "rule %s: no do: allow, ask or deny", r.ID)
+	case !argv && r.Fixed == nil:
+		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
+	}
+	for _, e := range r.Effects {
+		if _, err := choice("read", "write", "network", "code")(e); err != nil {
+			d.fail(n, "rule %s: effects: %v", r.ID, err)
+		}
+	}
+	if err := r.Compile(); err != nil {
+		d.fail(n, "rule %s: %v", r.ID, err)
+	}
+	return r
+}
+
+// reason is one line of printable ASCII: the container's terminal shows it.
+func reason(s string) (string, error) {
+	if len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", errors.New("at most 200 printable ASCII characters")
+	}
+	return s, nil
+}
+
+// argvs reads a list of argument lists.
+func (d *document) argvs(what string, into *[][]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.list(n, what, func(n *yaml.Node) {
+			var argv []string
+			d.words(what, &argv)(n)
+			*into = append(*into, argv)
+		})
+	}
+}

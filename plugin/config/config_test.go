@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// home is a state directory with these files, and a project called app beside it.
+func home(t *testing.T, files map[string]string) Source {
+	t.Helper()
+	dir := t.TempDir()
+	src := Source{Store: filepath.Join(dir, "state"), Project: filepath.Join(dir, "app"), Workspace: filepath.Join(dir, "app")}
+	for _, d := range []string{filepath.Join(src.Store, "projects"), src.Project} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return src
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decide(c *Config, args ...string) policy.Verdict {
+	return c.Policy(nil).Decide(policy.Request{Args: args, GitDir: true})
+}
+
+const globalText = `
+version: 1
+approval:
+  auto_approve: ['^docker compose ps$', {pattern: '^ls$'}]
+  manual_approve: ['^docker compose (up|down|restart|build).*$']
+  timeout: 90s
+  wait: always
+hostexec:
+  auto_approve: ['^id$', '^ls$']
+  durable: yes
+audit: {sync: always, per_container: true, redact: ['token=\S+'], rotate: 10MiB, keep: 3}
+notify: {command: [/usr/bin/notify, -x], bell: false}
+proxies: [make, git=ask]
+defaults: {timeout: 1m, env: clean}
+commands:
+  gh:
+    exec: /usr/bin/gh
+    env: {pass: [GH_TOKEN], set: {GH_PAGER: cat, N: 1}}
+    rules:
+      - {id: view, do: allow, argv: [pr, view, {re: '[0-9]{1,7}'}], stdin: capture(64KiB), tty: allow, output: 1KiB, new_privs: true, leave: true, record: true, timeout: 0}
+      - {do: deny, reason: not that, argv: [auth, token]}
+`
+
+const projectText = `
+approval:
+  auto_approve: ['^id$', '^pwd$']
+  timeout: 2m
+proxies: [git=deny, make, go]
+commands:
+  gh:
+    rules:
+      - {id: view, do: ask, argv: [pr, view]}
+      - {id: list, do: allow, argv: [pr, list]}
+  new: {rules: [{do: allow, argv: []}]}
+`
+
+func TestLoad(t *testing.T) {
+	c := Load(home(t, map[string]string{
+		"state/config.yaml":       globalText,
+		"state/projects/app.yaml": projectText,
+	}))
+	if c.Err != nil {
+		t.Fatal(c.Err)
+	}
+	if a := c.Approval; a.Timeout != 2*time.Minute || !a.Always || !a.Durable {
+		t.Errorf("approval %+v", a)
+	}
+	if a := c.Audit; a.Sync != "always" || !a.PerContainer || len(a.Redact) != 1 || a.Rotate != 10<<20 || a.Keep != 3 {
+		t.Errorf("audit %+v", a)
+	}
+	if n := c.Notify; len(n.Command) != 2 || n.Bell == nil || *n.Bell || n.Desktop != nil {
+		t.Errorf("notify %+v", n)
+	}
+	if want := []string{"make", "git=deny", "go"}; !slices.Equal(c.Proxies, want) {
+		t.Errorf("proxies %q, want %q", c.Proxies, want)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "approval and hostexec are the same section") {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+	var auto []string
+	for _, p := range c.auto {
+		auto = append(auto, p.Source)
+	}
+	if want := []string{"^docker compose ps$", "^ls$", "^id$", "^pwd$"}; !slices.Equal(auto, want) {
+		t.Errorf("auto_approve %q, want %q", auto, want)
+	}
+	for args, want := range map[string]string{
+		"docker compose ps": "allow auto_approve ^docker compose ps$", "docker compose up -d": "ask manual_approve ^docker compose (up|down|restart|build).*$",
+		"rm -rf /": "deny ", "pwd": "allow auto_approve ^pwd$", "gh pr view": "ask gh/view", "gh pr view 1": "deny ", "gh pr list": "allow gh/list",
+		"gh auth token": "deny gh/#2", "new": "allow new/project#1", "new x": "deny ",
+	} {
+		v := decide(c, strings.Split(args, " ")...)
+		if got := v.Action.String() + " " + v.Rule; got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+	v := decide(c, "gh", "pr", "list")
+	if v.Command.Path != "/usr/bin/gh" || !v.Env.Clean || v.Env.Set["N"] != "1" || v.Timeout != time.Minute || v.Profile.Output != policy.DefaultOutput {
+		t.Errorf("gh pr list runs as %+v", v)
+	}
+	if v := decide(c, "gh", "auth", "token"); v.Reason != "not that" {
+		t.Errorf("reason %q", v.Reason)
+	}
+}
+
+// broken is what breaks a file, and where that is said to be.
+var broken = []struct{ name, text, want string }{
+	{"not yaml", "a: [", ":1: "},
+	{"no mapping", "- a", ":1: the file: keys and values wanted"},
+	{"unknown key", "version: 1\nbogus: 1", `:2: unknown key "bogus" in the file`},
+	{"unknown key in a section", "approval:\n  auto: []", `:2: unknown key "auto" in approval`},
+	{"unknown key in a rule", "commands:\n x:\n  rules:\n  - {do: allow, argv: [], allow: x}", `:4: unknown key "allow" in rule`},
+	{"duplicate key", "version: 1\napproval: {}\napproval: {}", `:3: duplicate key "approval" in the file: it stands in line 2 already`},
+	{"duplicate command", "commands:\n  x: {}\n  x: {}", `:3: duplicate key "x" in commands`},
+	{"duplicate rule", "commands:\n  x:\n    rules:\n    - {id: a, do: ask, argv: []}\n    - {id: a, do: ask, argv: []}", ":5: there is a rule a already"},
+	{"newer version", "version: 2", `:1: version "2"`},
+	{"anchor", "proxies: &a [make]", ":1: anchors and aliases"},
+	{"alias", "proxies: *a", ":1: "},
+	{"tag", "proxies: !!binary bWFrZQ==", ":1: tags"},
+	{"merge key", "commands:\n  x:\n    <<: {exec: /x}", `unknown key "<<"`},
+	{"two documents", "version: 1\n---\nversion: 1", "more than one document"},
+	{"timeout", "approval: {timeout: soon}", `"soon" is not a duration`},
+	{"no timeout", "approval: {timeout: 0s}", "no time to answer"},
+	{"wait", "approval: {wait: never}", "none of always"},
+	{"list", "approval: {auto_approve: ls}", "a list wanted"},
+	{"pattern", "approval: {auto_approve: [{patern: x}]}", `unknown key "patern"`},
+	{"name", "commands: {../x: {}}", "cannot be the name of a command"},
+	{"our name", "commands: {hostexec: {}}", "cannot be the name of a command"},
+	{"relative exec", "commands: {x: {exec: bin/x}}", "not an absolute path"},
+	{"sha256", "commands: {x: {exec: /x, sha256: ab}}", "64 hex digits"},
+	{"place", "commands: {x: {where: checkout}}", "not supported yet"},
+	{"place without an image", "commands: {x: {where: 'container:'}}", "cannot be the name of an image"},
+	{"place that is an option", "commands: {x: {where: 'container:-v'}}", "cannot be the name of an image"},
+	{"no place", "commands: {x: {where: moon}}", "neither host nor container:IMAGE"},
+	{"limits of the host", "commands: {x: {container: {pids: 3}}}", "x runs on the host"},
+	{"no limit", "commands: {x: {where: 'container:a', container: {pids: many}}}", "not a number of processes"},
+	{"unknown limit", "commands: {x: {where: 'container:a', container: {privileged: true}}}", "privileged"},
+	{"digest in a container", "commands: {x: {where: 'container:a', exec: /bin/x, sha256: 0000000000000000000000000000000000000000000000000000000000000000}}", "name that by its digest"},
+	{"gitdir", "commands: {x: {gitdir: /x}}", "none of host, ro-mount"},
+	{"no do", "commands: {x: {rules: [{argv: []}]}}", "no do"},
+	{"do", "commands: {x: {rules: [{do: yes, argv: []}]}}", "unknown action"},
+	{"no argv", "commands: {x: {rules: [{do: allow}]}}", "neither argv nor fixed"},
+	{"element", "commands: {x: {rules: [{do: allow, argv: [{glob: x}]}]}}", `unknown key "glob"`},
+	{"null element", "commands: {x: {rules: [{do: allow, argv: [~]}]}}", "argv: a word"},
+	{"re", "commands: {x: {rules: [{do: allow, argv: [{re: '('}]}]}}", "missing closing"},
+	{"re breaks out", "commands: {x: {rules: [{do: allow, argv: [{re: 'a)|(b'}]}]}}", "unexpected )"},
+	{"re with flags", "commands: {x: {rules: [{do: allow, argv: [{re: '(?s).'}]}]}}", "flags"},
+	{"option", "commands: {x: {rules: [{do: allow, argv: [{flags: [x]}]}]}}", "not an option"},
+	{"option twice", "commands: {x: {rules: [{do: allow, argv: [{flags: [-x]}, {opts: {-x: a}}]}]}}", "given twice"},
+	{"range", "commands: {x: {rules: [{do: allow, argv: [{args: a, min: 2, max: 1}]}]}}", "min 2, max 1"},
+	{"snapshot", "commands: {x: {rules: [{do: allow, argv: [{path: ws, snapshot: true}]}]}}", "snapshot takes type: file"},
+	{"stdin", "commands: {x: {stdin: tty}}", "none of none, pipe, capture"},
+	{"capture", "commands: {x: {stdin: capture(1GiB)}}", "at most 1MiB"},
+	{"variable", "commands: {x: {env: {set: {A=B: x}}}}", "cannot be the name of a variable"},
+	{"our variable", "commands: {x: {env: {pass: [HOSTEXEC_HOME]}}}", "cannot be the name of a variable"},
+	{"effects", "commands: {x: {rules: [{do: ask, argv: [], effects: [magic]}]}}", "none of read, write"},
+	{"accept", "commands: {x: {rules: [{do: ask, argv: [], accept: all}]}}", "none of host-code-execution"},
+	{"reason", "commands: {x: {rules: [{do: deny, argv: [], reason: \"a\\e[2J\"}]}}", "printable ASCII"},
+	{"own test", "commands: {x: {rules: [{do: allow, argv: [a], test: {yes: [[b]]}}]}}", "its own test fails"},
+	{"proxies", "proxies: [--rm]", ":1: proxies: '--rm': a command is named by"},
+	{"proxy of no form", "proxies:\n- make=maybe", ":2: proxies: 'make=maybe': 'maybe' is neither"},
+	{"element of nothing", "commands: {a: {rules: [{do: ask, argv: [{}]}]}}", "an element with nothing in it"},
+	{"proxy twice", "proxies: [make, make=ask]", "proxies: 'make=ask': given twice"},
+	{"notify", "notify: {command: [notify]}", "not an absolute path"},
+	{"project in config.yaml", "project: /x", `unknown key "project"`},
+	{"too large", strings.Repeat("#", maxFile+1), "at most"},
+}
+
+// TestBroken: nothing is allowed then.
+func TestBroken(t *testing.T) {
+	for _, tt := range broken {
+		t.Run(tt.name, func(t *testing.T) {
+			src := home(t, map[string]string{"state/config.yaml": tt.text})
+			c := Load(src)
+			if c.Err == nil || !strings.Contains(c.Err.Error(), tt.want) || !strings.HasPrefix(c.Err.Error(), src.Global()) {
+				t.Fatalf("Err = %v, want %q", c.Err, tt.want)
+			}
+			p := c.Policy([]policy.Command{{Name: "x", Action: policy.Allow, Explicit: true, Path: "/x"}})
+			if v := p.Decide(policy.Request{Args: []string{"x"}}); v.Action != policy.Deny {
+				t.Errorf("broken, and --proxy x=allow allows")
+			}
+			if all := Check(src); !slices.ContainsFunc(all, func(p policy.Problem) bool { return p.Fatal && strings.Contains(p.String(), tt.want) }) {
+				t.Errorf("Check = %v", all)
+			}
+		})
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "version: 1", "commands:\napproval:\n", "---\n"} {
+		src := home(t, map[string]string{"state/config.yaml": text})
+		if c := Load(src); c.Err != nil || len(c.Warnings) > 0 {
+			t.Errorf("%q: %v %q", text, c.Err, c.Warnings)
+		}
+	}
+	if c := Load(Source{Store: t.TempDir()}); c.Err != nil || decide(c, "ls").Action != policy.Deny {
+		t.Errorf("no files: %v", c.Err)
+	}
+}
+
+// TestBadPattern: a pattern of the lists that is none is passed over, and check says so.
+func TestBadPattern(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "approval:\n  auto_approve:\n  - '('\n  - '^ls$'\n"})
+	c := Load(src)
+	if c.Err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], ":3: approval.auto_approve: '(': ") {
+		t.Errorf("%v %q", c.Err, c.Warnings)
+	}
+	if decide(c, "ls").Action != policy.Allow {
+		t.Error("the good pattern went with the bad one")
+	}
+	if all := Check(src); len(all) != 1 || !all[0].Fatal {
+		t.Errorf("Check = %v", all)
+	}
+}
+
+func TestProject(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/home/u/app": "app", "/home/u/my app": "my-app", "/": "", "": "", "/x/.hidden": "hidden", "/x/..": "", "/x/é": "", "/x/a\nb": "a-b",
+		"/x/" + strings.Repeat("a", 100): strings.Repeat("a", 64),
+	} {
+		if got := ProjectName(dir); got != want {
+			t.Errorf("ProjectName(%q) = %q, want %q", dir, got, want)
+		}
+	}
+	src := home(t, map[string]string{"state/projects/app.yaml": "project: /other/app\napproval: {auto_approve: ['^ls$']}"})
+	if c := Load(src); c.Err != nil || decide(c, "ls").Action != policy.Deny || len(c.Warnings) != 1 {
+		t.Errorf("another directory's file is used: %v %q", c.Err, c.Warnings)
+	}
+}
+
+func TestStale(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(src.Global(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	c := Load(src)
+	if c.Stale() {
+		t.Error("stale although nothing has changed")
+	}
+	if again := Load(src); again.Digest != c.Digest {
+		t.Error("the same files have two digests")
+	}
+	for _, change := range []func(){
+		func() { write(t, src.Global(), "version: 1 ") },
+		func() { write(t, src.OfProject(), "") },
+		func() { os.Remove(src.Global()) },
+	} {
+		before := Load(src)
+		change()
+		if !before.Stale() {
+			t.Error("not stale although a file has changed")
+		}
+	}
+	write(t, src.Global(), "version: 1")
+	if !Load(src).Stale() {
+		t.Error("a file that was only just written could change again without a trace")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, p := range Presets() {
+		f.Add([]byte(p.Text))
+	}
+	f.Add([]byte("commands: {x: {rules: [{do: allow, argv: [a, {re: b}, {args: c, max: 2}, {path: ws}], fixed: [x]}]}}"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, r := range []role{global, project, workspace} {
+			d := parse("f", text, r)
+			c := &Config{rules: map[string]policy.Ruleset{}}
+			c.add(d, Source{})
+			if len(d.problems) > 0 {
+				continue
+			}
+			p := c.Policy(nil)
+			for _, name := range p.Names() {
+				p.Explain(policy.Request{Args: []string{name, "a", "-b"}})
+			}
+			p.Lint()
+		}
+	})
+}
+
+// A container may write its proposal over and over: that makes nothing stale. Trusting it
+// does, and so does the first change after that, which ends the trust.
+func TestStaleProposal(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
+	if err := os.Mkdir(src.trustDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	age := func(paths ...string) {
+		t.Helper()
+		old := time.Now().Add(-time.Hour)
+		for _, p := range paths {
+			if err := os.Chtimes(p, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const proposal = "version: 1\ncommands: {}\n"
+	write(t, src.Proposal(), proposal)
+	age(src.Global(), src.trustDir())
+	c := Load(src)
+	for _, text := range []string{"x", proposal, "y: [", proposal} {
+		if write(t, src.Proposal(), text); c.Stale() {
+			t.Fatal("stale although nobody trusts what has changed")
+		}
+	}
+	_, _, digest, err := Propose(src)
+	if err == nil {
+		err = Trust(src, digest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Stale() {
+		t.Error("not stale although the proposal is trusted now")
+	}
+	age(src.Proposal(), src.trustDir())
+	if c = Load(src); c.Stale() || len(c.Warnings) != 0 {
+		t.Errorf("trusted: stale %t, warnings %q", c.Stale(), c.Warnings)
+	}
+	if write(t, src.Proposal(), "z"); !c.Stale() {
+		t.Error("not stale although what is trusted has changed")
+	}
+	if c = Load(src); c.Stale() || len(c.Warnings) != 1 {
+		t.Errorf("changed: stale %t, warnings %q", c.Stale(), c.Warnings)
+	}
+}

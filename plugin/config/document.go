@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// role is what a file may say.
+type role int
+
+const (
+	global role = iota
+	project
+	workspace // commands, the lists and proxies: what it is allowed, not how it is watched
+)
+
+// document is one file, read.
+type document struct {
+	*reader
+	role role
+	text []byte
+
+	project  string
+	approval approval
+	audit    audit
+	notify   Notify
+	proxies  []string
+	defaults policy.Settings
+	commands map[string]policy.Ruleset
+}
+
+type approval struct {
+	auto, manual    []policy.Pattern
+	timeout         *time.Duration
+	always, durable *bool
+}
+
+type audit struct {
+	sync         *string
+	perContainer *bool
+	redact       []*regexp.Regexp
+	rotate       *int64
+	keep         *int
+}
+
+// parse reads a file's text. What is wrong with it is in the document's problems.
+func parse(file string, text []byte, r role) *document {
+	d := &document{reader: &reader{file: file}, role: r, text: text, commands: map[string]policy.Ruleset{}}
+	root := d.tree(text)
+	if root == nil {
+		return d
+	}
+	spelled := ""
+	section := func(name string) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			if spelled != "" {
+				d.warn(n, false, "%s and %s are the same section: both are used", spelled, name)
+			}
+			spelled = name
+			d.readApproval(n, name)
+		}
+	}
+	known := map[string]func(*yaml.Node){
+		"version":  d.version,
+		"approval": section("approval"),
+		"hostexec": section("hostexec"),
+		"commands": d.readCommands,
+		"proxies":  d.readProxies,
+	}
+	if r != workspace {
+		known["audit"], known["notify"] = d.readAudit, d.readNotify
+		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
+	}
+	if r == project {
+		known["project"] = scalar(d.reader, "project", &d.project, absolute)
+	}
+	d.fields(root, "the file", known)
+	return d
+}
+
+func (d *document) version(n *yaml.Node) {
+	if n.Value != "1" || n.Kind != yaml.ScalarNode {
+		d.fail(n, "version %q: this hostexec understands version 1", n.Value)
+	}
+}
+
+func absolute(s string) (string, error) {
+	if !filepath.IsAbs(s) || strings.ContainsRune(s, 0) {
+		return "", fmt.Errorf("%q is not an absolute path", s)
+	}
+	return filepath.Clean(s), nil
+}
+
+func (d *document) readApproval(n *yaml.Node, name string) {
+	a := &d.approval
+	known := map[string]func(*yaml.Node){
+		"auto_approve":   d.patterns(name+".auto_approve", &a.auto),
+		"manual_approve": d.patterns(name+".manual_approve", &a.manual),
+	}
+	if d.role != workspace {
+		known["timeout"] = maybe(d.reader, "timeout", &a.timeout, patience)
+		known["durable"] = maybe(d.reader, "durable", &a.durable, truth)
+		known["wait"] = maybe(d.reader, "wait", &a.always, func(s string) (bool, error) {
+			_, err := choice("always", "approver")(s)
+			return s == "always", err
+		})
+	}
+	d.fields(n, name, known)
+}
+
+// patience is how long a person has: never no time at all.
+func patience(s string) (time.Duration, error) {
+	t, err := duration(s)
+	if err == nil && t == 0 {
+		err = errors.New("no time to answer")
+	}
+	return t, err
+}
+
+// patterns reads a list of regular expressions, as words or as {pattern: word}. A bad one
+// is passed over: what it would have let through is denied.
+func (d *document) patterns(what string, into *[]policy.Pattern) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.list(n, what, func(n *yaml.Node) {
+			source, bad := "", len(d.problems)
+			if read := scalar(d.reader, what, &source, text); n.Kind == yaml.MappingNode {
+				d.fields(n, what, map[string]func(*yaml.Node){"pattern": read})
+			} else {
+				read(n)
+			}
+			if len(d.problems) > bad {
+				return
+			}
+			p, err := policy.ParsePattern(source)
+			if err != nil {
+				d.warn(n, true, "%s: %s: %v: passed over", what, policy.Line([]string{source}), err)
+				return
+			}
+			p.Where = d.where(n)
+			*into = append(*into, p)
+		})
+	}
+}
+
+func (d *document) readAudit(n *yaml.Node) {
+	a := &d.audit
+	d.fields(n, "audit", map[string]func(*yaml.Node){
+		"sync":          maybe(d.reader, "sync", &a.sync, choice("always", "approved")),
+		"per_container": maybe(d.reader, "per_container", &a.perContainer, truth),
+		"rotate":        maybe(d.reader, "rotate", &a.rotate, size),
+		"keep":          maybe(d.reader, "keep", &a.keep, count),
+		"redact": func(n *yaml.Node) {
+			d.list(n, "redact", func(n *yaml.Node) {
+				var re *regexp.Regexp
+				if scalar(d.reader, "redact", &re, redaction)(n); re != nil {
+					a.redact = append(a.redact, re)
+				}
+			})
+		},
+	})
+}
+
+func redaction(s string) (*regexp.Regexp, error) {
+	if len(s) > policy.MaxPattern {
+		return nil, fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(s), policy.MaxPattern)
+	}
+	return regexp.Compile(s)
+}
+
+func (d *document) readNotify(n *yaml.Node) {
+	d.fields(n, "notify", map[string]func(*yaml.Node){
+		"command": func(n *yaml.Node) {
+			d.words("command", &d.notify.Command)(n)
+			if c := d.notify.Command; len(c) > 0 && !filepath.IsAbs(c[0]) {
+				d.fail(n, "command: %q is not an absolute path", c[0])
+			}
+		},
+		"desktop": maybe(d.reader, "desktop", &d.notify.Desktop, truth),
+		"bell":    maybe(d.reader, "bell", &d.notify.Bell, truth),
+	})
+}
+
+// readProxies reads what run proxies unasked, in the form of its --proxy.
+func (d *document) readProxies(n *yaml.Node) {
+	seen := map[string]bool{}
+	d.list(n, "proxies", func(n *yaml.Node) {
+		p, ok := d.word(n, "proxies")
+		if !ok {
+			return
+		}
+		c, err := ParseProxy(p)
+		if err == nil && seen[c.Name] {
+			err = errors.New("given twice")
+		}
+		if err != nil {
+			d.fail(n, "proxies: %s: %v", quoted(p), err)
+			return
+		}
+		seen[c.Name] = true
+		d.proxies = append(d.proxies, p)
+	})
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Add appends a rule to file that matches argv and nothing else, argv[0] being the
+// command's name, and returns the rule's title. Comments stay, empty lines do not. Adding
+// what is there already changes nothing.
+func Add(file string, argv []string, do policy.Action, acceptCode bool) (title string, err error) {
+	if len(argv) == 0 {
+		return "", errors.New("no command named")
+	}
+	if err := CheckName(argv[0]); err != nil {
+		return "", fmt.Errorf("%s: %w", quoted(argv[0]), err)
+	}
+	id := ruleOf(argv, do)
+	title = argv[0] + "/" + id
+	return title, edit(file, func(root *yaml.Node) error {
+		commands, err := child(root, "commands", yaml.MappingNode)
+		if err != nil {
+			return err
+		}
+		command, err := child(commands, argv[0], yaml.MappingNode)
+		if err != nil {
+			return err
+		}
+		rules, err := child(command, "rules", yaml.SequenceNode)
+		if err != nil || findRule(rules, roleOf(file), id) >= 0 {
+			return err
+		}
+		rule := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		words := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, a := range argv[1:] {
+			words.Content = append(words.Content, word(a))
+		}
+		rule.Content = []*yaml.Node{bareWord("id"), bareWord(id), bareWord("do"), bareWord(do.String()), bareWord("argv"), words}
+		if acceptCode {
+			rule.Content = append(rule.Content, bareWord("accept"), bareWord(policy.CodeAccepted))
+		}
+		rules.Style = 0
+		rules.Content = append(rules.Content, rule)
+		return nil
+	})
+}
+
+// ruleOf names a rule after what it matches, so that it is there once.
+func ruleOf(argv []string, do policy.Action) string {
+	sum := sha256.Sum256([]byte(do.String() + "\x00" + strings.Join(argv, "\x00")))
+	return "added-" + hex.EncodeToString(sum[:4])
+}
+
+// ErrNoRule: a file has no rule of that name.
+var ErrNoRule = errors.New("there is no rule")
+
+// Remove takes the rule called title, COMMAND/ID, out of file. A command that has no rule
+// left, and nothing else, goes too.
+func Remove(file, title string) error {
+	name, id, ok := strings.Cut(title, "/")
+	if !ok {
+		return fmt.Errorf("%s: a rule is named COMMAND/ID, as docker hostexec policy ls shows it", policy.Line([]string{title}))
+	}
+	none := fmt.Errorf("%w %s in %s", ErrNoRule, policy.Line([]string{title}), file)
+	return edit(file, func(root *yaml.Node) error {
+		commands := lookup(root, "commands")
+		command := lookup(commands, name)
+		rules := lookup(command, "rules")
+		at := findRule(rules, roleOf(file), id)
+		if at < 0 {
+			return none
+		}
+		rules.Content = append(rules.Content[:at], rules.Content[at+1:]...)
+		if len(rules.Content) == 0 {
+			drop(command, "rules")
+		}
+		if len(command.Content) == 0 {
+			drop(commands, name)
+		}
+		return nil
+	})
+}
+
+// findRule returns the place of the rule called id in a file.
+func findRule(rules *yaml.Node, r role, id string) int {
+	if rules == nil {
+		return -1
+	}
+	for i, rule := range rules.Content {
+		if n := lookup(rule, "id"); n != nil && n.Value == id || n == nil && id == unnamedID(r, i+1) {
+			return i
+		}
+	}
+	return -1
+}
+
+// edit changes a file in one step: a reader sees the old text or the new one, and the new
+// one is one that can be read.
+func edit(file string, change func(root *yaml.Node) error) error {
+	text, _, err := readFile(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	d := &reader{file: file}
+	root := d.tree(text)
+	if len(d.problems) > 0 {
+		return errors.New(d.problems[0].String())
+	}
+	doc := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
+	if root == nil {
+		root = &yaml.Node{Kind: yaml.MappingNode, HeadComment: strings.TrimSpace(string(text))}
+		root.Content = []*yaml.Node{bareWord("version"), bareWord("1")}
+		doc.Content[0] = root
+	}
+	if err := change(root); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := errors.Join(enc.Encode(doc), enc.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return replace(file, b.Bytes())
+}
+
+// roleOf is what a file of the host's may say.
+func roleOf(file string) role {
+	if filepath.Base(filepath.Dir(file)) == "projects" {
+		return project
+	}
+	return global
+}
+
+// replace writes file if its text can be read.
+func replace(file string, text []byte) (err error) {
+	if d := parse(file, text, roleOf(file)); len(d.problems) > 0 {
+		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real // of people who keep such files elsewhere
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// lookup returns the value of key in a mapping, or nil.
+func lookup(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// child is lookup that makes the value if it is not there.
+func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
+	c := lookup(n, key)
+	switch {
+	case c == nil:
+		c = &yaml.Node{Kind: kind}
+		n.Style = 0
+		n.Content = append(n.Content, bareWord(key), c)
+	case null(c):
+		*c = yaml.Node{Kind: kind, HeadComment: c.HeadComment, LineComment: c.LineComment, FootComment: c.FootComment}
+	case c.Kind != kind:
+		return nil, fmt.Errorf("line %d: %s is not what it should be: docker hostexec policy check", c.Line, key)
+	}
+	return c, nil
+}
+
+func drop(n *yaml.Node, key string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content = append(n.Content[:i], n.Content[i+2:]...)
+			return
+		}
+	}
+}
+
+// bareWord is a word that needs no quotes.
+func bareWord(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
+
+// word is a word of an argument list, quoted: what it means to YAML does not matter.
+func word(s string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+}

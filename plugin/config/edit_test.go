@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestAddRemove(t *testing.T) {
+	const text = `# the house rules
+version: 1
+commands:
+  git: # of the host
+    exec: /usr/bin/git
+    gitdir: ro-mount
+    rules:
+      # look
+      - {id: status, do: allow, argv: [status]} # often
+`
+	src := home(t, map[string]string{"state/config.yaml": text})
+	file := src.Global()
+	odd := []string{"git", "commit", "-m", "a: b # c\n\"yes\"", "1", "", "no"}
+	title, err := Add(file, odd, policy.Ask, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Add(file, odd, policy.Ask, false); err != nil || again != title {
+		t.Errorf("added twice: %s, %v", again, err)
+	}
+	c := Load(src)
+	if v := decide(c, odd...); v.Action != policy.Ask || v.Rule != title || len(c.rules["git"].Rules) != 2 {
+		t.Errorf("%v by %s, want ask by %s (%v)", v.Action, v.Rule, title, c.Err)
+	}
+	for _, comment := range []string{"# the house rules", "# of the host", "# look", "# often"} {
+		if !strings.Contains(read(t, file), comment) {
+			t.Errorf("%s is lost:\n%s", comment, read(t, file))
+		}
+	}
+	if fi, _ := os.Stat(file); fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600", fi.Mode())
+	}
+	if err := Remove(file, title); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, file); got != text {
+		t.Errorf("after add and rm:\n%s\nwant\n%s", got, text)
+	}
+	if err := Remove(file, title); !errors.Is(err, ErrNoRule) {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+// TestAddToNothing: there need be no file, and what a command was made for goes with it.
+func TestAddToNothing(t *testing.T) {
+	src := home(t, nil)
+	title, err := Add(src.OfProject(), []string{"make", "test"}, policy.Allow, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Code {
+		t.Errorf("%v, code %v", v.Action, v.Code)
+	}
+	if err := Remove(src.OfProject(), title); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, src.OfProject()); strings.Contains(got, "make") {
+		t.Errorf("left:\n%s", got)
+	}
+	for _, argv := range [][]string{nil, {""}, {"../x"}, {"make", "\xff"}, {"make", "a\x00b"}} {
+		if _, err := Add(src.Global(), argv, policy.Allow, false); err == nil {
+			t.Errorf("added %q", argv)
+		}
+	}
+}
+
+// TestRemoveUnnamed: a rule without an id is its file's, by its number.
+func TestRemoveUnnamed(t *testing.T) {
+	const text = "commands: {ls: {rules: [{do: allow, argv: [a]}, {do: allow, argv: [b]}]}}"
+	src := home(t, map[string]string{"state/config.yaml": text, "state/projects/app.yaml": text})
+	if err := Remove(src.OfProject(), "ls/#2"); !errors.Is(err, ErrNoRule) {
+		t.Errorf("the global rule was removed from the project: %v", err)
+	}
+	if err := Remove(src.Global(), "ls/#2"); err != nil {
+		t.Error(err)
+	}
+	if err := Remove(src.OfProject(), "ls/project#1"); err != nil {
+		t.Error(err)
+	}
+	if a, b := decide(Load(src), "ls", "a"), decide(Load(src), "ls", "b"); a.Rule != "ls/#1" || b.Rule != "ls/project#1" {
+		t.Errorf("left %s and %s", a.Rule, b.Rule)
+	}
+}
+
+// TestEditRefuses: a file that is not understood is not touched.
+func TestEditRefuses(t *testing.T) {
+	for name, text := range map[string]string{"broken": "commands: [", "of another shape": "commands: [x]", "unknown key": "bogus: 1"} {
+		src := home(t, map[string]string{"state/config.yaml": text})
+		if _, err := Add(src.Global(), []string{"ls"}, policy.Allow, false); err == nil {
+			t.Errorf("%s: added", name)
+		}
+		if got := read(t, src.Global()); got != text {
+			t.Errorf("%s: became %q", name, got)
+		}
+	}
+}
+
+func TestInstall(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "# mine\nversion: 1\ncommands:\n  ls: {rules: [{do: allow, argv: []}]}\n"})
+	git, err := FindPreset("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	git = git.For(func(name string) (string, bool) { return "/opt/bin/" + name, true })
+	if err := git.Install(src.Global()); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, src.Global())
+	for _, want := range []string{"# mine", "exec: /opt/bin/git", "# .git/config and hooks are programs."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if err := git.Install(src.Global()); err == nil || !strings.Contains(err.Error(), "commands.git is there already") {
+		t.Errorf("installed twice: %v", err)
+	}
+	strict, _ := FindPreset("strict")
+	write(t, src.OfProject(), "defaults: {tty: allow}\n")
+	if err := strict.Install(src.OfProject()); err == nil || read(t, src.OfProject()) != "defaults: {tty: allow}\n" {
+		t.Errorf("strict was written over other defaults: %v", err)
+	}
+	if _, err := FindPreset("nope"); err == nil || !strings.Contains(err.Error(), "there are docker, gh, git") {
+		t.Errorf("FindPreset(nope): %v", err)
+	}
+}
+
+// TestPrograms: a program that others could replace is no program to allow.
+func TestPrograms(t *testing.T) {
+	dir := t.TempDir()
+	prog := filepath.Join(dir, "prog")
+	write(t, prog, "#!/bin/sh\n")
+	check := func(mode, dirMode os.FileMode, path string) error {
+		if err := errors.Join(os.Chmod(prog, mode), os.Chmod(dir, dirMode)); err != nil {
+			t.Fatal(err)
+		}
+		return program(path, "")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(prog, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name          string
+		mode, dirMode os.FileMode
+		path          string
+		ok            bool
+	}{
+		{"fine", 0o755, 0o755, prog, true},
+		{"by a link", 0o755, 0o755, link, true},
+		{"writable", 0o757, 0o755, prog, false},
+		{"in a writable directory", 0o755, 0o777, prog, false},
+		{"in one, by a link", 0o755, 0o777, link, false},
+		{"not executable", 0o644, 0o755, prog, false},
+		{"not there", 0o755, 0o755, prog + "x", false},
+		{"a directory", 0o755, 0o755, dir, false},
+	} {
+		if err := check(tt.mode, tt.dirMode, tt.path); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	os.Chmod(prog, 0o755)
+	if err := program(prog, strings.Repeat("0", 64)); err == nil {
+		t.Error("another program has the digest")
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// element reads one element of a rule's argv.
+func (d *document) element(n *yaml.Node) (e policy.Element) {
+	if n.Kind == yaml.ScalarNode && !null(n) {
+		return policy.Element{Kind: policy.Word, Words: []string{n.Value}}
+	}
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, "argv: a word, or one of {re: } {any: } {flags: } {opts: } {args: } {path: } {insert: } wanted")
+		return e
+	}
+	switch {
+	case has(n, "re"):
+		e.Kind = policy.Re
+		d.token(n, "re", &e, nil)
+	case has(n, "args"):
+		e.Kind, e.Max = policy.Args, -1
+		d.token(n, "args", &e, d.span(&e))
+	case has(n, "any"):
+		e.Kind = policy.Any
+		d.fields(n, "any", map[string]func(*yaml.Node){"any": d.words("any", &e.Words)})
+	case has(n, "insert"):
+		e.Kind = policy.Insert
+		d.fields(n, "insert", map[string]func(*yaml.Node){"insert": d.words("insert", &e.Words)})
+	case has(n, "path"):
+		d.path(n, &e)
+	case len(n.Content) == 0:
+		d.fail(n, "argv: an element with nothing in it")
+	case !has(n, "flags") && !has(n, "opts"):
+		d.fail(n, "unknown key %q in argv: there are any, args, flags, insert, opts, path, re", n.Content[0].Value)
+	default:
+		e.Kind = policy.Options
+		d.fields(n, "argv", map[string]func(*yaml.Node){
+			"flags": d.words("flags", &e.Flags),
+			"opts":  d.opts(&e.Opts),
+		})
+	}
+	return e
+}
+
+func has(n *yaml.Node, key string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
+}
+
+// span are the keys that say how many arguments an element takes.
+func (d *document) span(e *policy.Element) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"min": scalar(d.reader, "min", &e.Min, count),
+		"max": scalar(d.reader, "max", &e.Max, count),
+	}
+}
+
+// token reads an element that is a pattern, with more keys than that.
+func (d *document) token(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
+	source, wide, bad := "", false, len(d.problems)
+	known := map[string]func(*yaml.Node){
+		key:       scalar(d.reader, key, &source, text),
+		"unicode": scalar(d.reader, "unicode", &wide, truth),
+	}
+	for k, f := range more {
+		known[k] = f
+	}
+	d.fields(n, key, known)
+	if len(d.problems) > bad {
+		return
+	}
+	var err error
+	if e.Token, err = policy.ParseToken(source, wide); err != nil {
+		d.fail(n, "%s: %v", key, err)
+	}
+}
+
+func (d *document) path(n *yaml.Node, e *policy.Element) {
+	var root, kind string
+	*e = policy.Element{Kind: policy.Path, Min: 1, Max: 1}
+	known := d.span(e)
+	known["path"] = scalar(d.reader, "path", &root, choice("ws"))
+	known["type"] = scalar(d.reader, "type", &kind, choice("any", "file", "dir"))
+	known["snapshot"] = scalar(d.reader, "snapshot", &e.Snapshot, truth)
+	d.fields(n, "path", known)
+	e.Type = policy.FileType(kind)
+	if kind == "" {
+		e.Type = policy.TypeAny
+	}
+	if e.Snapshot && e.Type != policy.TypeFile {
+		d.fail(n, "path: snapshot takes type: file")
+	}
+}
+
+func (d *document) opts(into *[]policy.Opt) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.each(n, "opts", func(key, value *yaml.Node) {
+			w, ok := d.word(value, key.Value)
+			if !ok {
+				return
+			}
+			t, err := policy.ParseToken(w, false)
+			if err != nil {
+				d.fail(value, "option %s: %v", key.Value, err)
+				return
+			}
+			*into = append(*into, policy.Opt{Name: key.Value, Value: t})
+		})
+	}
+}

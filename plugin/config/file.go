@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// maxFile is how large a file of the configuration may be.
+const maxFile = 256 << 10
+
+// readFile reads a file of the host's own; nil if there is none.
+func readFile(path string) ([]byte, stamp, error) {
+	open := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noBlock, 0) }
+	return readWith(path, open, trustworthy)
+}
+
+// readForeign reads a file in a directory that a container may write: no link is followed,
+// nothing but a plain file is opened, and it is read once.
+func readForeign(path string) ([]byte, stamp, error) {
+	return readWith(path, dir.OpenPlain, func(fs.FileInfo) error { return nil })
+}
+
+func readWith(path string, open func(string) (*os.File, error), check func(fs.FileInfo) error) ([]byte, stamp, error) {
+	st := stamp{path: path}
+	f, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil { // what it says of denying is not there
+			return nil, st, errors.New("a link that leads nowhere")
+		}
+		return nil, st, nil
+	}
+	if err != nil {
+		st.info, _ = os.Stat(path) // so that it is not stale until it changes
+		return nil, st, bare(err)
+	}
+	defer f.Close()
+	if st.info, err = f.Stat(); err != nil {
+		return nil, st, bare(err)
+	}
+	st.fresh = recent(st.info)
+	switch {
+	case !st.info.Mode().IsRegular():
+		return nil, st, errors.New("not a plain file")
+	case st.info.Size() > maxFile:
+		return nil, st, fmt.Errorf("%d bytes, at most %d are allowed", st.info.Size(), maxFile)
+	}
+	if err := check(st.info); err != nil {
+		return nil, st, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("more than %d bytes", maxFile)
+	}
+	return append([]byte{}, text...), st, err
+}
+
+// bare is err without the path, which stands before it already.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// recent reports whether a file was changed so lately that a change now, within the clock's
+// grain, would not show. A time to come is none that the clock has given.
+func recent(info fs.FileInfo) bool { return time.Since(info.ModTime()).Abs() < time.Second }
+
+// stamp is what a file looked like when it was read.
+type stamp struct {
+	path  string
+	info  fs.FileInfo // nil: there was none
+	fresh bool        // it had only just been written
+
+	foreign bool // a container may have made it: no link is followed
+}
+
+func (s stamp) stale() bool {
+	look := os.Stat
+	if s.foreign {
+		look = os.Lstat
+	}
+	now, err := look(s.path)
+	switch {
+	case err != nil:
+		return s.info != nil
+	case s.info == nil || s.fresh:
+		return true
+	}
+	return !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) || now.Mode() != s.info.Mode()
+}

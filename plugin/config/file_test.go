@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLinkToNothing: rules that are written down, but not there, are not no rules.
+func TestLinkToNothing(t *testing.T) {
+	src := home(t, nil)
+	if err := os.MkdirAll(src.Store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", src.Global()); err != nil {
+		t.Fatal(err)
+	}
+	c := Load(src)
+	if c.Err == nil || !strings.Contains(c.Err.Error(), "a link that leads nowhere") || c.Stale() {
+		t.Errorf("Err = %v, stale %v", c.Err, c.Stale())
+	}
+	write(t, filepath.Join(src.Store, "nowhere"), "version: 1\n")
+	if !c.Stale() || Load(src).Err != nil {
+		t.Error("it leads somewhere, and that is not seen")
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// merge takes over what d says, over what was said before.
+func (c *Config) merge(d *document) {
+	for _, w := range d.warnings {
+		c.Warnings = append(c.Warnings, w.String())
+	}
+	c.warnings = append(c.warnings, d.warnings...)
+	c.problems = append(c.problems, d.problems...)
+	c.auto = appendNew(c.auto, d.approval.auto)
+	c.manual = appendNew(c.manual, d.approval.manual)
+	for _, p := range d.proxies {
+		c.proxy(p, d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.commands)) {
+		c.command(name, d.commands[name], d)
+	}
+	if d.role == workspace {
+		return
+	}
+	set(&c.Approval.Timeout, d.approval.timeout)
+	set(&c.Approval.Always, d.approval.always)
+	set(&c.Approval.Durable, d.approval.durable)
+	set(&c.Audit.Sync, d.audit.sync)
+	set(&c.Audit.PerContainer, d.audit.perContainer)
+	set(&c.Audit.Rotate, d.audit.rotate)
+	set(&c.Audit.Keep, d.audit.keep)
+	c.Audit.Redact = append(c.Audit.Redact, d.audit.redact...)
+	if d.notify.Command != nil {
+		c.Notify.Command = d.notify.Command
+	}
+	if d.notify.Desktop != nil {
+		c.Notify.Desktop = d.notify.Desktop
+	}
+	if d.notify.Bell != nil {
+		c.Notify.Bell = d.notify.Bell
+	}
+	c.defaults = d.defaults.Over(c.defaults)
+}
+
+func set[T any](at *T, value *T) {
+	if value != nil {
+		*at = *value
+	}
+}
+
+// appendNew adds the patterns that are not there yet.
+func appendNew(all, more []policy.Pattern) []policy.Pattern {
+	for _, p := range more {
+		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source }) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// proxy adds what d has run proxy: the project's in place of the global one of that name,
+// the workspace's only where there is none.
+func (c *Config) proxy(value string, d *document) {
+	i := slices.IndexFunc(c.Proxies, func(old string) bool { return proxyName(old) == proxyName(value) })
+	switch {
+	case i < 0:
+		c.Proxies = append(c.Proxies, value)
+	case d.role != workspace:
+		c.Proxies[i] = value
+	case c.Proxies[i] != value:
+		p := policy.Problem{Where: d.file, Text: "proxies: " + value + ": not used, for the host says " + c.Proxies[i]}
+		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
+	}
+}
+
+func proxyName(value string) string {
+	c, _ := ParseProxy(value) // which was understood before
+	return c.Name
+}
+
+// command adds what d says of a command. A rule of the project's takes the place of that
+// with the same id; a proposal of the workspace's only ever adds.
+func (c *Config) command(name string, more policy.Ruleset, d *document) {
+	base, there := c.rules[name]
+	if !there {
+		c.rules[name] = more
+		return
+	}
+	if d.role == workspace && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Prepend != nil || more.Settings != (policy.Settings{})) {
+		c.refuse(more.Where, name, "is configured on the host already: a workspace may only add rules to it")
+		return
+	}
+	base.Rules = slices.Clone(base.Rules)
+	for _, r := range more.Rules {
+		i := slices.IndexFunc(base.Rules, func(old policy.Rule) bool { return old.ID == r.ID })
+		switch {
+		case i < 0:
+			base.Rules = append(base.Rules, r)
+		case d.role == workspace:
+			c.refuse(r.Where, r.Title(name), "there is such a rule already: a workspace may only add rules")
+		default:
+			base.Rules[i] = r
+		}
+	}
+	if more.Exec != "" {
+		base.Exec, base.SHA256 = more.Exec, more.SHA256
+	}
+	if more.Prepend != nil {
+		base.Prepend = more.Prepend
+	}
+	if more.Place.Contained() {
+		base.Place = more.Place
+	}
+	if more.GitDir != "" {
+		base.GitDir = more.GitDir
+	}
+	base.Settings = more.Settings.Over(base.Settings)
+	c.rules[name] = base
+}
+
+func (c *Config) refuse(where, rule, text string) {
+	c.problems = append(c.problems, policy.Problem{Where: where, Rule: rule, Text: text, Fatal: true})
+}
+
+func (r role) String() string { return [...]string{"", "project", "workspace"}[r] }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+var (
+	// imageForm takes what the engine may understand; whether it does is for it to say.
+	imageForm   = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,254}\z`)
+	networkForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}\z`)
+)
+
+// Where reads where a command runs: host, or container:IMAGE.
+func Where(s string) (policy.Place, error) {
+	image, contained := strings.CutPrefix(s, "container:")
+	switch {
+	case s == "host":
+		return policy.Place{}, nil
+	case s == "checkout":
+		return policy.Place{}, errors.New("checkout is not supported yet: host or container:IMAGE")
+	case !contained:
+		return policy.Place{}, fmt.Errorf("%q is neither host nor container:IMAGE", s)
+	case !imageForm.MatchString(image):
+		return policy.Place{}, fmt.Errorf("%q cannot be the name of an image", image)
+	}
+	return policy.Place{Image: image}, nil
+}
+
+// Limit adds a limit to a container, or its network: memory, cpus, pids or network. It
+// reports whether key is one of these.
+func Limit(p *policy.Place, key, value string) (known bool, err error) {
+	switch key {
+	case "network":
+		if !networkForm.MatchString(value) {
+			return true, fmt.Errorf("%q cannot be a network", value)
+		}
+		p.Network = value
+	case "memory":
+		p.Memory, err = size(value)
+	case "cpus":
+		p.CPUs, err = cpus(value)
+	case "pids":
+		p.Pids, err = strconv.ParseInt(value, 10, 32)
+		if err != nil || p.Pids < 1 {
+			err = fmt.Errorf("%q is not a number of processes", value)
+		}
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// cpus reads a number of CPUs such as 1.5 as billionths.
+func cpus(s string) (int64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f >= 0.001 && f <= 1<<20) {
+		return 0, fmt.Errorf("%q is not a number of CPUs such as 1.5", s)
+	}
+	return int64(math.Round(f * 1e9)), nil
+}
+
+// container reads the limits of commands that run in containers.
+func (d *document) container(p *policy.Place) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		known := map[string]func(*yaml.Node){}
+		for _, key := range []string{"network", "memory", "cpus", "pids"} {
+			known[key] = func(n *yaml.Node) {
+				if w, ok := d.word(n, key); ok {
+					if _, err := Limit(p, key, w); err != nil {
+						d.fail(n, "%s: %v", key, err)
+					}
+				}
+			}
+		}
+		d.fields(n, "container", known)
+	}
+}
+
+// place puts a command where it is to run.
+func (d *document) place(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
+	switch {
+	case !where.Contained() && limits != policy.Place{}:
+		d.fail(key, "container: %s runs on the host: where: container:IMAGE says that it does not", key.Value)
+	case where.Contained() && set.SHA256 != "":
+		d.fail(key, "sha256: the program is in the image: name that by its digest, container:IMAGE@sha256:...")
+	}
+	limits.Image = where.Image
+	set.Place = limits
+}

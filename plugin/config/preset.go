@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed presets/*.yaml
+var presets embed.FS
+
+// Preset is a configuration to begin with: commented, linted, with its rules' own tests.
+type Preset struct {
+	Name  string
+	Title string // what it is, in a line
+	Text  string
+}
+
+// Presets returns all presets, by name.
+func Presets() []Preset {
+	entries, err := presets.ReadDir("presets")
+	if err != nil {
+		return nil // it is part of the program
+	}
+	var all []Preset
+	for _, e := range entries {
+		text, _ := presets.ReadFile("presets/" + e.Name())
+		name := strings.TrimSuffix(e.Name(), ".yaml")
+		first, _, _ := strings.Cut(string(text), "\n")
+		all = append(all, Preset{Name: name, Title: strings.TrimPrefix(first, "# "+name+": "), Text: string(text)})
+	}
+	return all
+}
+
+// FindPreset returns the preset called name.
+func FindPreset(name string) (Preset, error) {
+	var names []string
+	for _, p := range Presets() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Preset{}, fmt.Errorf("no preset is called %q: there are %s", name, strings.Join(names, ", "))
+}
+
+var execLine = regexp.MustCompile(`(?m)^    exec: (.*)$`)
+
+// For returns the preset with its program where find says that it is on this host. It stays
+// as it is if find knows none.
+func (p Preset) For(find func(name string) (path string, ok bool)) Preset {
+	p.Text = execLine.ReplaceAllStringFunc(p.Text, func(line string) string {
+		if path, ok := find(p.Name); ok {
+			return "    exec: " + path
+		}
+		return line
+	})
+	return p
+}
+
+// Install writes the preset into file, which may have anything but what the preset brings.
+func (p Preset) Install(file string) error {
+	if _, err := os.Stat(file); os.IsNotExist(err) {
+		return replace(file, []byte(p.Text))
+	}
+	r := &reader{file: p.Name}
+	return edit(file, func(root *yaml.Node) error {
+		return graft(root, r.tree([]byte(p.Text)), "")
+	})
+}
+
+// graft adds what more has to n, which must have none of it.
+func graft(n, more *yaml.Node, path string) error {
+	for i := 0; i+1 < len(more.Content); i += 2 {
+		key, value := more.Content[i], more.Content[i+1]
+		old := lookup(n, key.Value)
+		switch {
+		case path == "" && key.Value == "version" && old != nil:
+		case path == "" && key.Value == "commands" && old != nil && old.Kind == yaml.MappingNode:
+			if err := graft(old, value, "commands."); err != nil {
+				return err
+			}
+		case old != nil && !null(old):
+			return fmt.Errorf("line %d: %s%s is there already: nothing was written (print the preset, and merge by hand)", old.Line, path, key.Value)
+		default:
+			if old != nil {
+				drop(n, key.Value)
+			}
+			n.Style = 0
+			n.Content = append(n.Content, key, value)
+		}
+	}
+	return nil
+}

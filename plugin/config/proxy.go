@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// ParseProxy reads what --proxy and proxies: take: NAME[=VALUE][,KEY=VALUE]...
+func ParseProxy(value string) (state.Command, error) {
+	head, rest, more := strings.Cut(value, ",")
+	name, short, given := strings.Cut(head, "=")
+	c := state.Command{Name: name, Action: "allow"}
+	if err := CheckName(name); err != nil {
+		return c, err
+	}
+	if name == policy.Shell {
+		return c, errors.New("this name is that of shells with state: --proxy-shell")
+	}
+	if given {
+		if err := shortValue(&c, short); err != nil {
+			return c, err
+		}
+	}
+	for more {
+		var option string
+		option, rest, more = strings.Cut(rest, ",")
+		if err := longValue(&c, option); err != nil {
+			return c, err
+		}
+	}
+	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.Place{}) {
+		return c, errors.New("limits are a container's: where=container:IMAGE has to be there, too")
+	}
+	return c, nil
+}
+
+// CheckName says why a command cannot be called so. The name becomes that of a file in the
+// container and a word in messages: it can neither climb nor be taken for an option.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("no command named")
+	case name == "hostexec":
+		return errors.New("this name is hostexec's own in the container")
+	case !policy.ValidName(name):
+		return errors.New("a command is named by letters, digits and . _ + -, begins with a letter or digit, and has at most 64 of them")
+	}
+	return nil
+}
+
+func shortValue(c *state.Command, value string) error {
+	switch {
+	case value == "allow", value == "ask", value == "deny":
+		c.Action, c.Explicit = value, true
+		return nil
+	case strings.HasPrefix(value, "/"):
+		return setPath(c, value)
+	}
+	return fmt.Errorf("%s is neither allow, ask or deny nor an absolute path", quoted(value))
+}
+
+func longValue(c *state.Command, option string) error {
+	key, value, _ := strings.Cut(option, "=")
+	switch key {
+	case "path":
+		return setPath(c, value)
+	case "where":
+		p, err := Where(value)
+		if err != nil {
+			return fmt.Errorf("where=%s: neither host nor container:IMAGE", quoted(value))
+		}
+		place(c).Image = p.Image
+		return nil
+	}
+	p := policy.Place(*place(c))
+	if known, err := Limit(&p, key, value); known {
+		*c.Where = state.Place(p)
+		return err
+	}
+	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", quoted(key))
+}
+
+// place returns where c is to run, to be filled in.
+func place(c *state.Command) *state.Place {
+	if c.Where == nil {
+		c.Where = &state.Place{}
+	}
+	return c.Where
+}
+
+func setPath(c *state.Command, path string) error {
+	if c.Path != "" {
+		return errors.New("two paths given")
+	}
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("path %s is not absolute", quoted(path))
+	}
+	c.Path = filepath.Clean(path)
+	return nil
+}
+
+func quoted(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return "'" + strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`) + "'"
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// reader reads one file, and collects what is wrong with it.
+type reader struct {
+	file     string
+	problems []policy.Problem
+	warnings []policy.Problem
+}
+
+func (r *reader) where(n *yaml.Node) string { return r.file + ":" + strconv.Itoa(n.Line) }
+
+func (r *reader) fail(n *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: true})
+}
+
+// warn is for what does not break the file. What is passed over is wrong all the same, and
+// policy check fails on it.
+func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
+	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: passed})
+}
+
+var yamlLine = regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// tree reads text, which is one document without anchors and aliases. It returns nil for
+// an empty one, and for one that it cannot read.
+func (r *reader) tree(text []byte) *yaml.Node {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	err := dec.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil && !errors.Is(dec.Decode(&more), io.EOF) {
+		err = errors.New("more than one document")
+	}
+	if err != nil {
+		m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+		line, _ := strconv.Atoi(m[1])
+		r.fail(&yaml.Node{Line: max(line, 1)}, "%s", m[2])
+		return nil
+	}
+	if len(doc.Content) == 0 || !r.plain(&doc) {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// plain refuses what would make a file mean more than it shows.
+func (r *reader) plain(n *yaml.Node) bool {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		r.fail(n, "anchors and aliases are not allowed")
+		return false
+	case n.Style&yaml.TaggedStyle != 0:
+		r.fail(n, "tags are not allowed")
+		return false
+	}
+	for _, sub := range n.Content {
+		if !r.plain(sub) {
+			return false
+		}
+	}
+	return true
+}
+
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// fields hands the values of a mapping to those who know their keys.
+func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
+	r.each(n, what, func(key, value *yaml.Node) {
+		read, ok := known[key.Value]
+		if !ok {
+			r.fail(key, "unknown key %q in %s: there are %s", key.Value, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return
+		}
+		read(value)
+	})
+}
+
+// each calls f with each key and value of a mapping. An empty one may be left out.
+func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
+	if null(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "%s: keys and values wanted", what)
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch line, twice := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode:
+			r.fail(key, "%s: a key is a word", what)
+			continue
+		case twice:
+			r.fail(key, "duplicate key %q in %s: it stands in line %d already", key.Value, what, line)
+			continue
+		}
+		seen[key.Value] = key.Line
+		f(key, n.Content[i+1])
+	}
+}
+
+// list calls f with each entry of a list. An empty one may be left out.
+func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
+	if null(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n, "%s: a list wanted", what)
+		return
+	}
+	for _, entry := range n.Content {
+		f(entry)
+	}
+}
+
+// word returns a scalar as it is written: what YAML takes for a number or a truth is a word
+// to a command, too.
+func (r *reader) word(n *yaml.Node, what string) (string, bool) {
+	if n.Kind != yaml.ScalarNode || null(n) {
+		r.fail(n, "%s: a word wanted (\"\" is an empty one)", what)
+		return "", false
+	}
+	return n.Value, true
+}
+
+func (r *reader) words(what string, into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		*into = []string{}
+		r.list(n, what, func(n *yaml.Node) {
+			if w, ok := r.word(n, what); ok {
+				*into = append(*into, w)
+			}
+		})
+	}
+}
+
+// scalar reads a value of one word with parse.
+func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error)) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		w, ok := r.word(n, what)
+		if !ok {
+			return
+		}
+		v, err := parse(w)
+		if err != nil {
+			r.fail(n, "%s: %v", what, err)
+			return
+		}
+		*into = v
+	}
+}
+
+// maybe is scalar for what tells unset from its zero value.
+func maybe[T any](r *reader, what string, into **T, parse func(string) (T, error)) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		v, bad := new(T), len(r.problems)
+		scalar(r, what, v, parse)(n)
+		if len(r.problems) == bad {
+			*into = v
+		}
+	}
+}
+
+func text(s string) (string, error) { return s, nil }
+
+func truth(s string) (bool, error) {
+	switch s {
+	case "true", "yes", "on":
+		return true, nil
+	case "false", "no", "off":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", s)
+}
+
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a duration such as 90s or 5m", s)
+	}
+	return d, nil
+}
+
+func size(s string) (int64, error) {
+	n, err := units.RAMInBytes(s)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not a size such as 64KiB or 1GiB", s)
+	}
+	return n, nil
+}
+
+func count(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > policy.MaxArgs {
+		return 0, fmt.Errorf("%q is not a number up to %d", s, policy.MaxArgs)
+	}
+	return n, nil
+}
+
+// choice reads one of words.
+func choice(words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+		}
+		return s, nil
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// ErrNone: the workspace proposes nothing.
+var ErrNone = errors.New("there is no .hostexec.yaml")
+
+// Propose returns what the workspace proposes, and the digest that stands for it: of its
+// path and content, so that a move or an edit takes trust away.
+func Propose(src Source) (path string, content []byte, digest string, err error) {
+	path = src.Proposal()
+	content, _, err = readForeign(path)
+	switch {
+	case path == "" || err == nil && content == nil:
+		return path, nil, "", ErrNone
+	case err != nil:
+		return path, nil, "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return path, content, pin(path, content), nil
+}
+
+func pin(path string, content []byte) string {
+	sum := sha256.Sum256(append([]byte(path+"\n"), content...))
+	return hex.EncodeToString(sum[:])
+}
+
+func (s Source) trustDir() string { return filepath.Join(s.Store, "trust") }
+
+// Trust has the workspace's proposal count from now on, as long as it is what digest stands
+// for. One that is not understood is not trusted. What was trusted before in its place is
+// not any more: a container could put it back.
+func Trust(src Source, digest string) error {
+	path, content, now, err := Propose(src)
+	if err != nil {
+		return err
+	}
+	if now != digest {
+		return fmt.Errorf("%s has changed meanwhile", path)
+	}
+	d := parse(path, content, workspace)
+	for _, p := range append(d.problems, d.warnings...) {
+		if p.Fatal {
+			return errors.New(p.String())
+		}
+	}
+	if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
+		return fmt.Errorf("trust %s: %w", path, err)
+	}
+	if _, err := Distrust(src); err != nil {
+		return fmt.Errorf("trust %s: %w", path, err)
+	}
+	if err := os.WriteFile(filepath.Join(src.trustDir(), digest), []byte(path+"\n"), 0o600); err != nil {
+		return fmt.Errorf("trust %s: %w", path, err)
+	}
+	return nil
+}
+
+// Review says what is wrong with a proposal, or worth a thought, before it is trusted.
+func Review(path string, content []byte) []policy.Problem {
+	c := &Config{rules: map[string]policy.Ruleset{}}
+	c.add(parse(path, content, workspace), Source{})
+	all := append(c.problems, c.warnings...)
+	all = append(all, c.Policy(nil).Lint()...)
+	policy.Sort(all)
+	return all
+}
+
+// Distrust takes back all trust in the workspace's file, whatever stood in it. It reports
+// whether there was any.
+func Distrust(src Source) (any bool, err error) {
+	entries, err := os.ReadDir(src.trustDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, e := range entries {
+		file := filepath.Join(src.trustDir(), e.Name())
+		text, err := os.ReadFile(file)
+		if err != nil || strings.TrimSuffix(string(text), "\n") != src.Proposal() {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
+			return any, err
+		}
+		any = true
+	}
+	return any, nil
+}
+
+// propose adds what the workspace proposes, if it is trusted. Until it is, that is all that
+// can change: a container that writes the file over and over is not looked at for it.
+func (c *Config) propose(src Source) {
+	path := src.Proposal()
+	if path == "" {
+		return
+	}
+	pins := stamp{path: src.trustDir()}
+	if pins.info, _ = os.Stat(pins.path); pins.info != nil {
+		pins.fresh = recent(pins.info)
+	}
+	c.stamps = append(c.stamps, pins)
+	content, st, err := readForeign(path)
+	if err != nil { // a container can do that at any time: it is no reason to deny all
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %v: not used", path, err))
+		return
+	}
+	if content == nil {
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(src.trustDir(), pin(path, content))); err != nil {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s is not trusted, and not used: docker hostexec trust shows it", path))
+		return
+	}
+	st.foreign = true
+	c.stamps = append(c.stamps, st)
+	c.add(parse(path, content, workspace), src)
+}

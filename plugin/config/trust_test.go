@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package config
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+func TestTrust(t *testing.T) {
+	const text = "approval: {auto_approve: ['^ls$']}\ncommands: {gh: {rules: [{id: new, do: ask, argv: [api]}]}}"
+	src := home(t, map[string]string{
+		"state/config.yaml":  "commands: {gh: {rules: [{id: view, do: allow, argv: [view]}]}}",
+		"app/.hostexec.yaml": text,
+	})
+	counts := func() bool { return decide(Load(src), "ls").Action == policy.Allow }
+	if c := Load(src); counts() || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not trusted") {
+		t.Errorf("it counts unseen: %q", c.Warnings)
+	}
+	path, content, digest, err := Propose(src)
+	if err != nil || path != src.Proposal() || string(content) != text {
+		t.Fatalf("Propose = %s, %q, %v", path, content, err)
+	}
+	write(t, path, text+" ")
+	if err := Trust(src, digest); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+		t.Errorf("trusted what was not shown: %v", err)
+	}
+	write(t, path, text)
+	before := Load(src)
+	if err := Trust(src, digest); err != nil {
+		t.Fatal(err)
+	}
+	if !before.Stale() || !counts() || decide(Load(src), "gh", "api").Action != policy.Ask {
+		t.Error("trusted, and it does not count")
+	}
+	write(t, path, text+"\n")
+	if counts() {
+		t.Error("it counts after an edit")
+	}
+	const newer = "approval: {auto_approve: ['^id$']}"
+	write(t, path, newer)
+	if err := Trust(src, pin(path, []byte(newer))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, text)
+	if counts() {
+		t.Error("what was trusted before counts when it is put back")
+	}
+	if err := Trust(src, digest); err != nil {
+		t.Fatal(err)
+	}
+	moved := src
+	moved.Workspace = t.TempDir()
+	write(t, moved.Proposal(), text)
+	if decide(Load(moved), "ls").Action == policy.Allow {
+		t.Error("it counts in another place")
+	}
+	if any, err := Distrust(src); !any || err != nil {
+		t.Errorf("Distrust = %v, %v", any, err)
+	}
+	if any, err := Distrust(src); any || err != nil || counts() {
+		t.Errorf("distrusted: %v, %v, counts %v", any, err, counts())
+	}
+}
+
+// TestProposedProxies: what the host proxies stays as it says.
+func TestProposedProxies(t *testing.T) {
+	src := home(t, map[string]string{
+		"state/config.yaml":  "proxies: [make=ask]",
+		"app/.hostexec.yaml": "proxies: [make, go]",
+	})
+	_, _, digest, err := Propose(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Trust(src, digest); err != nil {
+		t.Fatal(err)
+	}
+	c := Load(src)
+	if want := []string{"make=ask", "go"}; c.Err != nil || !slices.Equal(c.Proxies, want) {
+		t.Errorf("proxies %q, %v, want %q", c.Proxies, c.Err, want)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "make: not used, for the host says make=ask") {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+}
+
+// TestProposalLimits: a workspace adds, it changes nothing of the host's.
+func TestProposalLimits(t *testing.T) {
+	const base = "commands:\n  gh:\n    exec: /usr/bin/gh\n    rules: [{id: no, do: deny, argv: [api]}]\n"
+	for name, text := range map[string]string{
+		"a rule of the host's": "commands: {gh: {rules: [{id: no, do: allow, argv: [api]}]}}",
+		"the program":          "commands: {gh: {exec: /tmp/evil}}",
+		"the environment":      "commands: {gh: {env: {set: {A: b}}}}",
+		"audit":                "audit: {sync: approved}",
+		"notify":               "notify: {command: [/bin/true]}",
+		"defaults":             "defaults: {tty: allow}",
+		"timeout":              "approval: {timeout: 24h}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := home(t, map[string]string{"state/config.yaml": base, "app/.hostexec.yaml": text})
+			_, _, digest, err := Propose(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Trust(src, digest); err != nil {
+				return // it says so at once
+			}
+			if c := Load(src); c.Err == nil {
+				t.Errorf("the workspace changed it: %+v", c.rules)
+			}
+		})
+	}
+}
+
+// TestHostileProposal: what a container puts in place of the file costs neither time nor
+// the configuration of the host.
+func TestHostileProposal(t *testing.T) {
+	for name, plant := range map[string]func(path string) error{
+		"nothing":     func(string) error { return nil },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o755) },
+		"a link":      func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"itself":      func(path string) error { return os.Symlink(filepath.Base(path), path) },
+		"10 GiB": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 10<<30))
+		},
+		"a socket": func(path string) error {
+			l, err := net.Listen("unix", path)
+			if err == nil {
+				t.Cleanup(func() { l.Close() })
+			}
+			return err
+		},
+		"one of times to come": func(path string) error {
+			far := time.Now().AddDate(10, 0, 0)
+			return errors.Join(os.WriteFile(path, []byte("bogus: ["), 0o644), os.Chtimes(path, far, far))
+		},
+		"a broken one": func(path string) error { return os.WriteFile(path, []byte("bogus: ["), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := home(t, map[string]string{"state/config.yaml": "approval: {auto_approve: ['^ls$']}"})
+			if err := plant(src.Proposal()); err != nil {
+				t.Fatal(err)
+			}
+			c := Load(src)
+			if c.Err != nil || decide(c, "ls").Action != policy.Allow {
+				t.Errorf("the host's configuration is lost: %v", c.Err)
+			}
+			if _, st, _ := readForeign(src.Proposal()); name == "one of times to come" && st.stale() {
+				t.Error("each decision would read it anew")
+			}
+			if _, _, digest, err := Propose(src); err == nil {
+				if err := Trust(src, digest); err == nil {
+					t.Error("it was trusted")
+				}
+			}
+		})
+	}
+}

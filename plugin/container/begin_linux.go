@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+var errElsewhere = errors.New("the container's working directory is not the one that is held: it was replaced meanwhile")
+
+// begin has the room start c, after a look at where it would stand.
+func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
+	kind, _, fds, err := hear(g.conn)
+	if err != nil {
+		return fmt.Errorf("meet the container's first process: %w", err)
+	}
+	same := kind == wire.KindNotice && len(fds) == 1 && dir.Same(fds[0], c.Dir)
+	dir.Close(fds...)
+	if !same {
+		return errElsewhere
+	}
+	if g.pid, err = peer(g.conn); err != nil {
+		return err
+	}
+	if err := g.send(c, files, size); err != nil {
+		return err
+	}
+	kind, payload, fds, err := hear(g.conn)
+	if err == nil && kind == wire.KindExit {
+		dir.Close(fds...)
+		return notStarted(p, c, payload)
+	}
+	if err == nil && (kind != wire.KindStarted || (len(fds) == 1) != (size != nil)) {
+		err = wire.ErrKind
+	}
+	if err == nil && size != nil {
+		err = g.terminal(fds[0])
+	}
+	if err != nil {
+		dir.Close(fds...)
+	}
+	return err
+}
+
+// send sends what is to be run, and what its descriptors are to be.
+func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) error {
+	m := wire.Exec{Args: append([]string{cmp.Or(c.Path, c.Args[0])}, c.Args...)}
+	if size != nil {
+		m.Winsize = wire.Winsize(*size)
+	}
+	var riders []int
+	for i, fd := range files {
+		if fd != executor.Terminal {
+			m.Passed |= 1 << i
+			riders = append(riders, fd)
+		}
+	}
+	payload := m.Append(nil)
+	if len(payload) > wire.MaxExec {
+		return unix.E2BIG
+	}
+	if _, _, err := g.conn.WriteMsgUnix(wire.AppendHeader(nil, wire.KindExec, len(payload)), unix.UnixRights(riders...), nil); err != nil {
+		return err
+	}
+	_, err := g.conn.Write(payload)
+	return err
+}
+
+// notStarted is why the room has not started c. It wraps fs.ErrNotExist or fs.ErrPermission
+// where that is the reason.
+func notStarted(p Place, c executor.Command, payload []byte) error {
+	m, err := wire.ParseExit(payload)
+	if err != nil {
+		return err
+	}
+	what := "start " + strconv.QuoteToASCII(cmp.Or(c.Path, c.Args[0])) + " of " + p.Image
+	if m.Text != "" {
+		what += ": " + m.Text
+	}
+	return fmt.Errorf("%s: %w", what, syscall.Errno(m.Code))
+}
+
+// terminal takes over the master of the command's terminal: the terminal is the
+// container's own, so that it has a name there.
+func (g *guest) terminal(fd int) error {
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev_major != 5 || st.Rdev_minor != 2 {
+		return errors.Join(errors.New("the container's terminal is none"), err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return err
+	}
+	g.tty = os.NewFile(uintptr(fd), "ptmx")
+	return nil
+}
+
+// hear reads one frame and takes what descriptors come with it, of which it wants no more
+// than one.
+func hear(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err error) {
+	var head [wire.HeaderLen]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := conn.ReadMsgUnix(head[:1], oob)
+	if err == nil && n == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	msgs, err := syscall.ParseSocketControlMessage(oob[:oobn])
+	for i := range msgs {
+		if got, err := syscall.ParseUnixRights(&msgs[i]); err == nil {
+			fds = append(fds, got...)
+		}
+	}
+	size := 0
+	if err == nil {
+		_, err = io.ReadFull(conn, head[1:])
+	}
+	if err == nil {
+		kind, size, err = wire.ParseHeader(head[:])
+	}
+	if err == nil && size > wire.MaxFrame {
+		err = wire.ErrTooLong
+	}
+	if err == nil {
+		payload = make([]byte, size)
+		_, err = io.ReadFull(conn, payload)
+	}
+	if err != nil {
+		dir.Close(fds...)
+		return 0, nil, nil, err
+	}
+	return kind, payload, fds, nil
+}
+
+// peer is the pid of whoever connected, as the host has it.
+func peer(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	cerr := raw.Control(func(fd uintptr) {
+		var cred *unix.Ucred
+		if cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	return pid, errors.Join(cerr, err)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+)
+
+// TestConfig: a container has what its place says, goes by itself, and gains nothing.
+func TestConfig(t *testing.T) {
+	r := &Rooms{Session: "0123", Home: "/home/you/.docker/hostexec"}
+	c := executor.Command{ID: "4567", Args: []string{"make", "-j", "4"}, Env: []string{"A=b"}}
+	p := Place{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}}}
+	config, host := r.config(c, p, "/room", user{name: "1:2"})
+	switch {
+	case config.Image != "img" || config.WorkingDir != "/w/sub" || config.User != "1:2":
+		t.Errorf("image %q, directory %q, user %q", config.Image, config.WorkingDir, config.User)
+	case !slices.Equal(config.Entrypoint, []string{"/run/hostexec/.room"}) || !slices.Equal(config.Cmd, []string{"make"}):
+		t.Errorf("it starts %q %q", config.Entrypoint, config.Cmd)
+	case !slices.Equal(config.Env, c.Env):
+		t.Errorf("environment %q", config.Env)
+	case config.Labels[Label] != "0123" || config.Labels[LabelRequest] != "4567" || config.Labels[LabelHome] != r.Home:
+		t.Errorf("labels %q", config.Labels)
+	case !host.AutoRemove || *host.Init || host.LogConfig.Type != "none" || host.Privileged:
+		t.Error("it does not go by itself, has another first process, a log, or privileges")
+	case host.NetworkMode != "none" || host.Memory != 1 || host.NanoCPUs != 2 || *host.PidsLimit != 3:
+		t.Errorf("limits %+v", host.Resources)
+	case !slices.Equal(host.SecurityOpt, []string{"no-new-privileges"}):
+		t.Errorf("security %q", host.SecurityOpt)
+	case len(host.Mounts) != 2 || !host.Mounts[0].ReadOnly || host.Mounts[0].Source != "/room" || !host.Mounts[1].ReadOnly || host.Mounts[1].Target != "/w":
+		t.Errorf("mounts %+v", host.Mounts)
+	case host.UsernsMode != "":
+		t.Errorf("user namespace %q", host.UsernsMode)
+	}
+
+	c.NewPrivs = true
+	_, host = r.config(c, Place{Image: "img"}, "/room", user{name: "1:2", remap: true})
+	if host.PidsLimit != nil || host.SecurityOpt != nil || host.UsernsMode != "host" {
+		t.Errorf("without limits: %+v, %q, %q", host.PidsLimit, host.SecurityOpt, host.UsernsMode)
+	}
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/shim/room"
+)
+
+// Enter implements executor.Room: it makes a container and starts c in it.
+func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.Guest, error) {
+	api, err := r.rooms.Engine()
+	if err != nil {
+		return nil, err
+	}
+	g := &guest{rooms: r.rooms, api: api, dir: filepath.Join(r.rooms.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
+	if err := g.enter(ctx, r.place, c, files, size); err != nil {
+		g.discard()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	// ends when the room has gone, or discard or leave closes the connection.
+	go g.listen()
+	return g, nil
+}
+
+func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
+	ln, err := g.furnish()
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), answering)
+	defer cancel()
+	if g.id, err = g.rooms.create(patient, g.api, c, p, g.dir); err != nil {
+		return err
+	}
+	var wait context.Context
+	wait, g.forget = context.WithCancel(context.Background())
+	g.removed, g.unknown = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := g.api.ContainerStart(patient, g.id, container.StartOptions{}); err != nil {
+		return fmt.Errorf("start a container of %s: %w", p.Image, err)
+	}
+	if g.conn, err = g.accept(ctx, ln); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { g.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	g.conn.SetDeadline(time.Now().Add(answering))
+	if err := g.begin(p, c, files, size); err != nil {
+		return err
+	}
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return g.conn.SetDeadline(time.Time{})
+}
+
+// furnish makes the folder that the container sees, with the program and the socket in it.
+// Its mode is any container user's; the folder above it is private.
+func (g *guest) furnish() (*net.UnixListener, error) {
+	if err := os.MkdirAll(g.rooms.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := link(g.rooms.Program, filepath.Join(g.dir, room.Name)); err != nil {
+		return nil, fmt.Errorf("put %s into a container: %w", room.Name, err)
+	}
+	d, err := os.Open(g.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// By way of /proc, for sun_path holds but 108 bytes (unix(7)).
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), room.Socket)})
+	if err != nil {
+		return nil, err
+	}
+	ln.SetUnlinkOnClose(false) // the path above means something else by then
+	// No umask shuts the container's user out.
+	err = errors.Join(os.Chmod(filepath.Join(g.dir, room.Socket), 0o666), d.Chmod(0o755))
+	if err != nil {
+		ln.Close()
+	}
+	return ln, err
+}
+
+// link makes name another name of file, or a copy where the file system cannot.
+func link(file, name string) error {
+	if os.Link(file, name) == nil {
+		return nil
+	}
+	src, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Chmod(0o755), dst.Close())
+}
+
+// accept waits for the container's first process to connect. Nothing else runs in it yet.
+func (g *guest) accept(ctx context.Context, ln *net.UnixListener) (*net.UnixConn, error) {
+	ln.SetDeadline(time.Now().Add(answering))
+	type accepted struct {
+		conn *net.UnixConn
+		err  error
+	}
+	came := make(chan accepted, 1)
+	// ends when somebody connects, at the deadline, or when ln is closed, which enter does.
+	go func() {
+		conn, err := ln.AcceptUnix()
+		came <- accepted{conn, err}
+	}()
+	var err error
+	select {
+	case a := <-came:
+		return a.conn, a.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case end := <-g.removed:
+		err = fmt.Errorf("the container ended with %d before its command began", end.StatusCode)
+	case err = <-g.unknown:
+	}
+	ln.Close()
+	if a := <-came; a.conn != nil {
+		a.conn.Close()
+	}
+	return nil, err
+}

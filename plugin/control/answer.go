@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+// Pending asks which requests wait for a person.
+func (c *Client) Pending(ctx context.Context) ([]Question, error) {
+	var all []Question
+	body, err := c.do(ctx, http.MethodGet, "/pending", nil, http.StatusOK)
+	if err == nil {
+		if err = json.Unmarshal(body, &all); err != nil {
+			err = fmt.Errorf("ask the watcher: %w", err)
+		}
+	}
+	return all, err
+}
+
+// Approve lets the callers that q shows run. The error is approval.ErrUnknown or
+// approval.ErrChanged when q is not what waits any more.
+func (c *Client) Approve(ctx context.Context, q Question) error {
+	return c.decide(ctx, "/approve/", q, Decision{Digest: q.Digest, Waiting: q.Waiting})
+}
+
+// Grant lets the callers that q shows run, and on terms those that ask the same later. Its
+// errors are Approve's, approval.ErrTerms, and why it cannot be kept.
+func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error {
+	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always}
+	if t.For != 0 {
+		d.For = t.For.String()
+	}
+	return c.decide(ctx, "/approve/", q, d)
+}
+
+// Deny refuses q. Its errors are Approve's.
+func (c *Client) Deny(ctx context.Context, q Question, reason string) error {
+	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason})
+}
+
+func (c *Client) decide(ctx context.Context, path string, q Question, d Decision) error {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("answer request %s: %w", q.ID, err)
+	}
+	_, err = c.do(ctx, http.MethodPost, path+q.ID, body, http.StatusOK)
+	return err
+}
+
+// Watch calls show with the requests that wait, now and whenever they change, until ctx is
+// done or the watcher ends. While it runs there is somebody to ask.
+func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://watcher/events", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return unexpected(resp)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxBody)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var all []Question
+		if err := json.Unmarshal([]byte(data), &all); err != nil {
+			return fmt.Errorf("ask the watcher: %w", err)
+		}
+		show(all)
+	}
+	return lines.Err()
+}

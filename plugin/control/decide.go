@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+// maxDecision is how much an answer may be, in bytes.
+const maxDecision = 64 << 10
+
+// serveQuestions adds the questions and their answers to mux.
+func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
+	mux.HandleFunc("GET /pending", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusOK, pending(q)) })
+	mux.HandleFunc("GET /events", byPerson(func(w http.ResponseWriter, r *http.Request) { events(w, r, q) }))
+	mux.HandleFunc("POST /approve/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+		decide(w, r, "approved", func(d Decision) error { return approve(q, r.PathValue("id"), d, whoAsks(r)) })
+	}))
+	mux.HandleFunc("POST /deny/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+		decide(w, r, "denied", func(d Decision) error { return q.Deny(r.PathValue("id"), d.Digest, d.Reason, whoAsks(r)) })
+	}))
+}
+
+// approve lets what d shows run, and on d's terms what is asked later.
+func approve(q *approval.Queue, id string, d Decision, by string) error {
+	terms, err := d.Terms()
+	if err != nil {
+		return err
+	}
+	if terms == (approval.Terms{}) {
+		return q.Approve(id, d.Digest, d.Waiting, by)
+	}
+	return q.Grant(id, d.Digest, d.Waiting, by, terms)
+}
+
+func pending(q *approval.Queue) []Question {
+	all := []Question{} // [] in JSON, not null
+	for _, ask := range q.Pending() {
+		all = append(all, shown(ask))
+	}
+	return all
+}
+
+// decide takes a decision from the request and has it settled.
+func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Decision) error) {
+	var d Decision
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDecision))
+	in.DisallowUnknownFields()
+	err := in.Decode(&d)
+	if err == nil && in.More() {
+		err = errors.New("there is more behind it")
+	}
+	if err != nil {
+		reply(w, http.StatusBadRequest, problem{"not a decision: " + err.Error()})
+		return
+	}
+	conclude(w, r, done, settle(d))
+}
+
+// conclude answers what was to be done, by what came of it.
+func conclude(w http.ResponseWriter, r *http.Request, done string, err error) {
+	switch {
+	case err == nil:
+		reply(w, http.StatusOK, settled{Status: done, ID: r.PathValue("id")})
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant):
+		reply(w, http.StatusNotFound, problem{err.Error()})
+	case errors.Is(err, approval.ErrChanged):
+		reply(w, http.StatusConflict, problem{err.Error()})
+	case errors.Is(err, approval.ErrTerms):
+		reply(w, http.StatusBadRequest, problem{err.Error()})
+	default:
+		reply(w, http.StatusInternalServerError, problem{err.Error()})
+	}
+}
+
+type settled struct {
+	Status string `json:"status"`
+	ID     string `json:"id"`
+}
+
+type problem struct {
+	Error string `json:"error"`
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(v) // fails only if the client has gone
+}
+
+// patience is how long a client may take to read one event.
+const patience = 5 * time.Second
+
+// events sends the questions that wait, now and whenever they change, for as long as the
+// client listens (server-sent events, WHATWG HTML section 9.2). It is who can be asked.
+func events(w http.ResponseWriter, r *http.Request, q *approval.Queue) {
+	defer q.Attend()()
+	conn := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	if conn.SetReadDeadline(time.Time{}) != nil { // nothing more is read
+		return
+	}
+	for {
+		changed := q.Changed()
+		b, err := json.Marshal(pending(q))
+		if err != nil || conn.SetWriteDeadline(time.Now().Add(patience)) != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "event: pending\ndata: %s\n\n", b); err != nil || conn.Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

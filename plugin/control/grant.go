@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+// Grant is an approval that holds on, as it is shown: all in printable ASCII.
+type Grant struct {
+	ID        string    `json:"id"`
+	Args      []string  `json:"args"` // one quoted as in Go where it is not printable
+	Cwd       string    `json:"cwd"`  // in the container
+	Dir       string    `json:"dir"`  // on the host
+	Path      string    `json:"path"` // the program
+	Rule      string    `json:"rule"` // which would ask
+	Session   string    `json:"session"`
+	Container string    `json:"container"`
+	Project   string    `json:"project"`
+	User      string    `json:"user"` // who made it
+	Made      time.Time `json:"made"`
+	Until     time.Time `json:"until,omitzero"` // absent: until the session ends
+	Left      int       `json:"left,omitempty"` // calls; absent: any number
+}
+
+func shownGrant(g approval.Grant) Grant {
+	q := shown(g.Question)
+	return Grant{
+		ID: g.ID, Args: q.Args, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
+		Project: q.Project, User: printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
+	}
+}
+
+// serveGrants adds the grants to mux.
+func serveGrants(mux *http.ServeMux, q *approval.Queue) {
+	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, r *http.Request) {
+		all := []Grant{} // [] in JSON, not null
+		for _, g := range q.Grants() {
+			all = append(all, shownGrant(g))
+		}
+		reply(w, http.StatusOK, all)
+	})
+	mux.HandleFunc("DELETE /grants/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+		conclude(w, r, "revoked", q.Revoke(r.PathValue("id")))
+	}))
+}
+
+// Grants asks which approvals hold on.
+func (c *Client) Grants(ctx context.Context) ([]Grant, error) {
+	var all []Grant
+	body, err := c.do(ctx, http.MethodGet, "/grants", nil, http.StatusOK)
+	if err == nil {
+		if err = json.Unmarshal(body, &all); err != nil {
+			err = fmt.Errorf("ask the watcher: %w", err)
+		}
+	}
+	return all, err
+}
+
+// Revoke ends a grant. The error is approval.ErrNoGrant when there is none of that id.
+func (c *Client) Revoke(ctx context.Context, id string) error {
+	_, err := c.do(ctx, http.MethodDelete, "/grants/"+id, nil, http.StatusOK)
+	if errors.Is(err, approval.ErrUnknown) {
+		return approval.ErrNoGrant
+	}
+	return err
+}

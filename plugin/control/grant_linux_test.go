@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+func TestGrants(t *testing.T) {
+	s, c := serve(t)
+	defer s.queue.Attend()()
+	ctx := t.Context()
+	if all, err := c.Grants(ctx); err != nil || all == nil || len(all) != 0 {
+		t.Errorf("Grants of none = %v, %v, want an empty list", all, err)
+	}
+	for i, terms := range []approval.Terms{{For: 15 * time.Minute}, {Times: 3}, {Always: true}} {
+		answer := put(t, s, "01", "git", "push\x1b[2J", strings.Repeat("x", i))
+		all, err := c.Pending(ctx)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("Pending = %v, %v", all, err)
+		}
+		for _, bad := range []approval.Terms{{For: -1}, {Times: -1}, {Times: 1, Always: true}} {
+			if err := c.Grant(ctx, all[0], bad); !errors.Is(err, approval.ErrTerms) {
+				t.Errorf("Grant on %+v: %v, want %v", bad, err, approval.ErrTerms)
+			}
+		}
+		changed := all[0]
+		changed.Digest = "0"
+		if err := c.Grant(ctx, changed, terms); !errors.Is(err, approval.ErrChanged) {
+			t.Errorf("Grant with another's digest: %v, want %v", err, approval.ErrChanged)
+		}
+		if err := c.Grant(ctx, all[0], terms); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-answer; a.Outcome != approval.Approved {
+			t.Errorf("the answer is %+v", a)
+		}
+	}
+	all, err := c.Grants(ctx)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("Grants = %+v, %v", all, err)
+	}
+	if g := all[0]; strings.Join(g.Args, " ") != `git "push\x1b[2J" ` || g.Until.Sub(g.Made) != 15*time.Minute || g.Left != 0 || g.User == "" || g.Session != "s" {
+		t.Errorf("shown is %+v", g)
+	}
+	if all[1].Left != 2 || !all[1].Until.IsZero() || all[2].Left != 0 || !all[2].Until.IsZero() {
+		t.Errorf("shown is %+v", all[1:])
+	}
+	if err := c.Revoke(ctx, all[2].ID); err != nil {
+		t.Error(err)
+	}
+	if err := c.Revoke(ctx, all[2].ID); !errors.Is(err, approval.ErrNoGrant) {
+		t.Errorf("revoked again: %v, want %v", err, approval.ErrNoGrant)
+	}
+	if _, ok, _ := s.queue.Granted(approval.Question{Args: []string{"git", "push\x1b[2J", "xx"}, Cwd: "/w\x1b", Session: "s"}); ok {
+		t.Error("what was revoked is granted")
+	}
+}
+
+func TestBadTerms(t *testing.T) {
+	s, c := serve(t)
+	defer s.queue.Attend()()
+	answer := put(t, s, "01", "make")
+	all, err := c.Pending(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("Pending = %v, %v", all, err)
+	}
+	for _, terms := range []string{`"for": "soon"`, `"for": "0s"`, `"for": "-1m"`, `"times": -1`, `"times": 1.5`, `"for": "1m", "always": true`, `"allways": true`} {
+		body := `{"digest": "` + all[0].Digest + `", "waiting": ["01"], ` + terms + `}`
+		if _, err := c.do(t.Context(), http.MethodPost, "/approve/01", []byte(body), http.StatusOK); err == nil {
+			t.Errorf("%s was taken", terms)
+		}
+	}
+	if err := c.Deny(t.Context(), all[0], ""); err != nil {
+		t.Error(err) // it waits still
+	}
+	<-answer
+}

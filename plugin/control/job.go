@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
+)
+
+// Signal is the body of POST /jobs/{id}/signal.
+type Signal struct {
+	Signal string `json:"signal,omitempty"` // TERM, HUP ...; without one the job's whole tree ends
+}
+
+// ending is how long a job may take to end: its grace, and what the end of a tree takes.
+const ending = 20 * time.Second
+
+func serveJobs(mux *http.ServeMux, s Session) {
+	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, r *http.Request) {
+		all := []job.Info{} // [] in JSON, not null
+		for _, info := range s.Jobs() {
+			info.Args, info.Dir, info.Reason = PrintableArgs(info.Args), printable(info.Dir), printable(info.Reason)
+			all = append(all, info)
+		}
+		reply(w, http.StatusOK, all)
+	})
+	mux.HandleFunc("POST /jobs/{id}/signal", byPerson(func(w http.ResponseWriter, r *http.Request) { signalJob(w, r, s) }))
+}
+
+// signalJob ends a job, or sends it a signal.
+func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
+	var body Signal
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDecision))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
+		reply(w, http.StatusBadRequest, problem{"not a signal: " + err.Error()})
+		return
+	}
+	if body.Signal != "" {
+		sig, err := job.ParseSignal(body.Signal)
+		if err != nil {
+			reply(w, http.StatusBadRequest, problem{err.Error()})
+			return
+		}
+		body.Signal = sig
+	}
+	conn := http.NewResponseController(w)
+	late := time.Now().Add(ending + patience)
+	if conn.SetReadDeadline(late) != nil || conn.SetWriteDeadline(late) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), ending)
+	defer cancel()
+	err := s.EndJob(ctx, r.PathValue("id"), body.Signal)
+	switch {
+	case err == nil && body.Signal == "":
+		reply(w, http.StatusOK, settled{Status: "killed", ID: r.PathValue("id")})
+	case err == nil:
+		reply(w, http.StatusOK, settled{Status: "signalled", ID: r.PathValue("id")})
+	case errors.Is(err, job.ErrUnknown):
+		reply(w, http.StatusNotFound, problem{job.ErrUnknown.Error()})
+	case errors.Is(err, job.ErrEnded):
+		reply(w, http.StatusConflict, problem{job.ErrEnded.Error()})
+	default:
+		reply(w, http.StatusInternalServerError, problem{err.Error()})
+	}
+}
+
+// Jobs asks for the session's jobs.
+func (c *Client) Jobs(ctx context.Context) ([]job.Info, error) {
+	var all []job.Info
+	body, err := c.do(ctx, http.MethodGet, "/jobs", nil, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, fmt.Errorf("ask the watcher: %w", err)
+	}
+	return all, nil
+}
+
+// SignalJob sends a job a signal; without one it ends the job, and waits until it has. The
+// error is job.ErrUnknown or job.ErrEnded when there is nothing to signal.
+func (c *Client) SignalJob(ctx context.Context, id, signal string) error {
+	body, err := json.Marshal(Signal{signal})
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, http.MethodPost, "/jobs/"+id+"/signal", body, http.StatusOK)
+	switch {
+	case errors.Is(err, approval.ErrUnknown): // what 404 means for questions
+		return job.ErrUnknown
+	case errors.Is(err, approval.ErrChanged): // and 409
+		return job.ErrEnded
+	}
+	return err
+}

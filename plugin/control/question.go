@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+// Question is a request that waits for a person, as it is shown: all in printable ASCII.
+type Question struct {
+	ID        string    `json:"id"`
+	Args      []string  `json:"args"` // one quoted as in Go where it is not printable
+	Cwd       string    `json:"cwd"`  // in the container
+	Dir       string    `json:"dir"`  // on the host
+	Path      string    `json:"path"` // the program
+	Rule      string    `json:"rule"`
+	Session   string    `json:"session"`
+	Container string    `json:"container"`
+	Project   string    `json:"project"`
+	Branch    string    `json:"branch,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Effects   []string  `json:"effects,omitempty"` // of the command, as the rule has them
+	Code      bool      `json:"code,omitempty"`    // it runs code that the container can write
+	Notes     []string  `json:"notes,omitempty"`   // what else there is to know
+	Asked     time.Time `json:"asked"`
+	Deadline  time.Time `json:"deadline"`
+	Waiting   []string  `json:"waiting"` // the requests that get the answer
+	Gone      int       `json:"gone"`    // of those, whose callers have left and may come back until the deadline
+	Digest    string    `json:"digest"`  // of what is asked, for the answer
+}
+
+// Decision is the body of an answer: what it answers, why if it is a denial, and for how
+// long if it is an approval that holds on.
+type Decision struct {
+	Digest  string   `json:"digest"`
+	Waiting []string `json:"waiting"` // the requests that were shown
+	Reason  string   `json:"reason,omitempty"`
+
+	// One of these, or none: once.
+	For    string `json:"for,omitempty"`    // as in 15m
+	Times  int    `json:"times,omitempty"`  // calls, those that wait included
+	Always bool   `json:"always,omitempty"` // until the session ends
+}
+
+// Terms returns for how long d is to hold; none is once. The error is approval.ErrTerms.
+func (d *Decision) Terms() (approval.Terms, error) {
+	t := approval.Terms{Times: d.Times, Always: d.Always}
+	if d.For == "" {
+		return t, nil
+	}
+	var err error
+	if t.For, err = time.ParseDuration(d.For); err != nil || t.For <= 0 {
+		return approval.Terms{}, approval.ErrTerms
+	}
+	return t, nil
+}
+
+func shown(q approval.Question) Question {
+	s := Question{
+		ID: q.ID, Args: make([]string, len(q.Args)), Cwd: printable(q.Cwd), Dir: printable(q.Dir), Path: printable(q.Path),
+		Rule: printable(q.Rule), Session: q.Session, Container: printable(q.Container), Project: printable(q.Project),
+		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Digest(),
+	}
+	for i, arg := range q.Args {
+		s.Args[i] = printable(arg)
+	}
+	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = printable(q.Branch), printable(q.Agent), PrintableArgs(q.Effects), q.Code, texts(q.Notes)
+	return s
+}
+
+// texts are sentences of the host's own, in which what is the container's is quoted already.
+func texts(all []string) []string {
+	shown := make([]string, len(all))
+	for i, text := range all {
+		shown[i] = text
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			shown[i] = strconv.QuoteToASCII(text)
+		}
+	}
+	return shown
+}
+
+// printable is s if it is that, and quoted otherwise: two that differ look different.
+func printable(s string) string {
+	ascii := strconv.QuoteToASCII(s)
+	if ascii == `"`+s+`"` {
+		return s
+	}
+	return ascii
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os/user"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+)
+
+// serve serves a queue on a socket until the test ends.
+func serve(t *testing.T) (*session, *Client) {
+	t.Helper()
+	dir := t.TempDir()
+	ln, err := carrier.Bind(dir, "control.sock", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{stopped: make(chan struct{})}
+	var wg sync.WaitGroup
+	// ends when ln is closed, below.
+	wg.Go(func() {
+		if err := Serve(ln, s); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	c := Dial(dir)
+	t.Cleanup(func() { c.Close(); ln.Close(); wg.Wait() })
+	return s, c
+}
+
+func put(t *testing.T, s *session, id string, args ...string) <-chan approval.Answer {
+	t.Helper()
+	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
+	// ends with the answer, or the test's context.
+	go func() {
+		answer <- s.queue.Ask(t.Context(), approval.Question{ID: id, Args: args, Cwd: "/w\x1b", Session: "s"})
+	}()
+	<-changed
+	return answer
+}
+
+func TestQuestions(t *testing.T) {
+	s, c := serve(t)
+	defer s.queue.Attend()()
+	ctx := t.Context()
+	if all, err := c.Pending(ctx); err != nil || all == nil || len(all) != 0 {
+		t.Errorf("Pending of nothing = %v, %v, want an empty list", all, err)
+	}
+	first, second := put(t, s, "01", "git", "push\x1b[2J", `"quoted"`), put(t, s, "02", "make")
+	all, err := c.Pending(ctx)
+	if err != nil || len(all) != 2 || strings.Join(all[0].Args, " ") != `git "push\x1b[2J" "\"quoted\""` || all[0].Cwd != `"/w\x1b"` {
+		t.Fatalf("Pending = %+v, %v", all, err)
+	}
+	changed := all[0]
+	changed.Digest = all[1].Digest
+	if err := c.Approve(ctx, changed); !errors.Is(err, approval.ErrChanged) {
+		t.Errorf("Approve with another's digest: %v, want %v", err, approval.ErrChanged)
+	}
+	if err := c.Approve(ctx, all[0]); err != nil {
+		t.Error(err)
+	}
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := <-first; a.Outcome != approval.Approved || a.By != me.Username {
+		t.Errorf("the answer is %+v, want approval by %s", a, me.Username)
+	}
+	for _, answer := range []func() error{
+		func() error { return c.Approve(ctx, all[0]) }, func() error { return c.Deny(ctx, all[0], "") },
+	} {
+		if err := answer(); !errors.Is(err, approval.ErrUnknown) {
+			t.Errorf("answered again: %v, want %v", err, approval.ErrUnknown)
+		}
+	}
+	if err := c.Deny(ctx, all[1], "no"); err != nil {
+		t.Error(err)
+	}
+	if a := <-second; a.Outcome != approval.Denied || a.Reason != "no" {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
+func TestBadDecisions(t *testing.T) {
+	_, c := serve(t)
+	for _, body := range []string{"", "null x", "{", `{"digest": 3}`, `{"digets": ""}`, strings.Repeat(" ", maxDecision+1)} {
+		_, err := c.do(t.Context(), http.MethodPost, "/approve/01", []byte(body), http.StatusOK)
+		if err == nil || !strings.Contains(err.Error(), "400") {
+			t.Errorf("%.20q: %v, want 400", body, err)
+		}
+	}
+}
+
+// Who listens to the events is there to be asked, and sees every question come and go.
+func TestWatch(t *testing.T) {
+	s, c := serve(t)
+	if a := s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"make"}}); a.Outcome != approval.Refused {
+		t.Errorf("with nobody there: %+v", a)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := make(chan int, 8)
+	var wg sync.WaitGroup
+	// ends with ctx.
+	wg.Go(func() { c.Watch(ctx, func(all []Question) { seen <- len(all) }) })
+	if n := <-seen; n != 0 {
+		t.Errorf("%d questions at first, want none", n)
+	}
+	answer := put(t, s, "02", "make")
+	if n := <-seen; n != 1 {
+		t.Errorf("%d questions, want one", n)
+	}
+	all, err := c.Pending(ctx)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("Pending = %v, %v", all, err)
+	}
+	if err := c.Deny(ctx, all[0], ""); err != nil {
+		t.Error(err)
+	}
+	<-answer
+	if n := <-seen; n != 0 {
+		t.Errorf("%d questions at last, want none", n)
+	}
+	cancel()
+	wg.Wait()
+}
+
+// Notes are sentences, with what is the container's quoted in them: they are shown as they
+// are, unless something in them is not to be shown at all.
+func TestTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		`stdin is 3 bytes: "a\n"`: `stdin is 3 bytes: "a\n"`, "copy of \x1b[2J": `"copy of \x1b[2J"`, "\u202e": `"\u202e"`, "": "",
+	} {
+		if got := texts([]string{text})[0]; got != want {
+			t.Errorf("%q is shown as %s, want %s", text, got, want)
+		}
+	}
+}

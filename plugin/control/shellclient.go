@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
+
+// Shells asks which shells there are.
+func (c *Client) Shells(ctx context.Context) ([]shell.Info, error) {
+	var all []shell.Info
+	body, err := c.do(ctx, http.MethodGet, "/shells", nil, http.StatusOK)
+	if err == nil {
+		if err = json.Unmarshal(body, &all); err != nil {
+			err = fmt.Errorf("ask the watcher: %w", err)
+		}
+	}
+	return all, err
+}
+
+// CreateShell makes a shell.
+func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) error {
+	body, err := json.Marshal(o)
+	if err == nil {
+		_, err = c.do(ctx, http.MethodPut, "/shells/"+url.PathEscape(name), body, http.StatusOK)
+	}
+	return err
+}
+
+// RemoveShell ends a shell, if there is one of that name.
+func (c *Client) RemoveShell(ctx context.Context, name string) error {
+	_, err := c.do(ctx, http.MethodDelete, "/shells/"+url.PathEscape(name), nil, http.StatusOK)
+	return err
+}
+
+// RunShell has a shell run a command and calls show with what happens. It returns after the
+// last event; when ctx ends so does the command.
+func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand, show func(ShellEvent) error) error {
+	body, err := json.Marshal(command)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://watcher/shells/"+url.PathEscape(name), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return unexpected(resp)
+	}
+	for events := json.NewDecoder(resp.Body); ; {
+		var e ShellEvent
+		if err := events.Decode(&e); err != nil {
+			return fmt.Errorf("ask the watcher: %w", errors.Join(errors.New("it went away"), context.Cause(ctx)))
+		}
+		if err := show(e); err != nil {
+			return err
+		}
+		if e.Exit != nil || e.Error != "" {
+			return nil
+		}
+	}
+}

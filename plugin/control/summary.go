@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Summary is what a session is and does, all in printable ASCII.
+type Summary struct {
+	ID        string          `json:"id"`
+	Container string          `json:"container"`
+	Image     string          `json:"image"`
+	Project   string          `json:"project"`
+	State     string          `json:"state"` // running, or waiting while the container is down
+	Carrier   string          `json:"carrier"`
+	Commands  []state.Command `json:"commands"`
+	Created   time.Time       `json:"created"`
+	Calls     int             `json:"calls"` // commands started so far
+	Running   []Running       `json:"running"`
+}
+
+// Summarize makes one summary of a session's record and its status.
+func Summarize(rec state.Session, st Status) Summary {
+	s := Summary{
+		ID: rec.ID, Container: Printable(rec.ContainerName), Image: Printable(rec.Image), Project: Printable(filepath.Base(rec.InvokedIn)),
+		State: st.State, Carrier: rec.Carrier, Commands: slices.Clone(rec.Commands), Created: rec.Created, Calls: st.Calls, Running: slices.Clone(st.Running),
+	}
+	for i := range s.Running {
+		s.Running[i].Args = PrintableArgs(s.Running[i].Args)
+		s.Running[i].Dir = Printable(s.Running[i].Dir)
+	}
+	return s
+}
+
+// serveSession adds to mux what is asked of a session as a whole. The lists are those of the
+// page, for this session alone.
+func serveSession(mux *http.ServeMux, s Session) {
+	mux.HandleFunc("GET /session", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusOK, s.Status()) })
+	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusOK, []Summary{Summarize(s.Record(), s.Status())})
+	})
+	mux.HandleFunc("GET /audit", func(w http.ResponseWriter, r *http.Request) {
+		list, err := History(s.AuditLog(), s.Record().ID)
+		if err != nil {
+			reply(w, http.StatusInternalServerError, problem{err.Error()})
+			return
+		}
+		reply(w, http.StatusOK, list)
+	})
+}

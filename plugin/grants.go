@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// listGrants returns the grants of all sessions that have a watcher, oldest first.
+func listGrants(ctx context.Context, store *state.Store) ([]control.Grant, error) {
+	return askAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
+}
+
+// revokeGrant ends the grant that ref is the id of, or the beginning of one, and returns
+// its id: what it was for is asked about again.
+func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string, err error) {
+	all, err := listGrants(ctx, store)
+	if err != nil && len(all) == 0 {
+		return "", err
+	}
+	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("no grant %s", quoted(ref))
+	case 1:
+	default:
+		return "", fmt.Errorf("%s names %d grants: give more of the id", quoted(ref), len(found))
+	}
+	c := control.Dial(store.Dir(found[0].Session))
+	defer c.Close()
+	return found[0].ID, c.Revoke(ctx, found[0].ID)
+}
+
+// grantPrefix stands before a grant's id where it could be taken for a rule's name. No
+// command with rules is called so and has a rule of an id that a grant has.
+const grantPrefix = "grant/"
+
+// grantRows are the grants as policy ls shows them.
+func grantRows(ctx context.Context, store *state.Store) ([]*policyRow, error) {
+	all, err := listGrants(ctx, store)
+	var rows []*policyRow
+	for _, g := range all {
+		r := newPolicyRow()
+		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+" in "+g.Dir, g.Container+", "+holds(g)
+		rows = append(rows, r)
+	}
+	return rows, err
+}
+
+// holds says for how long a grant does.
+func holds(g control.Grant) string {
+	switch {
+	case g.Left == 1:
+		return "1 call"
+	case g.Left > 1:
+		return fmt.Sprintf("%d calls", g.Left)
+	case !g.Until.IsZero():
+		return "until " + g.Until.Local().Format("15:04:05")
+	}
+	return "its session"
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"archive/tar"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+func TestPath(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want string
+		set  bool
+	}{
+		{"none", []string{"A=1"}, "", false},
+		{"one", []string{"A=1", "PATH=/bin"}, "/bin", true},
+		{"the last counts", []string{"PATH=/a", "PATH=/b"}, "/b", true},
+		{"empty", []string{"PATH="}, "", true},
+		{"removed", []string{"PATH=/a", "PATH"}, DefaultPath, true},
+		{"another variable", []string{"PATHS=/a", "MYPATH=/b"}, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, set := Path(tt.env); got != tt.want || set != tt.set {
+				t.Errorf("Path(%q) = %q, %v, want %q, %v", tt.env, got, set, tt.want, tt.set)
+			}
+		})
+	}
+}
+
+func TestEnv(t *testing.T) {
+	for _, tt := range []struct {
+		name, path string
+		env, want  []string
+	}{
+		{"added", DefaultPath, []string{"A=1"}, []string{"A=1", "PATH=/run/hostexec/bin:" + DefaultPath}},
+		{"all others are replaced", "/b", []string{"PATH=/a", "A=1", "PATH=/b", "PATH"}, []string{"A=1", "PATH=/run/hostexec/bin:/b"}},
+		{"empty: no trailing colon, which would be the current directory", "", nil, []string{"PATH=/run/hostexec/bin"}},
+		{"there already, from a committed container", Bin + ":/bin", nil, []string{"PATH=/run/hostexec/bin:/bin"}},
+		{"only ours", Bin, nil, []string{"PATH=/run/hostexec/bin"}},
+		{"a longer name is not ours", Bin + "x:/bin", nil, []string{"PATH=/run/hostexec/bin:/run/hostexec/binx:/bin"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := slices.Clone(tt.env)
+			if got := Env(tt.env, tt.path); !slices.Equal(got, tt.want) {
+				t.Errorf("Env(%q, %q) = %q, want %q", tt.env, tt.path, got, tt.want)
+			}
+			if !slices.Equal(tt.env, before) {
+				t.Errorf("Env changed what it was given: %q, was %q", tt.env, before)
+			}
+		})
+	}
+}
+
+func TestLabels(t *testing.T) {
+	have := map[string]string{"mine": "1", LabelSession: "of the image this was committed to"}
+	rec := &state.Session{ID: "0123456789ab", Version: "1.2", Commands: []state.Command{{Name: "make"}, {Name: "git"}}}
+	got := Labels(have, rec)
+	want := map[string]string{"mine": "1", LabelSession: "0123456789ab", LabelVersion: "1.2", LabelCommands: "make,git"}
+	for k, v := range want {
+		if got[k] != v {
+			t.Errorf("label %s = %q, want %q", k, got[k], v)
+		}
+	}
+	if len(have) != 2 {
+		t.Errorf("Labels changed what it was given: %q", have)
+	}
+}
+
+func TestMount(t *testing.T) {
+	m := Mount("/s/share")
+	if m.Type != mount.TypeBind || !m.ReadOnly || m.Target != "/run/hostexec" || m.Source != "/s/share" {
+		t.Errorf("Mount = %+v, want a read-only bind of /s/share at /run/hostexec", m)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	cfg := &container.Config{Volumes: map[string]struct{}{"/anon/": {}}}
+	host := &container.HostConfig{
+		Binds:  []string{"/src:/dst", "name:/vol:ro,z", `C:\src:/win`, "/same/:/run/hostexec/"},
+		Mounts: []mount.Mount{{Target: "/m//n"}},
+		Tmpfs:  map[string]string{"/run/": "size=1m"},
+	}
+	got := Targets(cfg, host)
+	want := []string{"/dst", "/vol", "/win", "/run/hostexec", "/m/n", "/run", "/anon"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Targets = %q, want %q", got, want)
+	}
+}
+
+func TestClash(t *testing.T) {
+	for target, want := range map[string]bool{
+		"/run/hostexec": true, "/run/hostexec/bin": true, "/run/hostexec/bin/make": true,
+		"/run": false, "/": false, "/run/hostexecutor": false, "/w": false,
+	} {
+		if _, got := Clash([]string{"/x", target}); got != want {
+			t.Errorf("Clash(%q) = %v, want %v", target, got, want)
+		}
+	}
+}
+
+func TestCovered(t *testing.T) {
+	for target, want := range map[string]bool{
+		"/": true, "/usr": true, "/usr/local": true, "/usr/local/bin": true, "/usr/local/bin/make": true,
+		"/usr/local/lib": false, "/usr/local/binx": false, "/us": false, "/run/hostexec": false,
+	} {
+		if got := Covered([]string{"/x", target}, LinkDir); got != want {
+			t.Errorf("Covered(%q) = %v, want %v", target, got, want)
+		}
+	}
+}
+
+func TestLinkable(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		exists bool
+		target string
+		want   bool
+	}{
+		{"nothing there", false, "", true},
+		{"ours, of a committed container", true, "/run/hostexec/bin/make", true},
+		{"the image's program", true, "", false},
+		{"the image's link, as python -> python3", true, "/usr/local/bin/python3", false},
+		{"the image's link to the one program it has", true, "/bin/busybox", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Linkable(tt.exists, tt.target); got != tt.want {
+				t.Errorf("Linkable(%v, %q) = %v, want %v", tt.exists, tt.target, got, tt.want)
+			}
+		})
+	}
+}
+
+// A directory entry would fail to unpack over a link that the image has in its place.
+func TestLinksAreLeavesOnly(t *testing.T) {
+	archive, err := Links([]string{"make", "hostexec"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeSymlink || h.Uid != 0 || h.Gid != 0 {
+			t.Errorf("%s: type %c, owner %d:%d, want a symlink of 0:0", h.Name, h.Typeflag, h.Uid, h.Gid)
+		}
+		got = append(got, h.Name+" -> "+h.Linkname)
+	}
+	want := []string{"usr/local/bin/make -> /run/hostexec/bin/make", "usr/local/bin/hostexec -> /run/hostexec/bin/hostexec"}
+	if !slices.Equal(got, want) {
+		t.Errorf("links = %q, want %q", got, want)
+	}
+}

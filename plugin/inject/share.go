@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Fill puts the shim of an architecture, and a link to it for each of names, into
+// session's share. The shim is unpacked once per user and build.
+func Fill(home, session, goarch string, names []string) error {
+	gz, err := shimFor(goarch)
+	if err != nil {
+		return err
+	}
+	return fill(home, session, goarch, gz, names)
+}
+
+func fill(home, session, goarch string, gz packed, names []string) error {
+	cached, err := unpacked(home, goarch, gz)
+	if err != nil {
+		return fmt.Errorf("unpack the shim: %w", err)
+	}
+	bin := filepath.Join(state.ShareDir(session), "bin")
+	if err := link(cached, filepath.Join(bin, Shim)); err != nil {
+		return fmt.Errorf("put the shim into %s: %w", bin, err)
+	}
+	for _, name := range names {
+		if err := os.Symlink(Shim, filepath.Join(bin, name)); err != nil {
+			return fmt.Errorf("name %s in the share: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// unpacked returns the path of the unpacked shim, which it makes if need be. Runs that
+// start together each write a file of their own; the last rename wins, with equal bytes.
+func unpacked(home, goarch string, gz packed) (string, error) {
+	dir := filepath.Join(shimsDir(home), gz.key(), goarch)
+	file := filepath.Join(dir, Shim)
+	if fi, err := os.Stat(file); err == nil && fi.Size() == gz.size() && fi.Mode().Perm() == 0o755 {
+		return file, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return file, create(file, 0o755, gz.unpack)
+}
+
+// create makes file, of that mode, in one step.
+func create(file string, mode fs.FileMode, write func(io.Writer) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".hostexec-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(tmp), tmp.Chmod(mode), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+// link makes name another name of file, or a copy where the file system cannot.
+func link(file, name string) error {
+	err := os.Link(file, name)
+	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	src, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	return create(name, 0o755, func(w io.Writer) error {
+		_, err := io.Copy(w, src)
+		return err
+	})
+}
+
+func shimsDir(home string) string { return filepath.Join(home, "shims") }
+
+// Sweep removes the unpacked shims of other builds, and what is remembered of images.
+func Sweep(home string) error {
+	return errors.Join(sweepShims(home), forget(home))
+}
+
+func sweepShims(home string) error {
+	keep := make(map[string]bool)
+	for _, arch := range Arches() {
+		if gz, err := shimFor(arch); err == nil {
+			keep[gz.key()] = true
+		}
+	}
+	entries, err := os.ReadDir(shimsDir(home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if !keep[e.Name()] {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(shimsDir(home), e.Name())))
+		}
+	}
+	return err
+}

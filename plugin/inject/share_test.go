@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+func gzipped(t *testing.T, text string) packed {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestArch(t *testing.T) {
+	for name, want := range map[string]string{
+		"amd64": "amd64", "x86_64": "amd64", "aarch64": "arm64", "ARM64": "arm64", "armv7l": "arm",
+		"arm": "arm", "i686": "386", "s390x": "s390x", "ppc64le": "ppc64le", "riscv64": "riscv64",
+	} {
+		if got := Arch(name); got != want {
+			t.Errorf("Arch(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNoShimForArch(t *testing.T) {
+	_, err := shimFor("vax")
+	if err == nil || !strings.Contains(err.Error(), "shim") {
+		t.Errorf("shimFor(vax) = %v, want an error that says there is none", err)
+	}
+}
+
+func TestUnpacked(t *testing.T) {
+	home, gz := t.TempDir(), gzipped(t, "the shim")
+	file, err := unpacked(home, "amd64", gz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(file)
+	if err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != gz.size() {
+		t.Fatalf("unpacked shim: %v, %v, want 8 bytes with mode 0755", fi, err)
+	}
+	again, err := unpacked(home, "amd64", gz)
+	if err != nil || again != file {
+		t.Errorf("unpacked again = %q, %v, want %q", again, err, file)
+	}
+	if other, _ := os.Stat(again); !os.SameFile(fi, other) {
+		t.Error("a shim that was there already was unpacked again")
+	}
+}
+
+// A crash may leave a file that was renamed before its bytes were on disk.
+func TestUnpackedMendsTruncated(t *testing.T) {
+	home, gz := t.TempDir(), gzipped(t, "the shim")
+	file, err := unpacked(home, "amd64", gz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpacked(home, "amd64", gz); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(file); string(b) != "the shim" {
+		t.Errorf("shim = %q, want it whole again", b)
+	}
+}
+
+func TestUnpackRefusesDamaged(t *testing.T) {
+	home, gz := t.TempDir(), gzipped(t, strings.Repeat("the shim", 100))
+	gz[len(gz)-6] ^= 1 // the checksum
+	if file, err := unpacked(home, "amd64", gz); err == nil {
+		t.Errorf("a damaged shim was unpacked to %s", file)
+	}
+	filepath.WalkDir(home, func(p string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			t.Errorf("left behind: %s", p)
+		}
+		return nil
+	})
+}
+
+func TestFill(t *testing.T) {
+	store := &state.Store{Home: t.TempDir()}
+	rec := &state.Session{ID: state.NewID()}
+	if err := os.MkdirAll(filepath.Dir(store.Dir("x")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir := store.Dir(rec.ID)
+	if err := store.Create(rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(store.Home, dir, "amd64", gzipped(t, "the shim"), []string{"make", "g++"}); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(state.ShareDir(dir), "bin")
+	shim, err := os.Stat(filepath.Join(bin, "hostexec"))
+	if err != nil || shim.Mode().Perm() != 0o755 {
+		t.Fatalf("shim: %v, %v, want mode 0755", shim, err)
+	}
+	for _, name := range []string{"make", "g++"} {
+		if fi, err := os.Stat(filepath.Join(bin, name)); err != nil || !os.SameFile(fi, shim) {
+			t.Errorf("%s: %v, want the shim", name, err)
+		}
+	}
+}
+
+func TestLinkCopiesAcrossFileSystems(t *testing.T) {
+	if _, err := os.Stat("/dev/shm"); err != nil {
+		t.Fatalf("another file system is needed: %v", err)
+	}
+	other, err := os.MkdirTemp("/dev/shm", "hostexec-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(other) })
+	file := filepath.Join(t.TempDir(), "shim")
+	if err := os.WriteFile(file, []byte("the shim"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(other, "hostexec")
+	if err := link(file, name); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(name)
+	if err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != 8 {
+		t.Errorf("copy: %v, %v, want 8 bytes with mode 0755", fi, err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	home := t.TempDir()
+	if err := Sweep(home); err != nil {
+		t.Fatalf("with nothing there: %v", err)
+	}
+	file, err := unpacked(home, "amd64", gzipped(t, "of another build"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(home); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Errorf("%s is still there", file)
+	}
+}

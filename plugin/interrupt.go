@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+)
+
+// interrupted is the signal that ended run before its container started.
+type interrupted struct{ sig syscall.Signal }
+
+func (i *interrupted) Error() string { return "interrupted by " + i.sig.String() }
+
+// status is how docker run ends then: silently, as a shell would tell of it.
+func (i *interrupted) status() error { return cli.StatusError{StatusCode: 128 + int(i.sig)} }
+
+// patience is how often a run may be told to end before it leaves its container alone,
+// which is docker's own number.
+const patience = 3
+
+// interruptible returns a context that ends, with an interrupted as its cause, when this
+// process is told to end, or docker, whose plugin it is, says so. Once the container has
+// started, docker run passes signals on to it by itself, all but those that docker got in
+// our place: see bridge.
+func interruptible(parent context.Context, cli command.Cli) (ctx context.Context, stop func()) {
+	// Docker's word ends parent, but not which signal it got: that is for attend.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	signals := make(chan os.Signal, patience)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	// ends when stop closes done; stop waits for it.
+	go func() {
+		defer close(ended)
+		attend(signals, parent.Done(), done, cancel, cli)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// attend hears signals, and docker's word, until done.
+func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, cli command.Cli) {
+	heard := 0
+	parent := os.Getppid()
+	var settle <-chan time.Time
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			heard++
+			cancel(&interrupted{s.(syscall.Signal)}) // both are
+			if heard == patience {
+				giveUp(cli)
+			}
+		case <-docker:
+			docker = nil
+			settle = time.After(100 * time.Millisecond)
+		case <-settle:
+			// A key press signals docker and us; kill(1) only docker.
+			if heard > 0 {
+				continue
+			}
+			cancel(&interrupted{syscall.SIGTERM}) // the likeliest; it does not say
+			if os.Getppid() == parent {
+				bridge() // a docker that is gone was killed: then the container stays
+			}
+		}
+	}
+}
+
+// bridge turns docker's word that it was told to end into the signal that we would have
+// got standing alone; docker run then passes it on to the container.
+func bridge() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		// It cannot fail where there are such signals; docker kills us in the end.
+		_ = self.Signal(syscall.SIGTERM)
+	}
+}
+
+// giveUp ends the process as docker's own main would: nothing else can, for docker run
+// waits for its container whatever comes.
+func giveUp(cli command.Cli) {
+	fmt.Fprintf(cli.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", patience)
+	cli.In().RestoreTerminal()
+	cli.Out().RestoreTerminal()
+	os.Exit(1)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/docker/cli/cli"
+)
+
+// attending runs attend until the test ends.
+func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals, docker = make(chan os.Signal), make(chan struct{})
+	done := make(chan struct{})
+	dockerCLI := testCLI(t, io.Discard)
+	var wg sync.WaitGroup
+	// ends when done is closed.
+	wg.Go(func() { attend(signals, docker, done, cancel, dockerCLI) })
+	t.Cleanup(func() {
+		close(done)
+		wg.Wait()
+		cancel(nil)
+	})
+	return signals, docker, ctx
+}
+
+func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
+	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		signals, _, ctx := attending(t)
+		signals <- sig
+		<-ctx.Done()
+		checkInterrupted(t, ctx, code)
+	}
+}
+
+func checkInterrupted(t *testing.T, ctx context.Context, code int) {
+	t.Helper()
+	var told *interrupted
+	if !errors.As(context.Cause(ctx), &told) {
+		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
+	}
+	var status cli.StatusError
+	if err := told.status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
+		t.Errorf("status %+v, want the silent %d", err, code)
+	}
+}
+
+func TestDockersWordBecomesASignal(t *testing.T) {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGTERM)
+	defer signal.Stop(got)
+	_, docker, ctx := attending(t)
+	close(docker)
+	if s := <-got; s != syscall.SIGTERM {
+		t.Errorf("got %v, want TERM", s)
+	}
+	checkInterrupted(t, ctx, 143)
+}
+
+// ^C reaches docker and us; docker then speaks too, and may be the first to.
+func TestKeyPressCountsOnce(t *testing.T) {
+	signals, docker, ctx := attending(t)
+	close(docker)
+	signals <- os.Interrupt
+	<-ctx.Done()
+	checkInterrupted(t, ctx, 130)
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const killLong = `End jobs and calls, and all that they started
+
+Processes are asked to end, and killed after 5 seconds. With --signal nothing is ended: the
+job's process group gets that signal.
+
+EXIT STATUS
+  0  all have ended, or got their signal
+  1  at least one was not found, or had ended`
+
+func newKillCommand(dockerCLI command.Cli) *cobra.Command {
+	var signal string
+	cmd := &cobra.Command{
+		Use:               "kill [OPTIONS] JOB [JOB...]",
+		Short:             "End jobs and calls that run on this host",
+		Long:              killLong,
+		Example:           "  docker hostexec kill -s HUP 3f2a",
+		Args:              cli.RequiresMinArgs(1),
+		ValidArgsFunction: completeRunning,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("signal") {
+				if _, err := job.ParseSignal(signal); err != nil {
+					return fmt.Errorf("--signal %s: %w", quoted(signal), err)
+				}
+			}
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			return killAll(cmd.Context(), dockerCLI, store, args, signal)
+		}),
+	}
+	cmd.Flags().StringVarP(&signal, "signal", "s", "", "Send this `signal` to the job's process group instead")
+	return cmd
+}
+
+// killAll ends what refs name, all at once, and prints which.
+func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, signal string) error {
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	all, err := activities(ctx, store, recs)
+	if err != nil && len(all) == 0 {
+		return err
+	}
+	errs := make([]error, len(refs))
+	ids := make([]string, len(refs))
+	var wg sync.WaitGroup
+	for i, ref := range refs {
+		// ends when what ref names has.
+		wg.Go(func() { ids[i], errs[i] = kill(ctx, store, all, ref, signal) })
+	}
+	wg.Wait()
+	for i, id := range ids {
+		if errs[i] == nil {
+			fmt.Fprintln(dockerCLI.Out(), id)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func kill(ctx context.Context, store *state.Store, all []activity, ref, signal string) (id string, err error) {
+	a, err := pick(all, "job or call", ref)
+	if err != nil {
+		return "", err
+	}
+	c := control.Dial(store.Dir(a.Session))
+	defer c.Close()
+	switch {
+	case a.Status != job.Running:
+		err = job.ErrEnded
+	case a.Kind == kindJob:
+		err = c.SignalJob(ctx, a.ID, signal)
+	case signal != "":
+		err = errors.New("a call takes the signals of its caller")
+	default:
+		err = c.Kill(ctx, a.ID)
+	}
+	if errors.Is(err, control.ErrNoWatcher) {
+		err = job.ErrEnded
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", a.Kind, a.ID, err)
+	}
+	return a.ID, nil
+}
+
+// completeRunning offers what runs.
+func completeRunning(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return completeActivity(cmd.Context(), func(a activity) bool { return a.Status == job.Running })
+}
+
+// completeJobs offers the jobs that there are logs of.
+func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return completeActivity(cmd.Context(), func(a activity) bool { return a.Kind == kindJob })
+}
+
+func completeActivity(ctx context.Context, offer func(activity) bool) ([]string, cobra.ShellCompDirective) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	recs, err := store.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	all, _ := activities(ctx, store, recs) // those that can be asked
+	var ids []string
+	for _, a := range all {
+		if offer(a) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

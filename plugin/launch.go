@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// launch takes a session from a checked plan to a container that is being started:
+//
+//	begin    the watcher starts; the record is written
+//	create   the share is filled; docker run's creation, with mount, PATH and labels
+//	         then: the watcher is told the id as soon as it serves; login-shell links are copied in
+//	finish   docker run is done; the watcher stays with the container
+//
+// Whatever fails, or interrupts, before the container starts leaves nothing behind.
+type launch struct {
+	cli   command.Cli
+	plan  *plan
+	store *state.Store
+	dir   string // the session's
+
+	// interrupted says why run is to end, or nil. Docker run detaches from its own context.
+	interrupted func() error
+
+	link  *watch.Link
+	page  sync.WaitGroup // of the page's start
+	ready chan struct{}  // closed when the watcher serves, or err is set
+	err   error          // why it does not
+
+	id       string   // the container, once it is made
+	writable []string // host directories that it can write
+	failed   error    // why create failed, if that was our doing
+}
+
+// begin makes the session's record and starts its watcher, which is ready when create
+// needs it. The caller calls finish.
+func begin(ctx context.Context, cli command.Cli, p *plan) (*launch, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkExec(store.Home); err != nil {
+		return nil, err
+	}
+	p.rec.ID = state.NewID()
+	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
+	l.interrupted = func() error { return context.Cause(ctx) }
+	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs); err != nil {
+		return nil, err
+	}
+	if err = store.Create(&p.rec); err == nil {
+		err = l.link.Recorded()
+	}
+	if err != nil {
+		_ = l.link.Close() // the folder goes with the watcher, if it is there
+		return nil, err
+	}
+	// ends when the watcher serves or has failed to; finish waits for it.
+	go func() {
+		defer close(l.ready)
+		l.err = l.link.Ready(ctx)
+	}()
+	rec := p.rec
+	// ends when the page has been started, or need not be; finish waits for it.
+	l.page.Go(func() { startPage(store, rec, p.config) })
+	return l, nil
+}
+
+// create makes the container that docker run wants, or passes the engine's error on, to
+// which docker run may answer with a pull and another try.
+func (l *launch) create(ctx context.Context, api client.APIClient, want creation) (container.CreateResponse, error) {
+	path, err := containerPath(ctx, api, want)
+	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker has words for these
+		return missing(ctx, api, want)
+	}
+	if client.IsErrConnectionFailed(err) || ctx.Err() != nil {
+		return container.CreateResponse{}, errors.Join(err, ctx.Err()) // docker has words for these
+	}
+	if err == nil {
+		err = l.prepare(ctx, api, want)
+	}
+	if err != nil {
+		return l.fail(err)
+	}
+	want = l.edited(want, path)
+	l.writable = writable(want)
+	resp, err := want.send(ctx, api)
+	if err != nil {
+		return resp, l.explain(err)
+	}
+	l.id = resp.ID
+	if err := l.wanted(api); err != nil {
+		return resp, err
+	}
+	if err := l.adopt(api, want); err != nil {
+		l.discard(api)
+		return l.fail(err)
+	}
+	return resp, nil
+}
+
+// fail notes that err is ours to report: what docker run says of it is not shown.
+func (l *launch) fail(err error) (container.CreateResponse, error) {
+	l.failed = err
+	return container.CreateResponse{}, err
+}
+
+// missing has the engine say in its own words that the image is not there, for docker run
+// pulls if it is told so. If it came a moment ago, the container made of it lacks what we
+// would put in: it goes, and docker run is told what inspect said.
+func missing(ctx context.Context, api client.APIClient, want creation) (container.CreateResponse, error) {
+	resp, err := want.send(ctx, api)
+	if err != nil {
+		return resp, err
+	}
+	remove(api, resp.ID)
+	return container.CreateResponse{}, fmt.Errorf("image %s appeared while run was looking for it: run again", want.config.Image)
+}
+
+// prepare makes what the container's mount needs. The watcher may still be on its way.
+func (l *launch) prepare(ctx context.Context, api client.APIClient, want creation) error {
+	targets := inject.Targets(want.config, want.host)
+	if t, clash := inject.Clash(targets); clash {
+		return fmt.Errorf("a mount at %s is in the way: hostexec uses %s itself", t, inject.Target)
+	}
+	arch, err := engineArch(ctx, api)
+	if err != nil {
+		return err
+	}
+	return inject.Fill(l.store.Home, l.dir, arch, l.plan.rec.Names())
+}
+
+// explain names the likely reason when the engine does not find the share.
+func (l *launch) explain(err error) error {
+	if strings.Contains(err.Error(), "bind source path does not exist") && strings.Contains(err.Error(), l.dir) {
+		l.failed = hint(fmt.Errorf("the engine does not see this host's %s, so nothing can be called from it", l.dir),
+			"use an engine on this host: docker context ls")
+	}
+	return err
+}
+
+// adopt tells the watcher which container it is, and copies the login-shell links in.
+func (l *launch) adopt(api client.APIClient, want creation) error {
+	linked := make(chan error, 1)
+	// ends with the two requests to the engine that it makes; adopt waits for it.
+	go func() { linked <- l.copyLinks(api, want) }()
+	<-l.ready // or the interruption of run
+	err := l.err
+	if err == nil {
+		err = l.link.Bind(l.id)
+	}
+	for _, w := range l.link.Warnings() {
+		l.notice("warning: %s", w)
+	}
+	if lerr := <-linked; lerr != nil && err == nil {
+		l.notice("login shells will not find the commands: %v", lerr)
+	}
+	return err
+}
+
+// wanted removes the container when run has been interrupted, and says so.
+func (l *launch) wanted(api client.APIClient) error {
+	err := l.interrupted()
+	if err != nil {
+		l.discard(api)
+	}
+	return err
+}
+
+// discard removes the container, which has not run, or hardly.
+func (l *launch) discard(api client.APIClient) {
+	remove(api, l.id)
+	l.id = ""
+}
+
+func remove(api client.APIClient, id string) {
+	// Whatever ended run must not end this.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	// It may be gone already (--rm), and there is nobody to tell; status shows what stays.
+	_ = api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+}
+
+// finish ends run's part. Without a container there is no session.
+func (l *launch) finish() error {
+	<-l.ready
+	l.page.Wait()
+	if l.id != "" {
+		// A watcher that ended with its container hears no more, and need not.
+		_ = l.link.Done()
+		return nil
+	}
+	_ = l.link.Close() // as above, when it was the watcher that objected
+	return l.store.Remove(l.plan.rec.ID)
+}

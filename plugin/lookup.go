@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// resolve finds the host's program of each command. A denied one need not exist, nor one
+// that runs elsewhere.
+func resolve(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
+	for i, c := range commands {
+		if c.Action == "deny" || elsewhere(c) {
+			continue
+		}
+		p, err := locate(c, path)
+		if err != nil {
+			return err
+		}
+		commands[i].Path = p
+	}
+	return nil
+}
+
+func locate(c state.Command, path string) (string, error) {
+	if c.Path != "" {
+		_, err := exec.LookPath(c.Path)
+		var lost *exec.Error
+		if errors.As(err, &lost) { // which names the path, as the error in it may
+			err = lost.Err
+		}
+		var inner *fs.PathError
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		if err != nil {
+			return "", fmt.Errorf("command '%s': %s: %w", c.Name, c.Path, err)
+		}
+		return c.Path, nil
+	}
+	if p, ok := executor.LookPath(c.Name, path); ok {
+		return p, nil
+	}
+	return "", hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
+		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
+}
+
+// commandsIn lists the names of path's programs that begin with prefix, for completion.
+func commandsIn(path, prefix string) []string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		entries, _ := os.ReadDir(dir) // PATH may name what is not there
+		for _, e := range entries {
+			name := e.Name()
+			if seen[name] || !strings.HasPrefix(name, prefix) || config.CheckName(name) != nil {
+				continue
+			}
+			if _, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// needsPrivs says why a program would not work without gaining privileges, or "".
+func needsPrivs(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	fi, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return ""
+	case fi.Mode()&os.ModeSetuid != 0:
+		return "is setuid"
+	case fi.Mode()&os.ModeSetgid != 0:
+		return "is setgid"
+	case hasFileCaps(real):
+		return "has file capabilities"
+	case filepath.Base(real) == "snap" || strings.HasPrefix(real, "/snap/"):
+		return "is a snap"
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Nothing that a container said is in these words: a number stands in the place of count.
+const (
+	title   = "docker hostexec"
+	count   = "{count}"
+	message = title + ": " + count
+)
+
+// desktops are the programs that show a notification, by system.
+var desktops = map[string][]string{
+	"linux":  {"notify-send", "--app-name=" + title, "--", title, message},
+	"darwin": {"osascript", "-e", `display notification "` + message + `" with title "` + title + `"`},
+	"windows": {"powershell.exe", "-NoProfile", "-NonInteractive", "-Command", strings.Join([]string{
+		`$ErrorActionPreference = 'Stop'`,
+		`$m = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]`,
+		`$x = $m::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText01)`,
+		`$x.GetElementsByTagName('text').Item(0).AppendChild($x.CreateTextNode('` + message + `')) | Out-Null`,
+		`$t = [Windows.UI.Notifications.ToastNotification, Windows.UI.Notifications, ContentType = WindowsRuntime]::new($x)`,
+		`$m::CreateToastNotifier('` + title + `').Show($t)`,
+	}, "; ")},
+}
+
+// Desktop returns the argv that notifies on the desktop of goos, if there is a program for
+// it on PATH and, on Linux, a session bus or a display that it would reach.
+func Desktop(goos string, getenv func(string) string) []string {
+	argv := slices.Clone(desktops[goos])
+	if len(argv) == 0 {
+		return nil
+	}
+	display := getenv("DISPLAY") + getenv("WAYLAND_DISPLAY") + getenv("DBUS_SESSION_BUS_ADDRESS")
+	if goos == "linux" && display == "" {
+		return nil
+	}
+	path, ok := Look(argv[0], getenv("PATH"))
+	if !ok {
+		return nil
+	}
+	argv[0] = path
+	return argv
+}
+
+// text puts the words into argv.
+func text(argv []string, waiting int) []string {
+	words := fmt.Sprintf("%d requests wait for approval", waiting)
+	if waiting == 1 {
+		words = "1 request waits for approval"
+	}
+	argv = slices.Clone(argv)
+	for i := 1; i < len(argv); i++ {
+		argv[i] = strings.ReplaceAll(argv[i], count, words)
+	}
+	return argv
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notify
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// The leader of a session lives, dies, and is a zombie in between, which is dead.
+func TestOpen(t *testing.T) {
+	cmd := exec.Command("cat")
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	born, ok := birth(cmd.Process.Pid)
+	if !ok {
+		t.Fatal("a process that runs was never born")
+	}
+	path, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := Terminal{Path: path, Leader: cmd.Process.Pid, Born: born}
+	if !term.Open() {
+		t.Error("the terminal of a process that runs is not open")
+	}
+	if (Terminal{Leader: term.Leader, Born: born + 1}).Open() {
+		t.Error("a terminal is open whose leader's number has another process")
+	}
+	if (Terminal{}).Open() {
+		t.Error("no terminal is open")
+	}
+	term.Ring()
+	b := make([]byte, 8)
+	if n, err := tty.Read(b); err != nil || string(b[:n]) != "\a" {
+		t.Errorf("the terminal shows %q, %v, want a bell", b[:n], err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if term.Open() {
+		t.Error("the terminal of a dead process is open")
+	}
+	term.Ring() // nobody is there
+}
+
+// What is no terminal is not written to.
+func TestRingWritesToTerminalsOnly(t *testing.T) {
+	file := t.TempDir() + "/tty"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	born, _ := birth(os.Getpid())
+	Terminal{Path: file, Leader: os.Getpid(), Born: born}.Ring()
+	if b, err := os.ReadFile(file); err != nil || len(b) != 0 {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+}

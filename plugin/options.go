@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// runOptions are the flags that run has and docker run has not.
+type runOptions struct {
+	proxies     []string
+	shell       string
+	workspace   string
+	workdirHost string
+	passEnv     []string
+	newPrivs    bool
+	carrier     string
+}
+
+func (o *runOptions) addFlags(flags *pflag.FlagSet) {
+	// One backquoted word names the value in the help; a second one would break it.
+	flags.StringArrayVar(&o.proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE])")
+	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`)")
+	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
+	flags.StringVar(&o.workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
+	flags.Lookup("workspace").NoOptDefVal = "."
+	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
+	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
+	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
+	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket`)")
+}
+
+// plan is what the flags ask for, checked, before anything has been made.
+type plan struct {
+	rec       state.Session
+	workspace string // host directory to mount and to work in, or ""
+	keepDir   bool   // the user gave a working directory
+	config    *config.Config
+}
+
+// plan checks the flags against the host. Nothing is left of a plan that fails.
+func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
+	commands, err := parseProxies(o.proxies)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCarrier(o.carrier); err != nil {
+		return nil, err
+	}
+	if err := checkEnv(o.passEnv); err != nil {
+		return nil, err
+	}
+	p := &plan{keepDir: keepDir, rec: state.Session{
+		Version:  Version,
+		Created:  time.Now().UTC().Truncate(time.Second),
+		Image:    image,
+		Carrier:  "socket",
+		PassEnv:  o.passEnv,
+		NewPrivs: o.newPrivs,
+		Terminal: state.Terminal(notify.Here()),
+	}}
+	if err := o.directories(p); err != nil {
+		return nil, err
+	}
+	if p.rec.Commands, err = p.configured(commands); err != nil {
+		return nil, err
+	}
+	if p.rec.Shell, err = parseShell(o.shell, os.Getenv("PATH")); err != nil {
+		return nil, err
+	}
+	return p, resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
+}
+
+// configured adds the commands that the configuration proxies for this project to those of
+// the flags, which have the last word, and the programs that it names. A broken configuration would have every call refused.
+func (p *plan) configured(commands []state.Command) ([]state.Command, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	p.config = config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
+	if p.config.Err != nil {
+		return nil, hint(fmt.Errorf("read the configuration: %w", p.config.Err), "docker hostexec policy check")
+	}
+	more, err := parseProxies(p.config.Proxies)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	for _, c := range more {
+		if !slices.ContainsFunc(commands, func(given state.Command) bool { return given.Name == c.Name }) {
+			commands = append(commands, c)
+		}
+	}
+	for i, c := range commands {
+		if c.Path == "" {
+			commands[i].Path = p.config.Program(c.Name)
+		}
+	}
+	return commands, nil
+}
+
+// elsewhere reports whether a command does not run on this host.
+func (p *plan) elsewhere(c state.Command) bool { return p.image(c) != "" }
+
+// image returns the image in a container of which a command runs, or "".
+func (p *plan) image(c state.Command) string {
+	if c.Where != nil {
+		return c.Where.Image
+	}
+	return p.config.Policy(nil).Rules[c.Name].Place.Image
+}
+
+func (o *runOptions) directories(p *plan) (err error) {
+	if p.rec.InvokedIn, err = os.Getwd(); err != nil {
+		return fmt.Errorf("find the current directory: %w", err)
+	}
+	if o.workspace != "" {
+		if p.workspace, err = directory(o.workspace); err != nil {
+			return fmt.Errorf("--workspace: %w", err)
+		}
+	}
+	p.rec.Workspace = cmp.Or(p.workspace, p.rec.InvokedIn)
+	if o.workdirHost != "" {
+		if p.rec.WorkdirHost, err = directory(o.workdirHost); err != nil {
+			return fmt.Errorf("--workdir-host: %w", err)
+		}
+	}
+	return nil
+}
+
+// directory returns the absolute path of an existing directory, symbolic links resolved:
+// the engine mounts what they lead to, and a path that is the same on both sides must
+// lead to the same place.
+func directory(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	var lost *fs.PathError
+	if errors.As(err, &lost) { // which names the part that is missing, not what was typed
+		err = fmt.Errorf("%s: %w", abs, lost.Err)
+	}
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Stat(real)
+	if err == nil && !fi.IsDir() {
+		err = fmt.Errorf("%s is not a directory", real)
+	}
+	return real, err
+}
+
+func checkCarrier(name string) error {
+	switch name {
+	case "auto", "socket":
+		return nil
+	case "relay", "files":
+		return fmt.Errorf("--carrier %s is not available yet: use socket", name)
+	}
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
+}
+
+var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+
+// named refuses a flag of a directory that was given an empty one, as an unset variable
+// does: the run would go on without it, in a directory that nobody chose.
+func named(flags *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s: no directory named", name)
+		}
+	}
+	return nil
+}
+
+// checkEnv takes names only: a value given here would stand in the session's record, and
+// nothing of the environment ever does.
+func checkEnv(names []string) error {
+	for _, name := range names {
+		var err error
+		switch {
+		case strings.Contains(name, "="):
+			err = errors.New("give the name only, the container sets the value")
+		case !envForm.MatchString(name):
+			err = errors.New("not the name of a variable")
+		case strings.HasPrefix(name, "HOSTEXEC_"):
+			err = errors.New("this variable is hostexec's own")
+		}
+		if err != nil {
+			return fmt.Errorf("--pass-env %s: %w", quoted(name), err)
+		}
+	}
+	return nil
+}

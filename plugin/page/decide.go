@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// settled is the answer to a decision that was taken.
+type settled struct {
+	Status string `json:"status"`
+	ID     string `json:"id"`
+}
+
+var idForm = regexp.MustCompile(`\A[0-9a-f]{1,32}\z`)
+
+// approve answers POST /approve/{id}. What is approved has to be said: it is what was shown.
+func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
+	var d control.Decision
+	switch err := body(w, r, &d); {
+	case tooMuch(w, err):
+	case err != nil:
+		fail(w, http.StatusBadRequest, "not a decision: "+err.Error())
+	case d.Digest == "" || len(d.Waiting) == 0:
+		fail(w, http.StatusBadRequest, "not a decision: it lacks the digest and the waiting requests that were shown")
+	default:
+		terms, err := d.Terms()
+		if err != nil {
+			fail(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		p.decide(w, r, ending{Approved, holding(terms)}, func(q *control.Question) (settle, bool) {
+			changed := q.Digest != d.Digest
+			q.Digest, q.Waiting = d.Digest, d.Waiting
+			return approving(terms), !changed
+		})
+	}
+}
+
+// approving is what lets a question run: once, or on terms.
+func approving(t approval.Terms) settle {
+	if t == (approval.Terms{}) {
+		return (*control.Client).Approve
+	}
+	return func(c *control.Client, ctx context.Context, q control.Question) error { return c.Grant(ctx, q, t) }
+}
+
+// deny answers POST /deny/{id}. Its body, a reason, may be missing or broken: a denial is
+// never worse than what it was meant to be. But with a digest it is about what was shown.
+func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
+	var d control.Decision
+	if err := body(w, r, &d); err != nil {
+		if tooMuch(w, err) {
+			return
+		}
+		d = control.Decision{}
+	}
+	p.decide(w, r, ending{Outcome: Denied}, func(q *control.Question) (settle, bool) {
+		deny := func(c *control.Client, ctx context.Context, q control.Question) error {
+			return c.Deny(ctx, q, d.Reason)
+		}
+		return deny, d.Digest == "" || d.Digest == q.Digest
+	})
+}
+
+// ending is how a question ends if all goes well.
+type ending struct {
+	Outcome
+	held string // for how long an approval holds; empty: once
+}
+
+// settle is a method of control.Client that answers a question.
+type settle func(*control.Client, context.Context, control.Question) error
+
+// decide hands a decision on request {id} to the watcher that asks. judge says how, and
+// reports whether the question is still the one that was shown.
+func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge func(*control.Question) (settle, bool)) {
+	id := r.PathValue("id")
+	now, found := p.find(r.Context(), id)
+	if !idForm.MatchString(id) || !found {
+		p.refuse(w, r, control.Question{ID: id}, approval.ErrUnknown)
+		return
+	}
+	shown := now
+	settle, same := judge(&shown)
+	err := approval.ErrChanged
+	if same {
+		ctx, cancel := context.WithTimeout(r.Context(), asking)
+		defer cancel()
+		c := control.Dial(p.Store.Dir(now.Session))
+		defer c.Close()
+		err = settle(c, ctx, shown)
+	}
+	if err != nil {
+		p.refuse(w, r, now, err)
+		return
+	}
+	p.board.settle(now, done.Outcome)
+	if wantsHTML(r) {
+		render(w, http.StatusOK, "settled", card{Request: request(now), Outcome: done.Outcome, Here: true, Held: done.held})
+		return
+	}
+	reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})
+}
+
+// refuse says why a decision on now was not taken, and shows what there is instead.
+func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Question, err error) {
+	switch {
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
+		if wantsHTML(r) {
+			render(w, http.StatusNotFound, "settled", p.board.tombstone(now))
+			return
+		}
+		fail(w, http.StatusNotFound, "request not found")
+	case errors.Is(err, approval.ErrChanged):
+		if wantsHTML(r) {
+			render(w, http.StatusConflict, "request", card{Request: request(now), Changed: true})
+			return
+		}
+		q := request(now)
+		reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
+	case errors.Is(err, approval.ErrTerms):
+		fail(w, http.StatusBadRequest, err.Error())
+	case errors.Is(err, control.ErrCalled):
+		fail(w, http.StatusForbidden, err.Error())
+	default:
+		fail(w, http.StatusBadGateway, err.Error())
+	}
+}
+
+// kill answers POST /kill/{id}.
+func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	dir, ok := p.running(r.Context(), id)
+	if !ok {
+		fail(w, http.StatusNotFound, control.ErrNotRunning.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), asking)
+	defer cancel()
+	c := control.Dial(dir)
+	defer c.Close()
+	switch err := c.Kill(ctx, id); {
+	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
+		fail(w, http.StatusNotFound, control.ErrNotRunning.Error())
+	case errors.Is(err, control.ErrCalled):
+		fail(w, http.StatusForbidden, err.Error())
+	case err != nil:
+		fail(w, http.StatusBadGateway, err.Error())
+	default:
+		reply(w, http.StatusOK, settled{Status: "killed", ID: id})
+	}
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	maxStreams = 4                // tabs at a time: a browser has six connections for all of them
+	patience   = 5 * time.Second  // for a client to take one event
+	heartbeat  = 15 * time.Second // after which a stream without news says that it lives
+	settling   = time.Second      // for the first news of every session
+)
+
+// join notes that a browser listens, until leave is called; it is false when too many do.
+func (b *board) join() (leave func(), ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.streams == maxStreams {
+		return nil, false
+	}
+	b.streams++
+	b.news = true
+	b.hurry()
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.streams--
+		b.left = time.Now()
+	}, true
+}
+
+func (b *board) browsers() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.streams
+}
+
+// settled waits until every session was heard, so that what a browser is shown first is
+// not less than what there is.
+func (b *board) settled(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	b.mu.Lock()
+	first := b.rounds + 1
+	b.mu.Unlock()
+	for {
+		changed := b.Changed()
+		if b.heardSince(first) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *board) heardSince(round int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.seats {
+		if !s.heard {
+			return false
+		}
+	}
+	return b.rounds >= round
+}
+
+// events answers GET /events: what waits, runs, is granted and has ended, now and whenever
+// it changes (server-sent events, WHATWG HTML section 9.2). Each event is the whole of what
+// it is about, so that none is missed by who is slow.
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	leave, ok := p.board.join()
+	if !ok {
+		fail(w, http.StatusServiceUnavailable, "the page is open too often")
+		return
+	}
+	defer leave()
+	p.board.settled(r.Context())
+	conn := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	if conn.SetReadDeadline(time.Time{}) != nil { // nothing more is read
+		return
+	}
+	s := &stream{w: w, conn: conn, html: wantsHTML(r), sent: map[string]string{}}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		changed := p.board.Changed()
+		if s.news(p.board) != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-beat.C:
+			if s.write(": still there\n\n") != nil {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// stream is one client's events, and what was sent last of each.
+type stream struct {
+	w    http.ResponseWriter
+	conn *http.ResponseController
+	html bool
+	sent map[string]string
+}
+
+// news sends what is not what was sent last.
+func (s *stream) news(b *board) error {
+	served, granted, past := b.facts()
+	for _, e := range []struct {
+		name string
+		html any
+		json any
+	}{
+		{"pending", b.cards(), requests(b.questions())},
+		{"sessions", served, served},
+		{"grants", granted, granted},
+		{"audit", past, past},
+	} {
+		data, err := s.data(e.name, e.html, e.json)
+		if err != nil {
+			return err
+		}
+		if last, ok := s.sent[e.name]; ok && last == data {
+			continue
+		}
+		s.sent[e.name] = data
+		if err := s.write(frame(e.name, data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) data(name string, html, v any) (string, error) {
+	if !s.html {
+		b, err := json.Marshal(v)
+		return string(b), err
+	}
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, name, html)
+	return b.String(), err
+}
+
+// frame makes an event of data, whose every line is a line of the event.
+func frame(name, data string) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "event: %s\n", name)
+	for line := range bytes.SplitSeq([]byte(data), []byte("\n")) {
+		fmt.Fprintf(&b, "data: %s\n", line)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func (s *stream) write(text string) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.conn.Flush()
+}

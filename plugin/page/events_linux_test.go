@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+)
+
+// ear listens to a page's events.
+type ear struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	stop  context.CancelFunc
+}
+
+func (s *served) listen(edit func(*http.Request)) *ear {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	s.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.place.Origin+"/events", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set(tokenHeader, s.place.Token)
+	if edit != nil {
+		edit(req)
+	}
+	resp, err := (&http.Transport{}).RoundTrip(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		s.t.Fatalf("events: %s, %s", resp.Status, resp.Header.Get("Content-Type"))
+	}
+	e := &ear{s.t, bufio.NewScanner(resp.Body), cancel}
+	e.lines.Buffer(nil, 16<<20)
+	return e
+}
+
+// hear returns the data of the next event called name that has part in it.
+func (e *ear) hear(name, part string) string {
+	e.t.Helper()
+	var event string
+	var data []string
+	for e.lines.Scan() {
+		line := e.lines.Text()
+		switch {
+		case strings.HasPrefix(line, "event: "):
+			event = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			data = append(data, line[6:])
+		case line == "":
+			if text := strings.Join(data, "\n"); event == name && strings.Contains(text, part) {
+				return text
+			}
+			event, data = "", nil
+		case !strings.HasPrefix(line, ":"):
+			e.t.Fatalf("the stream has a line %q", line)
+		}
+	}
+	e.t.Fatalf("no event %s with %q came: %v", name, part, e.lines.Err())
+	return ""
+}
+
+// Every change of what waits is told, as JSON and as cards; what is there at first is told
+// at once.
+func TestEvents(t *testing.T) {
+	store := newStore(t)
+	w, s := newWatcher(t, store), newPage(t, store)
+	first := w.ask(t, ask1, "make", "one")
+	json, cards := s.listen(nil), s.listen(html)
+	if got := json.hear("pending", ""); !strings.Contains(got, ask1) {
+		t.Errorf("the first event lacks what waits: %s", got)
+	}
+	if got := cards.hear("pending", ""); !strings.Contains(got, `id="r-`+ask1) || !strings.Contains(got, "\n") {
+		t.Errorf("the first event lacks the card of what waits: %s", got)
+	}
+	second := w.ask(t, "00000000000000a2", "make", "two")
+	cards.hear("pending", `id="r-00000000000000a2`)
+	later := newWatcher(t, store) // a session that comes
+	third := later.ask(t, "00000000000000a3", "make", "three")
+	json.hear("pending", "00000000000000a3")
+	s.try(http.MethodPost, "/deny/00000000000000a2", "", nil)
+	<-second
+	cards.hear("pending", "request settled denied")
+	s.try(http.MethodPost, "/deny/"+ask1, "", nil)
+	s.try(http.MethodPost, "/deny/00000000000000a3", "", nil)
+	<-first
+	<-third
+	if got := json.hear("pending", "[]"); got != "[]" {
+		t.Errorf("when all are answered: %s", got)
+	}
+}
+
+// Somebody can be asked while a browser listens, and for a moment after; a page that nobody
+// sees is nobody.
+func TestAttends(t *testing.T) {
+	store := newStore(t)
+	w, s := newWatcher(t, store), newPage(t, store)
+	w.queue.Reach = nil
+	refused := func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		return w.queue.Ask(ctx, approval.Question{ID: "01", Args: []string{"make"}, Session: w.id}).Outcome == approval.Refused
+	}
+	if !refused() {
+		t.Error("with no browser, somebody is asked")
+	}
+	e := s.listen(nil)
+	e.hear("pending", "")
+	if refused() {
+		t.Error("with a browser, nobody is asked")
+	}
+	e.stop()
+	if refused() {
+		t.Error("a moment after the browser has gone, nobody is asked")
+	}
+}
+
+// A page that can open a browser does so when something is asked, once.
+func TestOpensBrowser(t *testing.T) {
+	store := newStore(t)
+	w := newWatcher(t, store)
+	w.queue.Reach = nil
+	opened := make(chan string, 8)
+	s := serve(t, &Page{Store: store, Open: func(link string) error { opened <- link; return nil }})
+	changed := s.board.Changed()
+	for s.board.sessions() == 0 {
+		<-changed
+		changed = s.board.Changed()
+	}
+	got := w.ask(t, ask1, "make")
+	link := <-opened
+	_, code, _ := strings.Cut(link, "/#code=")
+	if !s.codes.take(code, time.Now()) {
+		t.Errorf("the link is %s, which opens nothing", link)
+	}
+	second := w.ask(t, "00000000000000a2", "make", "two")
+	s.try(http.MethodPost, "/deny/"+ask1, "", nil)
+	s.try(http.MethodPost, "/deny/00000000000000a2", "", nil)
+	<-got
+	<-second
+	if len(opened) != 0 {
+		t.Error("it opened another browser at once")
+	}
+}
+
+// A page ends when it has been idle; a session that nobody serves does not keep it.
+func TestIdle(t *testing.T) {
+	store := newStore(t)
+	p := &Page{Store: store, Open: func(string) error { return nil }, Idle: 50 * time.Millisecond}
+	if err := p.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Serve(t.Context()); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if _, err := Find(t.Context(), store); err != ErrNone {
+		t.Errorf("Find of a page that has ended: %v, want %v", err, ErrNone)
+	}
+	if _, err := os.Stat(placeFile(store)); !os.IsNotExist(err) {
+		t.Errorf("it leaves %s behind: %v", placeFile(store), err)
+	}
+}
+
+// There is one page for each user; a second process finds the first.
+func TestOnePage(t *testing.T) {
+	store := newStore(t)
+	if _, err := Find(t.Context(), store); err != ErrNone {
+		t.Errorf("Find of nothing: %v, want %v", err, ErrNone)
+	}
+	s := newPage(t, store)
+	if err := (&Page{Store: store}).Listen(t.Context()); err != ErrTaken {
+		t.Errorf("a second page: %v, want %v", err, ErrTaken)
+	}
+	place, err := Find(t.Context(), store)
+	if err != nil || place != s.place {
+		t.Errorf("Find = %+v, %v, want %+v", place, err, s.place)
+	}
+	if fi, err := os.Stat(placeFile(store)); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v, want 0600", placeFile(store), fi.Mode(), err)
+	}
+	other := newPage(t, newStore(t)) // another user's: the port is taken
+	if other.place.Origin == s.place.Origin {
+		t.Errorf("two pages at %s", other.place.Origin)
+	}
+}
+
+// Whoever needs a page gets one, the same for all, and it goes by itself.
+func TestEnsure(t *testing.T) {
+	store := newStore(t)
+	place, err := Ensure(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Ensure(t.Context(), store); err != nil || again != place {
+		t.Errorf("a second Ensure = %+v, %v, want %+v", again, err, place)
+	}
+	lock := flock.New(lockFile(store))
+	defer lock.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, 20*time.Millisecond); !ok {
+		t.Errorf("the page has not ended: %v", err)
+	}
+}
+
+func TestTooManyStreams(t *testing.T) {
+	s := newPage(t, newStore(t))
+	for range maxStreams {
+		s.listen(nil).hear("pending", "")
+	}
+	if a := s.try(http.MethodGet, "/events", "", nil); a.code != 503 {
+		t.Errorf("one more = %d", a.code)
+	}
+}
+
+func TestFrame(t *testing.T) {
+	if got, want := frame("x", "a\n\nb"), "event: x\ndata: a\ndata: \ndata: b\n\n"; got != want {
+		t.Errorf("frame = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/go-units"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// grants answers GET /grants.
+func (p *Page) grants(w http.ResponseWriter, r *http.Request) {
+	reply(w, http.StatusOK, grants(r.Context(), p.Store))
+}
+
+// grants asks the watchers of all sessions which approvals hold on, oldest first. Those
+// that do not answer are left out.
+func grants(ctx context.Context, store *state.Store) []control.Grant {
+	all := []control.Grant{} // [] in JSON, not null
+	recs, _ := store.List()  // those that can be read
+	for _, rec := range recs {
+		some, err := grantsOf(ctx, store.Dir(rec.ID))
+		if err == nil {
+			all = append(all, some...)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b control.Grant) int { return a.Made.Compare(b.Made) })
+	return all
+}
+
+func grantsOf(ctx context.Context, dir string) ([]control.Grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	c := control.Dial(dir)
+	defer c.Close()
+	return c.Grants(ctx)
+}
+
+// revoke answers DELETE /grants/{id}: what it was for is asked again.
+func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	all := grants(r.Context(), p.Store)
+	i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
+	if i < 0 {
+		fail(w, http.StatusNotFound, approval.ErrNoGrant.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), asking)
+	defer cancel()
+	c := control.Dial(p.Store.Dir(all[i].Session))
+	defer c.Close()
+	err := c.Revoke(ctx, id)
+	p.board.hurry()
+	switch {
+	case errors.Is(err, approval.ErrNoGrant), errors.Is(err, control.ErrNoWatcher):
+		fail(w, http.StatusNotFound, approval.ErrNoGrant.Error())
+	case errors.Is(err, control.ErrCalled):
+		fail(w, http.StatusForbidden, err.Error())
+	case err != nil:
+		fail(w, http.StatusBadGateway, err.Error())
+	default:
+		reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+	}
+}
+
+// offer is a way to approve, as the page offers it beside its first button.
+type offer struct {
+	Text, Note string
+	For        string
+	Times      int
+	Always     bool
+}
+
+var offers = []offer{
+	{Text: "once"}, {Text: "for 15 minutes", For: "15m"}, {Text: "5 times", Note: "what waits included", Times: 5},
+	{Text: "until the session ends", Always: true},
+}
+
+// holding says for how long an approval on terms holds, empty if it is for once.
+func holding(t approval.Terms) string {
+	switch {
+	case t.Always:
+		return "until the session ends"
+	case t.For > 0:
+		return "for " + strings.ToLower(units.HumanDuration(t.For))
+	case t.Times > 1:
+		return "for " + strconv.Itoa(t.Times) + " calls"
+	}
+	return ""
+}

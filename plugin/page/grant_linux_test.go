@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// on is a decision that lets r run on terms.
+func on(r Request, d control.Decision) string {
+	d.Digest, d.Waiting = r.Digest, r.Waiting
+	b, _ := json.Marshal(d)
+	return string(b)
+}
+
+// What is approved on terms runs unasked, is listed with that of other sessions, and is
+// asked again when it was revoked.
+func TestGrants(t *testing.T) {
+	store := newStore(t)
+	other, w, s := newWatcher(t, store), newWatcher(t, store), newPage(t, store)
+	other.allowed(t, "git", "fetch")
+	events, cards := s.listen(nil), s.listen(html)
+	events.hear("grants", "fetch")
+	for i, terms := range []control.Decision{{For: "15m"}, {Times: 5}, {Always: true}} {
+		answer := w.ask(t, ask1, "make", strings.Repeat("x", i+1))
+		a := s.try(http.MethodPost, "/approve/"+ask1, on(s.only(), terms), nil)
+		if a.code != 200 || a.body != `{"status":"approved","id":"`+ask1+`"}`+"\n" {
+			t.Errorf("on %+v = %d, %s", terms, a.code, a.body)
+		}
+		if got := <-answer; got.Outcome != approval.Approved {
+			t.Errorf("on %+v the answer is %+v", terms, got)
+		}
+	}
+	events.hear("grants", "xxx")
+	cards.hear("grants", "4 more calls")
+	var all []control.Grant
+	if s.get("/grants", &all); len(all) != 4 {
+		t.Fatalf("/grants = %+v, want four", all)
+	}
+	if g := all[1]; g.Session != w.id || g.Container != "web" || g.Until.Sub(g.Made) != 15*time.Minute || all[2].Left != 4 || all[0].Session != other.id {
+		t.Errorf("/grants = %+v", all)
+	}
+	for _, g := range all {
+		if a := s.try(http.MethodDelete, "/grants/"+g.ID, "", nil); a.code != 200 || a.body != `{"status":"revoked","id":"`+g.ID+`"}`+"\n" {
+			t.Errorf("revoke = %d, %s", a.code, a.body)
+		}
+		if a := s.try(http.MethodDelete, "/grants/"+g.ID, "", nil); a.code != 404 || a.body != `{"error":"no such grant"}`+"\n" {
+			t.Errorf("revoked again = %d, %s", a.code, a.body)
+		}
+	}
+	if len(w.queue.Grants())+len(other.queue.Grants()) != 0 {
+		t.Error("what was revoked holds")
+	}
+	events.hear("grants", "[]")
+}
+
+// What are no terms grant nothing and approve nothing.
+func TestBadTerms(t *testing.T) {
+	store := newStore(t)
+	w, s := newWatcher(t, store), newPage(t, store)
+	got := w.ask(t, ask1, "make")
+	q := s.only()
+	for _, d := range []control.Decision{{For: "soon"}, {For: "0s"}, {For: "-1m"}, {Times: -1}, {For: "1m", Times: 2}, {Times: 2, Always: true}} {
+		a := s.try(http.MethodPost, "/approve/"+ask1, on(q, d), nil)
+		if a.code != 400 || !strings.Contains(a.body, approval.ErrTerms.Error()) {
+			t.Errorf("on %+v = %d, %s", d, a.code, a.body)
+		}
+	}
+	if all := w.queue.Grants(); len(all) != 0 || s.only().ID != ask1 {
+		t.Errorf("there are grants: %+v", all)
+	}
+	s.try(http.MethodPost, "/deny/"+ask1, "", nil)
+	<-got
+}
+
+// The card offers once first, and each of the terms as what is sent for it; who takes one is
+// told for how long.
+func TestOffers(t *testing.T) {
+	store := newStore(t)
+	w, s := newWatcher(t, store), newPage(t, store)
+	got := w.ask(t, ask1, "make", "", " x")
+	a := s.try(http.MethodGet, "/pending", "", html)
+	for _, part := range []string{`data-for="15m"`, `data-times="5"`, `data-always="true"`, `aria-keyshortcuts="Shift+A"`, `<li class="blank"`, `data-gone="0"`, "app</code> <code>main"} {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("the card lacks %q:\n%s", part, a.body)
+		}
+	}
+	if n := strings.Count(a.body, `class="grant" disabled hx-post="/approve/`+ask1); n != len(offers) {
+		t.Errorf("%d are offered, want %d", n, len(offers))
+	}
+	a = s.try(http.MethodPost, "/approve/"+ask1, on(s.only(), control.Decision{For: "15m"}), html)
+	if a.code != 200 || !strings.Contains(a.body, "Approved</strong> for 15 minutes") {
+		t.Errorf("after it: %d, %s", a.code, a.body)
+	}
+	<-got
+}
+
+func TestHolding(t *testing.T) {
+	for _, tt := range []struct {
+		terms approval.Terms
+		want  string
+	}{
+		{approval.Terms{}, ""}, {approval.Terms{Times: 1}, ""}, {approval.Terms{Times: 5}, "for 5 calls"}, {approval.Terms{Always: true}, "until the session ends"},
+		{approval.Terms{For: 15 * time.Minute}, "for 15 minutes"}, {approval.Terms{For: time.Hour}, "for about an hour"},
+	} {
+		if got := holding(tt.terms); got != tt.want {
+			t.Errorf("holding(%+v) = %q, want %q", tt.terms, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// tokenHeader carries the token. A header of our own is nothing that another origin's page
+// can send without being asked first, and no cookie that goes along by itself.
+const tokenHeader = "X-Hostexec-Token"
+
+// policy is what a browser may do with what it gets: load from here, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+var headers = map[string]string{
+	"Content-Security-Policy":      policy,
+	"X-Frame-Options":              "DENY",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+// guard lets through what may be answered. What it turns away has had no effect.
+func (p *Page) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		if code, why := p.refusal(r); code != 0 {
+			fail(w, code, why)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refusal says why r is not answered, with a status that is 0 when it is.
+func (p *Page) refusal(r *http.Request) (code int, why string) {
+	origins, reads := r.Header.Values("Origin"), r.Method == http.MethodGet
+	switch {
+	case "http://"+r.Host != p.place.Origin: // a name that was rebound to this address, for one
+		return http.StatusMisdirectedRequest, "this is " + p.place.Origin
+	case !reads && r.Method != http.MethodPost && r.Method != http.MethodDelete:
+		return http.StatusMethodNotAllowed, "GET, POST or DELETE"
+	case r.URL.RawPath != "" || r.URL.Path != path.Clean(r.URL.Path):
+		return http.StatusNotFound, "no such page"
+	case len(origins) > 1 || len(origins) == 1 && origins[0] != p.place.Origin,
+		len(origins) == 0 && !reads:
+		return http.StatusForbidden, "from another origin"
+	case !sameSite(r):
+		return http.StatusForbidden, "from another site"
+	case !reads && r.ContentLength != 0 && r.Header.Get("Content-Type") != "application/json":
+		return http.StatusUnsupportedMediaType, "a body has to be application/json"
+	case !open(r) && !p.place.knows(r):
+		return http.StatusUnauthorized, "no token, or not this page's: docker hostexec ui has the address"
+	}
+	return 0, ""
+}
+
+// sameSite reports whether the browser says that r came from this page, or from the person.
+// A link to the page, but not a frame of it, may be anywhere.
+func sameSite(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	return r.URL.Path == "/" && r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// open reports whether r needs no token: what everybody may see, and what gives the token
+// for a code.
+func open(r *http.Request) bool {
+	if r.Method == http.MethodPost {
+		return r.URL.Path == "/token"
+	}
+	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/static/")
+}
+
+func (p Place) knows(r *http.Request) bool {
+	got := r.Header.Values(tokenHeader)
+	return len(got) == 1 && p.Token != "" && subtle.ConstantTimeCompare([]byte(got[0]), []byte(p.Token)) == 1
+}

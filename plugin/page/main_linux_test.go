@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// TestMain is a page in the background, too, when Ensure starts one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && strings.Join(os.Args[1:], " ") == "hostexec ui --background" {
+		store, err := state.Open()
+		p := &Page{Store: store, Idle: 300 * time.Millisecond}
+		if err == nil {
+			err = p.Listen(context.Background())
+		}
+		if err == nil {
+			err = p.Serve(context.Background())
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// watcher is one session's: a queue behind a control socket.
+type watcher struct {
+	queue approval.Queue
+	id    string
+	rec   state.Session
+	audit string // the log's path
+
+	mu     sync.Mutex // guards the fields below
+	runs   []control.Running
+	killed []string
+}
+
+func (w *watcher) Queue() *approval.Queue { return &w.queue }
+func (w *watcher) Stop()                  {}
+func (w *watcher) Record() state.Session  { return w.rec }
+func (w *watcher) AuditLog() string       { return w.audit }
+
+func (w *watcher) Jobs() []job.Info                             { return nil }
+func (w *watcher) EndJob(context.Context, string, string) error { return job.ErrUnknown }
+
+func (w *watcher) Status() control.Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return control.Status{API: control.API, State: control.StateRunning, Carrier: "socket", Calls: 3, Running: append([]control.Running{}, w.runs...)}
+}
+
+func (w *watcher) Kill(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.runs {
+		if r.Request == id {
+			w.killed = append(w.killed, id)
+			return true
+		}
+	}
+	return false
+}
+
+// ask puts a question and returns its answer to come.
+func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.Answer {
+	t.Helper()
+	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)
+	// ends with the answer, or the test's context.
+	go func() {
+		answer <- w.queue.Ask(t.Context(), approval.Question{
+			ID: id, Args: args, Cwd: "/w", Dir: "/home/you/app", Path: "/usr/bin/" + args[0], Rule: "--proxy " + args[0] + "=ask",
+			Session: w.id, Container: "web", Project: "app", Branch: "main", Effects: []string{"code"}, Code: true,
+		})
+	}()
+	<-changed
+	return answer
+}
+
+// newStore makes a state directory.
+func newStore(t *testing.T) *state.Store {
+	t.Helper()
+	store, err := state.OpenAt(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// newWatcher serves a session until the test ends. Somebody can always be asked.
+func newWatcher(t *testing.T, store *state.Store) *watcher {
+	t.Helper()
+	w := &watcher{id: state.NewID()}
+	w.queue.Reach = func() bool { return true }
+	rec := &state.Session{
+		ID: w.id, Created: time.Now(), ContainerName: "web", Image: "debian", InvokedIn: "/home/you/app", Carrier: "socket",
+		Commands: []state.Command{{Name: "make", Action: "ask", Path: "/usr/bin/make"}},
+	}
+	if err := store.Create(rec); err != nil {
+		t.Fatal(err)
+	}
+	w.rec, w.audit = *rec, store.Audit()
+	ln, err := carrier.Bind(store.Dir(w.id), "control.sock", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	// ends when ln is closed, at the end of the test.
+	wg.Go(func() {
+		if err := control.Serve(ln, w); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(func() { ln.Close(); wg.Wait() })
+	return w
+}
+
+// served is a page on a real port, and a client that has its token.
+type served struct {
+	*Page
+	t *testing.T
+}
+
+func newPage(t *testing.T, store *state.Store) *served {
+	t.Helper()
+	return serve(t, &Page{Store: store})
+}
+
+func serve(t *testing.T, p *Page) *served {
+	t.Helper()
+	if err := p.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	// ends with ctx, at the end of the test.
+	wg.Go(func() {
+		if err := p.Serve(ctx); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return &served{p, t}
+}
+
+// answer is what came of a request.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// try sends a request as the page's own script does, but for what edit changes.
+func (s *served) try(method, path, body string, edit func(*http.Request)) answer {
+	s.t.Helper()
+	req, err := http.NewRequest(method, s.place.Origin+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set(tokenHeader, s.place.Token)
+	if method != http.MethodGet {
+		req.Header.Set("Origin", s.place.Origin)
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if edit != nil {
+		edit(req)
+	}
+	tr := &http.Transport{DisableKeepAlives: true}
+	resp, err := tr.RoundTrip(req) // which follows no redirection
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// get gets path, as JSON, into v.
+func (s *served) get(path string, v any) {
+	s.t.Helper()
+	a := s.try(http.MethodGet, path, "", nil)
+	if a.code != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		s.t.Fatalf("GET %s = %d, %s: %s", path, a.code, a.header.Get("Content-Type"), a.body)
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(a.body)))
+	if err := dec.Decode(v); err != nil {
+		s.t.Fatalf("GET %s: %v: %s", path, err, a.body)
+	}
+}
+
+// only returns the one request that waits.
+func (s *served) only() Request {
+	s.t.Helper()
+	var all []Request
+	if s.get("/pending", &all); len(all) != 1 {
+		s.t.Fatalf("%d requests wait, want one", len(all))
+	}
+	return all[0]
+}
+
+// decision is what the page sends to answer r.
+func decision(r Request, reason string) string {
+	b, _ := json.Marshal(control.Decision{Digest: r.Digest, Waiting: r.Waiting, Reason: reason})
+	return string(b)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Place is where a page is served, and what it takes to be heard there. It is kept in a
+// file of mode 0600.
+type Place struct {
+	Origin string `json:"origin"`
+	Token  string `json:"token"`
+}
+
+// URL is the page's address with the token.
+func (p Place) URL() string { return p.Origin + "/#token=" + p.Token }
+
+func (p Place) link(code string) string { return p.Origin + "/#code=" + code }
+
+func lockFile(s *state.Store) string  { return filepath.Join(s.Home, "page.lock") }
+func placeFile(s *state.Store) string { return filepath.Join(s.Home, "page.json") }
+
+func (p Place) save(s *state.Store) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write where the page is: %w", err)
+	}
+	tmp, err := os.CreateTemp(s.Home, ".page-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write where the page is: %w", err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), placeFile(s))
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("write where the page is: %w", err)
+	}
+	return nil
+}
+
+// ErrNone says that this user has no page.
+var ErrNone = errors.New("no page is served: docker hostexec ui")
+
+// Find finds the user's page, one that is just starting too. The error is ErrNone when
+// there is none.
+func Find(ctx context.Context, s *state.Store) (Place, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if free(s) {
+			return Place{}, ErrNone
+		}
+		if p, err := load(s); err == nil {
+			if _, err := p.Link(ctx); err == nil {
+				return p, nil
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Place{}, errors.New("a process serves the page, but it does not answer")
+		}
+	}
+}
+
+// free reports whether nobody holds the page's lock.
+func free(s *state.Store) bool {
+	lock := flock.New(lockFile(s))
+	defer lock.Close()
+	ok, err := lock.TryLock()
+	return ok && err == nil
+}
+
+func load(s *state.Store) (p Place, err error) {
+	b, err := os.ReadFile(placeFile(s))
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	return p, err
+}
+
+// Link asks the page for an address that opens it once, within half a minute: for command
+// lines, which everybody on this host can read.
+func (p Place) Link(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Origin+"/code", nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set(tokenHeader, p.Token)
+	req.Header.Set("Origin", p.Origin)
+	// By no proxy, whatever the environment says: the token is for this host alone.
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask the page: %w", err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	var got struct{ Code string }
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil || resp.StatusCode != http.StatusOK || strings.Trim(got.Code, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("ask the page: it answered %s", resp.Status)
+	}
+	return p.link(got.Code), nil
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Request is a question as the API has it: what the watcher says, and the same in fewer
+// words.
+type Request struct {
+	control.Question
+	Cloister  string    `json:"cloister"` // the session
+	Cmd       string    `json:"cmd"`      // as a shell would need it typed
+	Timestamp time.Time `json:"timestamp"`
+	Branch    string    `json:"branch"` // of the project; empty when it has none
+	Agent     string    `json:"agent"`
+}
+
+func request(q control.Question) Request {
+	return Request{
+		Question: q, Cloister: q.Session, Cmd: shellescape.QuoteCommand(q.Args), Timestamp: q.Asked.UTC().Truncate(time.Second),
+		Branch: q.Branch, Agent: q.Agent,
+	}
+}
+
+func requests(all []control.Question) []Request {
+	list := make([]Request, len(all)) // [] in JSON, not null
+	for i, q := range all {
+		list[i] = request(q)
+	}
+	return list
+}
+
+// version2 asks for an object instead of an array.
+const version2 = "application/vnd.hostexec.v2+json"
+
+// pending answers GET /pending.
+func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
+	all, err := questions(r.Context(), p.Store)
+	if err != nil && len(all) == 0 {
+		fail(w, http.StatusBadGateway, err.Error())
+		return
+	}
+	switch list := requests(all); {
+	case r.Header.Get("HX-Request") == "true":
+		render(w, http.StatusOK, "pending", cards(all, nil))
+	case strings.Contains(r.Header.Get("Accept"), version2) || r.URL.Query().Get("v") == "2":
+		reply(w, http.StatusOK, struct {
+			Requests []Request `json:"requests"`
+		}{list})
+	default:
+		reply(w, http.StatusOK, list)
+	}
+}
+
+// questions asks the watchers of all sessions what waits, oldest first.
+func questions(ctx context.Context, store *state.Store) (all []control.Question, err error) {
+	recs, err := store.List()
+	for _, rec := range recs {
+		some, e := pendingOf(ctx, store.Dir(rec.ID))
+		if e != nil && !errors.Is(e, control.ErrNoWatcher) {
+			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, e))
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, byAge)
+	return all, err
+}
+
+func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
+
+// asking is how long a watcher may take to answer.
+const asking = 5 * time.Second
+
+func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	c := control.Dial(dir)
+	defer c.Close()
+	return c.Pending(ctx)
+}
+
+// find returns the question for whose answer request id waits.
+func (p *Page) find(ctx context.Context, id string) (q control.Question, ok bool) {
+	all, _ := questions(ctx, p.Store) // one of a session that does not answer is not found
+	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, id) })
+	if i < 0 {
+		return q, false
+	}
+	return all[i], true
+}

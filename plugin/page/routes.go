@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+//go:embed static
+var static embed.FS
+
+const script = "text/javascript; charset=utf-8"
+
+// types are the files that are served below /static/, and what they are.
+var types = map[string]string{
+	"app.js": script, "menu.js": script, "htmx.js": script, "htmx.min.js": script, "hx-sse.min.js": script, "sse.js": script,
+	"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSE": "text/plain; charset=utf-8",
+}
+
+// madeOf says of what those are made that have another name here. htmx and its extension are
+// one: htmx looks at the page at a moment of its own choosing, and the extension has to be
+// there by then, however slowly it comes.
+var madeOf = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "sse.js": {"hx-sse.min.js"}}
+
+// routes is what is answered: docs/api.md has a section for each.
+func (p *Page) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /{$}":            index,
+		"GET /static/{name}":  file,
+		"GET /pending":        p.pending,
+		"GET /events":         p.events,
+		"GET /sessions":       p.sessions,
+		"GET /grants":         p.grants,
+		"DELETE /grants/{id}": p.revoke,
+		"GET /audit":          p.audit,
+		"POST /approve/{id}":  p.approve,
+		"POST /deny/{id}":     p.deny,
+		"POST /kill/{id}":     p.kill,
+		"POST /code":          p.newCode,
+		"POST /token":         p.exchange,
+	}
+}
+
+func (p *Page) handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, answer := range p.routes() {
+		mux.HandleFunc(pattern, answer)
+	}
+	return p.guard(mux)
+}
+
+func index(w http.ResponseWriter, _ *http.Request) { render(w, http.StatusOK, "index.html", nil) }
+
+func file(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	kind, ok := types[name]
+	if !ok {
+		fail(w, http.StatusNotFound, "no such page")
+		return
+	}
+	made := madeOf[name]
+	if made == nil {
+		made = []string{name}
+	}
+	w.Header().Set("Content-Type", kind)
+	for _, part := range made {
+		b, err := static.ReadFile("static/" + part)
+		if err != nil {
+			panic("page: " + err.Error()) // it is embedded
+		}
+		w.Write(append(b, '\n'))
+	}
+}
+
+// maxBody is how much a request may bring: the ids of all that wait, and a reason.
+const maxBody = 64 << 10
+
+// body reads r's body, one JSON value, into v. An empty one leaves v as it is.
+func body(w http.ResponseWriter, r *http.Request, v any) error {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}
+
+// tooMuch reports whether err is of a body beyond maxBody, and answers so.
+func tooMuch(w http.ResponseWriter, err error) bool {
+	var max *http.MaxBytesError
+	if errors.As(err, &max) {
+		fail(w, http.StatusRequestEntityTooLarge, "too much")
+		return true
+	}
+	return false
+}
+
+// problem is what an answer is that is not the one hoped for.
+type problem struct {
+	Error   string   `json:"error"`
+	Request *Request `json:"request,omitempty"` // 409: what waits now
+}
+
+func fail(w http.ResponseWriter, code int, why string) { reply(w, code, problem{Error: why}) }
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(v) // fails only if the client has gone
+}
+
+// wantsHTML reports whether r is htmx's, or a browser's.
+func wantsHTML(r *http.Request) bool {
+	return r.Header.Get("HX-Request") == "true" || strings.HasPrefix(r.Header.Get("Accept"), "text/html")
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The menu beside Approve: <details>, which opens by itself, and what a menu does besides.
+// Opening it chooses nothing: an arrow goes to the first choice, Enter takes the one that has
+// the focus.
+'use strict';
+
+(() => {
+  const open = () => document.querySelector('.terms[open]');
+
+  function close(menu, focus) {
+    menu.open = false;
+    if (focus) menu.querySelector('summary').focus({ preventScroll: true });
+  }
+
+  // toggle does not bubble, but it can be caught on its way down.
+  document.addEventListener('toggle', event => {
+    const menu = event.target;
+    if (!menu.matches('.terms') || !menu.open) return;
+    for (const other of document.querySelectorAll('.terms[open]')) if (other !== menu) close(other);
+    const list = menu.querySelector('.menu');
+    list.focus({ preventScroll: true });
+    list.scrollIntoView({ block: 'nearest' });
+  }, true);
+
+  document.addEventListener('click', event => {
+    const menu = open();
+    if (menu && !menu.contains(event.target)) close(menu);
+  });
+
+  document.addEventListener('focusin', event => {
+    const menu = open();
+    if (menu && !menu.contains(event.target)) close(menu);
+  });
+
+  function step(menu, by) {
+    const all = [...menu.querySelectorAll('.grant:enabled')];
+    const here = all.indexOf(document.activeElement);
+    const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length;
+    if (all[next]) all[next].focus();
+  }
+
+  // The keys of an open menu are its own, before they are the page's.
+  document.addEventListener('keydown', event => {
+    const menu = open();
+    if (!menu || !menu.contains(event.target)) return;
+    switch (event.key) {
+      case 'ArrowDown': case 'j': step(menu, 1); break;
+      case 'ArrowUp': case 'k': step(menu, -1); break;
+      case 'Escape': case 'A': close(menu, true); break;
+      default: return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
+})();

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const pendingLong = `List requests that wait for your approval, or answer them one by one
+
+With --watch, each request is shown whole, one argument to a line, and a key answers it:
+y lets it run once, a lets it run each time until the session ends, n and Enter refuse it,
+q leaves. While that runs, or the page of docker hostexec ui is open, there is somebody to
+ask; else the terminal on which a session was started has to be open, or a notifier has to
+work, or a request that would ask is refused at once, unless approval.wait is always.
+
+EXIT STATUS
+  0  requests were listed, if there were any
+  1  they could not be`
+
+const pendingExample = `  docker hostexec pending --watch
+  docker hostexec pending --filter command=git --format '{{.ID}} {{.Command}}'`
+
+type pendingOptions struct {
+	quiet, noTrunc, watch bool
+	format                string
+	filters               []string
+}
+
+func newPendingCommand(cli command.Cli) *cobra.Command {
+	var opts pendingOptions
+	cmd := &cobra.Command{
+		Use:               "pending [OPTIONS]",
+		Short:             "List requests that wait for approval",
+		Long:              pendingLong,
+		Example:           pendingExample,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			keep, err := pendingFilter(opts.filters)
+			if err != nil {
+				return err
+			}
+			if opts.watch {
+				return watchPending(cmd.Context(), cli, store, keep)
+			}
+			return listPending(cmd.Context(), cli, store, keep, opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
+	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
+	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
+	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show requests with `KEY=VALUE` (command, container, session)")
+	return cmd
+}
+
+// pendingFilter reads --filter: one of a key's values has to match, for each key.
+func pendingFilter(args []string) (keep func(control.Question) bool, err error) {
+	values := map[string][]string{}
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok || !slices.Contains([]string{"command", "container", "session"}, key) {
+			return nil, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of command, container, session", quoted(arg))
+		}
+		values[key] = append(values[key], value)
+	}
+	return func(q control.Question) bool {
+		for key, has := range map[string]string{"command": q.Args[0], "container": q.Container, "session": q.Session} {
+			if want, asked := values[key]; asked && !slices.Contains(want, has) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+func listPending(ctx context.Context, cli command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
+	all, err := questions(ctx, store)
+	if err != nil {
+		return err
+	}
+	format := formatter.Format(opts.format)
+	switch {
+	case opts.quiet:
+		format = formatter.DefaultQuietFormat
+	case opts.format == formatter.TableFormatKey:
+		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
+	}
+	now := time.Now()
+	out := formatter.Context{Output: cli.Out(), Format: format, Trunc: !opts.noTrunc}
+	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
+		for _, q := range all {
+			if !keep(q) {
+				continue
+			}
+			r := newPendingRow()
+			r.q, r.now = q, now
+			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves has to see all of it
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pendingRow is one request as templates see it.
+type pendingRow struct {
+	formatter.HeaderContext
+	q     control.Question
+	trunc bool
+	now   time.Time
+}
+
+func newPendingRow() *pendingRow {
+	r := &pendingRow{}
+	r.Header = formatter.SubHeaderContext{
+		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
+		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS",
+		"Effects": "EFFECTS", "Notes": "NOTES", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *pendingRow) ID() string        { return r.q.ID }
+func (r *pendingRow) Session() string   { return r.q.Session }
+func (r *pendingRow) Container() string { return r.q.Container }
+func (r *pendingRow) Directory() string { return r.q.Dir }
+func (r *pendingRow) Rule() string      { return r.q.Rule }
+func (r *pendingRow) Project() string   { return r.q.Project }
+func (r *pendingRow) Branch() string    { return r.q.Branch }
+func (r *pendingRow) Agent() string     { return r.q.Agent }
+func (r *pendingRow) Notes() string     { return strings.Join(r.q.Notes, "; ") }
+func (r *pendingRow) Asked() string     { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
+func (r *pendingRow) Left() string      { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
+
+// Effects are those that the rule names, and before them that it runs what the container
+// can write.
+func (r *pendingRow) Effects() string {
+	if r.q.Code {
+		return strings.Join(append([]string{hostCode}, r.q.Effects...), ", ")
+	}
+	return strings.Join(r.q.Effects, ", ")
+}
+
+// Callers is how many wait. Those that have left may come back as long as Left says.
+func (r *pendingRow) Callers() string {
+	n := len(r.q.Waiting) - r.q.Gone
+	if n == 0 {
+		return "gone"
+	}
+	return strconv.Itoa(n)
+}
+
+func (r *pendingRow) Command() string {
+	text := commandLine(r.q)
+	if r.trunc {
+		return formatter.Ellipsis(text, 60)
+	}
+	return text
+}
+
+// commandLine is a request's command as a shell would need it typed.
+func commandLine(q control.Question) string { return shellescape.QuoteCommand(q.Args) }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyLong = `See, check and change what containers may request
+
+It stands in config.yaml in the state directory ($DOCKER_CONFIG/hostexec), for one project
+in projects/NAME.yaml there, NAME being that of the project's directory, and, once it is
+trusted, in .hostexec.yaml of the workspace. The project and the workspace are those of the
+current directory.
+
+EXIT STATUS
+  0  done
+  1  not done`
+
+func newPolicyCommand(cli command.Cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "policy",
+		Short:   "See, check and change what containers may request",
+		Long:    policyLong,
+		Example: "  docker hostexec policy init --write git\n  docker hostexec policy explain -- git push origin main",
+		Args:    noArgs,
+		RunE:    command.ShowHelp(cli.Err()),
+	}
+	cmd.AddCommand(
+		newPolicyLsCommand(cli),
+		newPolicyCheckCommand(cli),
+		newPolicyTestCommand(cli),
+		newPolicyExplainCommand(cli),
+		newPolicyAddCommand(cli),
+		newPolicyRmCommand(cli),
+		newPolicyInitCommand(cli),
+		newPolicyReplayCommand(cli),
+	)
+	return cmd
+}
+
+// here is where the configuration of the current directory stands.
+func here() (*state.Store, config.Source, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, config.Source{}, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, config.Source{}, fmt.Errorf("find the current directory: %w", err)
+	}
+	real, err := directory(dir)
+	return store, config.Source{Store: store.Home, Project: dir, Workspace: real}, err
+}
+
+// loaded is the configuration of the current directory. What was passed over is said.
+func loaded(cli command.Cli) (config.Source, *config.Config, error) {
+	_, src, err := here()
+	if err != nil {
+		return src, nil, err
+	}
+	c := config.Load(src)
+	for _, w := range c.Warnings {
+		say(cli.Err(), "warning: %s", printable(w))
+	}
+	return src, c, nil
+}
+
+// broken is the error of a configuration that denies everything.
+func broken(c *config.Config) error {
+	if c.Err == nil {
+		return nil
+	}
+	return hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", printable(c.Err.Error())), "docker hostexec policy check")
+}
+
+// target is the file that add, rm and init change.
+func target(src config.Source, project bool) (string, error) {
+	if !project {
+		return src.Global(), nil
+	}
+	if file := src.OfProject(); file != "" {
+		return file, nil
+	}
+	return "", fmt.Errorf("%s has no name that a project could have", quoted(src.Project))
+}
+
+// printable is s with what a terminal would obey escaped.
+func printable(s string) string {
+	q := quoted(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\\`, `\`)
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyLsLong = `List the rules, lists and default proxies that hold in the current directory, and grants
+
+Grants are what docker hostexec approve --for, --times and --always have made, of all
+sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and refusals call it. MATCHES shows arguments as
+they are typed, /patterns/, [options], PATH for one below a mount, and +(what is inserted).
+
+EXIT STATUS
+  0  they were listed, if there are any
+  1  they could not be, or the configuration is broken`
+
+func newPolicyLsCommand(cli command.Cli) *cobra.Command {
+	var quiet, noTrunc bool
+	var format string
+	cmd := &cobra.Command{
+		Use:               "ls [OPTIONS]",
+		Aliases:           []string{"list"},
+		Short:             "List rules and lists",
+		Long:              policyLsLong,
+		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+			src, c, err := loaded(cli)
+			if err != nil {
+				return err
+			}
+			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store})
+			switch {
+			case quiet:
+				format = "{{.Rule}}"
+			case format == formatter.TableFormatKey:
+				format = "table {{.Rule}}\t{{.Action}}\t{{.Matches}}\t{{.Where}}"
+			}
+			out := formatter.Context{Output: cli.Out(), Format: formatter.Format(format), Trunc: !noTrunc}
+			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
+				return err
+			}
+			return errors.Join(gerr, broken(c))
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
+	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
+	flags.StringVar(&format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	return cmd
+}
+
+// policyRows are all that c lets containers request, in the order in which it is looked at.
+func policyRows(c *config.Config) (rows []*policyRow) {
+	add := func(rule string, do policy.Action, matches, where string) {
+		r := newPolicyRow()
+		r.rule, r.action, r.matches, r.where = printable(rule), do.String(), matches, printable(where)
+		rows = append(rows, r)
+	}
+	p := c.Policy(nil)
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
+		for _, r := range p.Rules[name].Rules {
+			add(r.Title(name), r.Do, r.Shape(), r.Where)
+		}
+	}
+	for _, e := range p.Auto {
+		add("auto_approve", policy.Allow, printable(e.Source), e.Where)
+	}
+	for _, e := range p.Manual {
+		add("manual_approve", policy.Ask, printable(e.Source), e.Where)
+	}
+	for _, v := range c.Proxies {
+		do := policy.Allow
+		if cmd, err := config.ParseProxy(v); err == nil {
+			do, _ = policy.ParseAction(cmd.Action)
+		}
+		add("--proxy", do, printable(v), "")
+	}
+	return rows
+}
+
+func writePolicy(out formatter.Context, rows []*policyRow) error {
+	return out.Write(newPolicyRow(), func(write func(formatter.SubContext) error) error {
+		for _, r := range rows {
+			r.trunc = out.Trunc
+			if err := write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// policyRow is one rule as templates see it.
+type policyRow struct {
+	formatter.HeaderContext
+	rule, action, matches, where string
+	trunc                        bool
+}
+
+func newPolicyRow() *policyRow {
+	r := &policyRow{}
+	r.Header = formatter.SubHeaderContext{"Rule": "RULE", "Action": "ACTION", "Matches": "MATCHES", "Where": "WHERE"}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *policyRow) Rule() string   { return r.rule }
+func (r *policyRow) Action() string { return r.action }
+func (r *policyRow) Where() string  { return r.where }
+
+func (r *policyRow) Matches() string {
+	if r.trunc {
+		return formatter.Ellipsis(r.matches, 60)
+	}
+	return r.matches
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+func TestParseProxies(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []state.Command
+	}{
+		{"none", nil, []state.Command{}},
+		{"plain", []string{"make"}, []state.Command{{Name: "make", Action: "allow"}}},
+		{"actions", []string{"a=allow", "b=ask", "c=deny"}, []state.Command{{Name: "a", Action: "allow", Explicit: true}, {Name: "b", Action: "ask", Explicit: true}, {Name: "c", Action: "deny", Explicit: true}}},
+		{"short path", []string{"gcc=/opt/x/../gcc"}, []state.Command{{Name: "gcc", Action: "allow", Path: "/opt/gcc"}}},
+		{"long path", []string{"gcc=ask,path=/opt/gcc"}, []state.Command{{Name: "gcc", Action: "ask", Path: "/opt/gcc", Explicit: true}}},
+		{"where host", []string{"gcc,where=host,path=/opt/gcc"}, []state.Command{{Name: "gcc", Action: "allow", Path: "/opt/gcc", Where: &state.Place{}}}},
+		{"where container", []string{"gcc=ask,where=container:reg:5000/gcc:14@sha256:ab,path=/opt/gcc,network=none,memory=1g,cpus=1.5,pids=9"}, []state.Command{{Name: "gcc", Action: "ask", Explicit: true, Path: "/opt/gcc",
+			Where: &state.Place{Image: "reg:5000/gcc:14@sha256:ab", Network: "none", Memory: 1 << 30, CPUs: 15e8, Pids: 9}}}},
+		{"all that names may hold", []string{"g++-12.1_x", "7z"}, []state.Command{{Name: "g++-12.1_x", Action: "allow"}, {Name: "7z", Action: "allow"}}},
+		{"longest name", []string{strings.Repeat("a", 64)}, []state.Command{{Name: strings.Repeat("a", 64), Action: "allow"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := parseProxies(tt.args)
+			if err != nil || !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("parseProxies(%q) = %+v, %v, want %+v", tt.args, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseProxiesRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string // in the error
+	}{
+		{[]string{""}, "--proxy '': no command named"},
+		{[]string{"=allow"}, "--proxy '=allow': no command named"},
+		{[]string{"../x"}, "--proxy '../x': a command is named by"},
+		{[]string{"-x"}, "--proxy '-x': a command is named by"},
+		{[]string{"."}, "a command is named by"},
+		{[]string{"a/b"}, "a command is named by"},
+		{[]string{"/usr/bin/make"}, "a command is named by"},
+		{[]string{"a b"}, "a command is named by"},
+		{[]string{"make\n"}, `--proxy 'make\n': a command is named by`},
+		{[]string{"mäke"}, `--proxy 'm\u00e4ke': a command is named by`},
+		{[]string{strings.Repeat("a", 65)}, "at most 64"},
+		{[]string{"hostexec"}, "hostexec's own"},
+		{[]string{"x=bogus"}, "--proxy 'x=bogus': 'bogus' is neither allow, ask or deny nor an absolute path"},
+		{[]string{"x="}, "'' is neither"},
+		{[]string{"x=ALLOW"}, "neither"},
+		{[]string{"x=./y"}, "neither"},
+		{[]string{"x,path=y"}, "path 'y' is not absolute"},
+		{[]string{"x=/a,path=/b"}, "two paths"},
+		{[]string{"x,where=container:"}, "where='container:'"},
+		{[]string{"x,where=container:-v"}, "where='container:-v'"},
+		{[]string{"x,memory=1g"}, "limits are a container's"},
+		{[]string{"x,where=host,pids=3"}, "limits are a container's"},
+		{[]string{"x,where=container:a,cpus=0"}, "not a number of CPUs"},
+		{[]string{"x,where=container:a,network=-x"}, "cannot be a network"},
+		{[]string{"x,where=moon"}, "where='moon'"},
+		{[]string{"make,git"}, "unknown option 'git' (for a second command give --proxy again)"},
+		{[]string{"make,"}, "unknown option ''"},
+		{[]string{"make", "git", "make=deny"}, "--proxy 'make=deny': given twice"},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			got, err := parseProxies(tt.args)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("parseProxies(%q) = %+v, %v, want an error with %q", tt.args, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckEnv(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"HOME": true, "_x1": true, "": false, "1A": false, "A B": false, "A=1": false, "A\n": false, "A-B": false, "HOSTEXEC_HOME": false,
+	} {
+		if err := checkEnv([]string{name}); (err == nil) != ok {
+			t.Errorf("checkEnv(%q) = %v, want ok %v", name, err, ok)
+		}
+	}
+}
+
+func TestCheckCarrier(t *testing.T) {
+	for name, want := range map[string]string{
+		"auto": "", "socket": "", "relay": "not available yet", "files": "not available yet", "": "there are", "pigeon": "--carrier 'pigeon'",
+	} {
+		err := checkCarrier(name)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("checkCarrier(%q) = %v, want %q", name, err, want)
+		}
+	}
+}

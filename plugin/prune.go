@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const pruneLong = `Remove what is left on disk of sessions whose containers were removed, and the containers
+of single commands whose watcher is gone
+
+The audit log stays.
+
+EXIT STATUS
+  0  nothing of them is left
+  1  something could not be removed`
+
+func newPruneCommand(dockerCLI command.Cli) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:               "prune [OPTIONS]",
+		Short:             "Remove sessions whose containers are gone",
+		Long:              pruneLong,
+		Example:           "  docker hostexec prune -f",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+			return runPrune(cmd.Context(), dockerCLI, force)
+		}),
+	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "Do not ask")
+	return cmd
+}
+
+func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
+	if !force {
+		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
+		if err != nil || !yes {
+			return err
+		}
+	}
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	all := survey(ctx, dockerCLI, store, recs)
+	errs := []error{inject.Sweep(store.Home), sweepRooms(ctx, dockerCLI, store, all)}
+	for _, s := range all {
+		if !prunable(s, time.Now()) {
+			continue
+		}
+		if err := store.Remove(s.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(dockerCLI.Out(), s.ID)
+	}
+	return errors.Join(errs...)
+}
+
+// sweepRooms removes the containers of commands whose watcher is gone, on each engine that
+// there are sessions on, and on the one that docker uses now.
+func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+	watched := map[string]bool{}
+	engines := map[string][]string{"": globalArgs(cli)}
+	for _, s := range all {
+		watched[s.ID] = s.Watcher != nil
+		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
+	}
+	dead := func(id string) bool {
+		serves, known := watched[id]
+		if known {
+			return !serves
+		}
+		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	var errs []error
+	for _, args := range engines {
+		api, err := connect(cli.ConfigFile(), args)
+		if err != nil {
+			continue // its sessions are unknown, and stay
+		}
+		if _, err := api.Ping(ctx); err == nil {
+			errs = append(errs, container.Sweep(ctx, api, store.Home, dead))
+		}
+		api.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// prunable spares a session that is just being made: its watcher starts after its record.
+func prunable(s session, now time.Time) bool {
+	made := s.Container != "" || now.Sub(s.Created) > time.Minute
+	return s.State == stateGone && made
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const psLong = `List calls and jobs that run on this host, of all sessions or of those named
+
+A job is a call whose command goes on without its caller: hostexec -d in a container.
+STATUS is running, or for a job with --all
+  completed  it exited with 0
+  failed     with another code, by a signal, or of its timeout
+  killed     by a person, hostexec kill, or the end of its session
+  error      by hostexec, because its output had to be cut
+
+EXIT STATUS
+  0  they were listed, if there were any
+  1  at least one session could not be asked`
+
+type psOptions struct {
+	all, quiet, noTrunc bool
+	format              string
+}
+
+func newPsCommand(cli command.Cli) *cobra.Command {
+	var opts psOptions
+	cmd := &cobra.Command{
+		Use:               "ps [OPTIONS] [SESSION|CONTAINER...]",
+		Short:             "List calls and jobs that run on this host",
+		Long:              psLong,
+		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
+		ValidArgsFunction: completeSessions,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			return ps(cmd.Context(), cli.Out(), store, args, opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
+	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
+	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	return cmd
+}
+
+func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opts psOptions) error {
+	recs, err := sessionsOf(store, refs)
+	if err != nil {
+		return err
+	}
+	all, err := activities(ctx, store, recs)
+	format := formatter.Format(opts.format)
+	switch {
+	case opts.quiet:
+		format = formatter.DefaultQuietFormat
+	case opts.format == formatter.TableFormatKey:
+		format = "table {{.ID}}\t{{.Container}}\t{{.Kind}}\t{{.Status}}\t{{.Exit}}\t{{.Time}}\t{{.Command}}"
+	}
+	now := time.Now()
+	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
+	return errors.Join(err, out.Write(newPsRow(), func(row func(formatter.SubContext) error) error {
+		for _, a := range all {
+			if a.Status != job.Running && !opts.all {
+				continue
+			}
+			r := newPsRow()
+			r.a, r.trunc, r.now = a, !opts.noTrunc, now
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// psRow is one call or job as templates see it.
+type psRow struct {
+	formatter.HeaderContext
+	a     activity
+	trunc bool
+	now   time.Time
+}
+
+func newPsRow() *psRow {
+	r := &psRow{}
+	r.Header = formatter.SubHeaderContext{
+		"ID": "ID", "Session": "SESSION", "Container": "CONTAINER", "Kind": "KIND", "Status": "STATUS", "Exit": "EXIT", "Time": "TIME",
+		"Command": "COMMAND", "Directory": "DIRECTORY", "PID": "PID", "Started": "STARTED", "Reason": "REASON",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *psRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *psRow) ID() string        { return r.a.ID }
+func (r *psRow) Session() string   { return r.a.Session }
+func (r *psRow) Container() string { return r.a.Container }
+func (r *psRow) Kind() string      { return r.a.Kind }
+func (r *psRow) Status() string    { return string(r.a.Status) }
+func (r *psRow) Directory() string { return r.a.Dir }
+func (r *psRow) Reason() string    { return r.a.Reason }
+func (r *psRow) PID() string       { return strconv.Itoa(r.a.PID) }
+func (r *psRow) Started() string   { return r.a.Started.Format(time.RFC3339) }
+
+// Exit is the exit code, once there is one.
+func (r *psRow) Exit() string {
+	if r.a.Status == job.Running {
+		return "-"
+	}
+	return strconv.Itoa(r.a.Code)
+}
+
+// Time is how long it has run.
+func (r *psRow) Time() string {
+	until := r.now
+	if r.a.Status != job.Running {
+		until = r.a.Ended
+	}
+	return units.HumanDuration(until.Sub(r.a.Started))
+}
+
+func (r *psRow) Command() string {
+	text := shellescape.QuoteCommand(r.a.Args)
+	if r.trunc {
+		return formatter.Ellipsis(text, 60)
+	}
+	return text
+}

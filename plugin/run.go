@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/container"
+	"github.com/spf13/cobra"
+)
+
+const runLong = `Create and run a new container that can call commands of this host
+
+It is docker run, with every flag of docker run, and what --proxy names: a program in the
+container that calls such a command has it run here, on this host, as you, in the
+directory that the container has mounted from here. Arguments, input, output, terminal,
+signals and exit status are those of a local command. Nothing else can be called.
+
+A command that runs code which the container can write (make, npm, git, ...) lets the
+container run anything as you. Proxy to containers that you trust that far.
+
+EXIT STATUS
+  That of the container, as with docker run, and:
+  125  hostexec or docker could not do it; a line on stderr says what
+  126  the container's command could not be invoked
+  127  the container's command was not found`
+
+const runExample = `  # make of this host, in the current directory, from a shell in the container
+  docker hostexec run --rm -it --proxy make --workspace debian bash
+
+  # a command of another place, and one that is refused with a reason
+  docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make`
+
+// newRunCommand returns docker's own run command with our flags, around which a session
+// is begun and finished.
+func newRunCommand(cli command.Cli) *cobra.Command {
+	var opts runOptions
+	inner := &interposedCLI{Cli: cli}
+	cmd := container.NewRunCommand(inner)
+	opts.addFlags(cmd.Flags())
+	completeRun(cmd)
+	cmd.Long = runLong
+	cmd.Example = runExample
+	delete(cmd.Annotations, "aliases") // help would say that this is docker run
+	showSupported(cmd, cli)
+
+	docker := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := supported(cmd.Flags(), cli); err != nil {
+			return err
+		}
+		if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
+			return failRun(err)
+		}
+		p, err := opts.plan(args[0], cmd.Flags().Changed("workdir"))
+		if err != nil {
+			return failRun(err)
+		}
+		p.rec.GlobalArgs = globalArgs(cli)
+		return runSession(cmd, args, inner, p, docker)
+	}
+	return cmd
+}
+
+// runSession is docker run inside a session: docker is its RunE.
+func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan, docker func(*cobra.Command, []string) error) error {
+	ctx, stop := interruptible(cmd.Context(), inner.Cli)
+	defer stop()
+	cmd.SetContext(ctx)
+	l, err := begin(ctx, inner.Cli, p)
+	if err != nil {
+		return failRun(err)
+	}
+	inner.launch = l
+	err = docker(cmd, args)
+	ferr := l.finish()
+	var told *interrupted
+	switch {
+	case l.id == "" && errors.As(l.interrupted(), &told):
+		return told.status()
+	case l.failed != nil:
+		return failRun(l.failed)
+	case err != nil:
+		return err // the container's status, or docker's own error
+	}
+	return failRun(ferr)
+}

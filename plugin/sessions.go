@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// What has become of a session.
+const (
+	stateRunning = control.StateRunning // the watcher serves, the container runs
+	stateWaiting = control.StateWaiting // the watcher is there, the container is down for the moment
+	stateExited  = "exited"             // the container is stopped, the watcher has gone
+	stateLost    = "lost"               // the container runs, the watcher has gone: resume
+	stateGone    = "gone"               // the container is removed: prune
+	stateUnknown = "unknown"            // no watcher, and the engine does not answer
+)
+
+// session is a record and what is found of it.
+type session struct {
+	state.Session
+	State   string          `json:"state"`
+	Watcher *control.Status `json:"watcher"` // nil when there is none
+}
+
+// survey looks for the watcher and the container of each record. Each is looked for on
+// its own engine; one that does not answer leaves its sessions unknown.
+func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []state.Session) []session {
+	engines := make(map[string]map[string]string) // container states by id, by engine
+	all := make([]session, len(recs))
+	for i, rec := range recs {
+		s := session{Session: rec, Watcher: ask(ctx, store, rec.ID)}
+		if s.Watcher == nil {
+			key := strings.Join(rec.GlobalArgs, "\x00")
+			found, asked := engines[key]
+			if !asked {
+				found = containers(ctx, cli, rec.GlobalArgs)
+				engines[key] = found
+			}
+			s.State = stateOf(rec.Container, found)
+		} else {
+			s.State = watchedState(rec.Container, s.Watcher.State)
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// stateOf judges a session without a watcher by the containers that its engine has; nil
+// when that did not answer.
+func stateOf(id string, found map[string]string) string {
+	if found == nil {
+		return stateUnknown
+	}
+	switch found[id] {
+	case "":
+		return stateGone
+	case container.StateRunning, container.StatePaused, container.StateRestarting:
+		return stateLost
+	}
+	return stateExited
+}
+
+// watchedState: before the container is made, perhaps for want of its image, the watcher
+// does not know that it is down.
+func watchedState(id, watcher string) string {
+	if id == "" {
+		return stateWaiting
+	}
+	return watcher
+}
+
+// ask returns what a session's watcher says, nil if none answers.
+func ask(ctx context.Context, store *state.Store, id string) *control.Status {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(id))
+	defer c.Close()
+	st, err := c.Status(ctx)
+	if err != nil {
+		return nil
+	}
+	return &st
+}
+
+// containers returns the states of all sessions' containers that an engine has, by id.
+func containers(ctx context.Context, cli command.Cli, globalArgs []string) map[string]string {
+	api, err := connect(cli.ConfigFile(), globalArgs)
+	if err != nil {
+		return nil
+	}
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	list, err := api.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession)),
+	})
+	if err != nil {
+		return nil
+	}
+	found := make(map[string]string, len(list))
+	for _, c := range list {
+		found[c.ID] = c.State
+	}
+	return found
+}
+
+// lookAt returns the one session that ref names.
+func lookAt(ctx context.Context, cli command.Cli, store *state.Store, ref string) (session, error) {
+	rec, err := store.Find(ref)
+	if err != nil {
+		return session{}, hint(err, "docker hostexec status -a")
+	}
+	return survey(ctx, cli, store, []state.Session{rec})[0], nil
+}

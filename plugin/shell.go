@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const shellLong = `Use the shells of a session, whose directory, variables and functions stay
+
+They are those that the container sees as hostexec session: bash on this host. What you run
+in them is written down as approved by you; what the container runs is decided by policy.
+
+EXIT STATUS
+  0 to 255  exec and start: the command's own
+  124       exec and start: the timeout
+  125       exec and start: the shell is not ready, or has ended
+  1         the others: it failed`
+
+func newShellCommand(dockerCLI command.Cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "shell",
+		Aliases: []string{"session"},
+		Short:   "Use shells that keep their state",
+		Long:    shellLong,
+		Example: "  docker hostexec shell exec web build -- 'cd server && make'",
+		Args:    noArgs,
+		RunE:    command.ShowHelp(dockerCLI.Err()),
+	}
+	cmd.AddCommand(newShellCreateCommand(), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
+		newShellLsCommand(dockerCLI), newShellRmCommand())
+	return cmd
+}
+
+// dialSession connects to the watcher of the session that ref names.
+func dialSession(ref string) (*control.Client, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := store.Find(ref)
+	if err != nil {
+		return nil, hint(err, "docker hostexec status")
+	}
+	return control.Dial(store.Dir(rec.ID)), nil
+}
+
+func newShellCreateCommand() *cobra.Command {
+	var o control.ShellOptions
+	cmd := &cobra.Command{
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: cli.ExactArgs(2), ValidArgsFunction: completeSessions,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			c, err := dialSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return c.CreateShell(cmd.Context(), args[1], o)
+		}),
+	}
+	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host; HOME if none is named")
+	return cmd
+}
+
+func newShellRmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: cli.ExactArgs(2), ValidArgsFunction: completeSessions,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			c, err := dialSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return c.RemoveShell(cmd.Context(), args[1])
+		}),
+	}
+}
+
+func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls SESSION|CONTAINER", Short: "List the shells of a session", Args: cli.ExactArgs(1), ValidArgsFunction: completeSessions,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			c, err := dialSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			all, err := c.Shells(cmd.Context())
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(dockerCLI.Out(), 0, 0, 3, ' ', 0)
+			fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")
+			for _, i := range all {
+				pid, doing := "-", "idle"
+				if i.PID != 0 {
+					pid = strconv.Itoa(i.PID)
+				}
+				if i.Busy {
+					doing = "busy"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, doing, units.HumanDuration(time.Since(i.Since)), shown(i.Dir))
+			}
+			return w.Flush()
+		}),
+	}
+}
+
+func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
+	c := control.ShellCommand{Start: start}
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell; what it changes stays",
+		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return &failure{codeVerb, errors.New("--timeout: a time is 500ms, 10s or 5m")}
+			}
+			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
+			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c)
+		},
+	}
+	if start {
+		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash text in a copy of a shell, which it holds up for nobody"
+	}
+	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "A variable for this text alone (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&c.Dir, "cwd", "", "A `directory` for this text alone")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, and not the shell, after this `time`")
+	return cmd
+}
+
+// runInShell runs c between this process's streams, and returns its code as an error.
+func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand) error {
+	client, err := dialSession(session)
+	if err != nil {
+		return &failure{codeRun, err}
+	}
+	defer client.Close()
+	var result error
+	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
+		switch {
+		case e.PID != 0 && c.Start:
+			say(dockerCLI.Err(), "pid %d", e.PID)
+		case len(e.Out) > 0:
+			_, err = dockerCLI.Out().Write(e.Out)
+		case len(e.Err) > 0:
+			_, err = dockerCLI.Err().Write(e.Err)
+		case e.Error != "":
+			result = &failure{e.Code, errors.New(shown(e.Error))}
+		case e.Exit != nil && *e.Exit != 0:
+			result = cli.StatusError{StatusCode: *e.Exit}
+		}
+		return err
+	})
+	if err != nil {
+		return &failure{codeRun, err}
+	}
+	return result
+}
+
+// shown is s in printable ASCII.
+func shown(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Find returns the session that ref names: its id or container's name, exactly, or a
+// prefix of its id or of its container's id that names no other.
+func (s *Store) Find(ref string) (Session, error) {
+	all, err := s.List()
+	if err != nil {
+		return Session{}, err
+	}
+	return find(all, ref)
+}
+
+func find(all []Session, ref string) (Session, error) {
+	var hits []Session
+	// The newest first: a name may have been another container's before.
+	for _, rec := range slices.Backward(all) {
+		switch {
+		case ref == "":
+		case rec.ID == ref, rec.Container == ref, rec.ContainerName == ref:
+			return rec, nil
+		case strings.HasPrefix(rec.ID, ref), strings.HasPrefix(rec.Container, ref):
+			hits = append(hits, rec)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return Session{}, fmt.Errorf("no such session: %q", ref)
+	case 1:
+		return hits[0], nil
+	}
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	return Session{}, fmt.Errorf("%q names %d sessions: %s", ref, len(hits), strings.Join(ids, ", "))
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package state
+
+// private trusts the permissions of the user's profile, where the directory lies.
+func private(string) error { return nil }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package state
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private refuses a state directory that another user made or may write: what lies in
+// it decides what runs here.
+func private(dir string) error {
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at state directory: %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("look at state directory %s: no owner", dir)
+	}
+	if uid := os.Geteuid(); int(st.Uid) != uid {
+		return fmt.Errorf("state directory %s belongs to uid %d, not to you (uid %d): set HOSTEXEC_HOME to a directory of your own", dir, st.Uid, uid)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("state directory %s may be written by others: chmod 700 %s", dir, dir)
+	}
+	if fi.Mode().Perm() != 0o700 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("make state directory private: %w", err)
+		}
+	}
+	return nil
+}

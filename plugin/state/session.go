@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Where a container meets its session.
+const (
+	Target = "/run/hostexec"       // the share's mount, in the container
+	Label  = "io.hostexec.session" // the container's label with the session's id
+)
+
+// KeeperName is the argv[0] of a session's topmost process, below which all others are.
+const KeeperName = "hostexec-keeper"
+
+// Command is one proxied command of a session.
+type Command struct {
+	Name   string `json:"name"`
+	Action string `json:"action"` // allow, ask or deny; anything else denies
+	Path   string `json:"path"`   // on the host, absolute
+
+	Explicit bool `json:"explicit,omitempty"` // the action was typed
+
+	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
+}
+
+// Place is where a command runs, as exec/policy has it. Without an image it is the host.
+type Place struct {
+	Image   string `json:"image,omitempty"`
+	Network string `json:"network,omitempty"`
+	Memory  int64  `json:"memory,omitempty"`
+	CPUs    int64  `json:"nano_cpus,omitempty"`
+	Pids    int64  `json:"pids,omitempty"`
+}
+
+// Session is what is recorded of a session: what the user asked for, and the container
+// it became. The container's environment and the host's are never part of it.
+type Session struct {
+	ID            string    `json:"id"` // 12 hex digits
+	Version       string    `json:"version"`
+	Created       time.Time `json:"created"`
+	Container     string    `json:"container,omitempty"` // the engine's 64 hex digits
+	ContainerName string    `json:"container_name,omitempty"`
+	Image         string    `json:"image,omitempty"`
+	Commands      []Command `json:"commands"`
+	Shell         *Command  `json:"shell,omitempty"` // what --proxy-shell said of shells with state
+	Carrier       string    `json:"carrier"`
+	WorkdirHost   string    `json:"workdir_host,omitempty"`
+	InvokedIn     string    `json:"invoked_in"`          // where run was typed
+	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in
+	PassEnv       []string  `json:"pass_env,omitempty"`
+	NewPrivs      bool      `json:"new_privs,omitempty"`
+	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's own flags, to reach the same engine
+	Terminal      Terminal  `json:"terminal,omitzero"`     // on which it was started
+}
+
+// Terminal is the terminal on which a session was started. Its zero value is none.
+type Terminal struct {
+	Path   string `json:"path,omitempty"`
+	Leader int    `json:"leader"` // of its session: the login shell, mostly
+	Born   uint64 `json:"born"`   // when the leader was, proc_pid_stat(5), so that its pid means no other
+}
+
+// Names returns the names of the session's commands, in the order given.
+func (s *Session) Names() []string {
+	names := make([]string, len(s.Commands))
+	for i, c := range s.Commands {
+		names[i] = c.Name
+	}
+	return names
+}
+
+const record = "session.json"
+
+// NewID returns an id that no other session has.
+func NewID() string {
+	var id [6]byte
+	rand.Read(id[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(id[:])
+}
+
+// Create makes the folder of session rec.ID and writes rec down. The folder's share/ is
+// readable by any container user; the folder itself is not.
+func (s *Store) Create(rec *Session) (err error) {
+	dir := s.Dir(rec.ID)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make session directory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	for _, d := range []string{ShareDir(dir), filepath.Join(ShareDir(dir), "bin")} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return fmt.Errorf("make session directory: %w", err)
+		}
+		// The container's user is not ours: the umask must not shut it out.
+		if err := os.Chmod(d, 0o755); err != nil {
+			return fmt.Errorf("make session directory: %w", err)
+		}
+	}
+	return s.Save(rec)
+}
+
+// Save writes rec as one step: a reader sees the old record or the new one.
+func (s *Store) Save(rec *Session) error {
+	b, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write session %s: %w", rec.ID, err)
+	}
+	tmp, err := os.CreateTemp(s.Dir(rec.ID), ".session-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write session %s: %w", rec.ID, err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(s.Dir(rec.ID), record))
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("write session %s: %w", rec.ID, err)
+	}
+	return nil
+}
+
+var idForm = regexp.MustCompile(`\A[0-9a-f]{12}\z`)
+
+// Load reads session id.
+func (s *Store) Load(id string) (Session, error) {
+	if !idForm.MatchString(id) {
+		return Session{}, fmt.Errorf("read session %q: not a session id", id)
+	}
+	b, err := os.ReadFile(filepath.Join(s.Dir(id), record))
+	if err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", id, err)
+	}
+	var rec Session
+	if err := json.Unmarshal(b, &rec); err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", id, err)
+	}
+	if rec.ID != id {
+		return Session{}, fmt.Errorf("read session %s: the record is of %q", id, rec.ID)
+	}
+	return rec, nil
+}
+
+// List returns all sessions, oldest first. Folders without a readable record are
+// passed over: they are being made or removed.
+func (s *Store) List() ([]Session, error) {
+	entries, err := os.ReadDir(s.sessions())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var all []Session
+	for _, e := range entries {
+		if rec, err := s.Load(e.Name()); err == nil {
+			all = append(all, rec)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Session) int { return a.Created.Compare(b.Created) })
+	return all, nil
+}
+
+// Discard is Remove for a session that never had a container, and nothing for others.
+func (s *Store) Discard(id string) error {
+	if rec, err := s.Load(id); err == nil && rec.Container != "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return s.Remove(id)
+}
+
+// Remove deletes session id's folder. Removing one that is gone is no error.
+func (s *Store) Remove(id string) error {
+	if !idForm.MatchString(id) {
+		return fmt.Errorf("remove session %q: not a session id", id)
+	}
+	// The record goes first: a folder half removed is no session any more.
+	if err := os.Remove(filepath.Join(s.Dir(id), record)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove session %s: %w", id, err)
+	}
+	if err := os.RemoveAll(s.Dir(id)); err != nil {
+		return fmt.Errorf("remove session %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func testSessions() []session {
+	return []session{
+		{
+			Session: state.Session{
+				ID: "aaaaaaaaaaaa", Version: "1", Created: noon.Add(-time.Hour), Container: strings.Repeat("c", 64), ContainerName: "web", Image: "debian",
+				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
+			},
+			State:   stateRunning,
+			Watcher: &control.Status{Version: "2", Calls: 7, Running: []control.Running{{}}, Since: noon.Add(-5 * time.Minute)},
+		},
+		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: stateLost},
+	}
+}
+
+func TestStatusTable(t *testing.T) {
+	var out bytes.Buffer
+	if err := writeStatus(&out, testSessions(), statusOptions{format: "table"}, noon); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SINCE", "VERSION"},
+		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "5", "minutes", "ago", "2"},
+		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "3", "hours", "ago", "1"},
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("table:\n%s", out.String())
+	}
+	for i, line := range lines {
+		if got := strings.Join(strings.Fields(line), " "); got != strings.Join(want[i], " ") {
+			t.Errorf("line %d = %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+func TestStatusFormats(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		opts statusOptions
+		want string
+	}{
+		{"quiet", statusOptions{quiet: true, format: "table"}, "aaaaaaaaaaaa\nbbbbbbbbbbbb\n"},
+		{"template", statusOptions{format: "{{.Container}}={{.State}}"}, "web=running\ndb=lost\n"},
+		{"own table", statusOptions{format: "table {{.State}}"}, "STATE\nrunning\nlost\n"},
+		{"truncated", statusOptions{format: "{{.ContainerID}}"}, "cccccccccccc\n\n"},
+		{"whole", statusOptions{format: "{{.ContainerID}}", noTrunc: true}, strings.Repeat("c", 64) + "\n\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := writeStatus(&out, testSessions(), tt.opts, noon); err != nil || out.String() != tt.want {
+				t.Errorf("wrote %q, %v, want %q", out.String(), err, tt.want)
+			}
+		})
+	}
+	var out bytes.Buffer
+	if err := writeStatus(&out, testSessions()[:1], statusOptions{format: "json"}, noon); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"Calls":"7","Carrier":"socket","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
+		`"Image":"debian","Running":"1","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
+	if out.String() != want {
+		t.Errorf("json = %s, want %s", out.String(), want)
+	}
+	if err := writeStatus(&out, nil, statusOptions{format: "{{.Nope"}, noon); err == nil {
+		t.Error("a template that is none was taken")
+	}
+}
+
+func TestStatusFilters(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "web db"},
+		{[]string{"state=lost"}, "db"},
+		{[]string{"state=lost", "state=running"}, "web db"},
+		{[]string{"command=git"}, "web"},
+		{[]string{"command=gi"}, ""},
+		{[]string{"container=web"}, "web"},
+		{[]string{"container=ccc"}, "web"},
+		{[]string{"container="}, ""},
+		{[]string{"id=bb"}, "db"},
+		{[]string{"image=pg", "state=lost"}, "db"},
+		{[]string{"image=pg", "state=running"}, ""},
+	} {
+		f, err := parseFilters(tt.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range testSessions() {
+			if f.match(s) {
+				got = append(got, s.ContainerName)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("filters %q show %q, want %q", tt.args, got, tt.want)
+		}
+	}
+	for _, bad := range []string{"state", "name=x", "=x", ""} {
+		if _, err := parseFilters([]string{bad}); err == nil {
+			t.Errorf("--filter %q was taken", bad)
+		}
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	found := map[string]string{"r": "running", "p": "paused", "s": "restarting", "e": "exited", "c": "created", "d": "dead"}
+	for id, want := range map[string]string{
+		"r": stateLost, "p": stateLost, "s": stateLost, "e": stateExited, "c": stateExited, "d": stateExited, "x": stateGone, "": stateGone,
+	} {
+		if got := stateOf(id, found); got != want {
+			t.Errorf("stateOf(%q) = %q, want %q", id, got, want)
+		}
+	}
+	if got := stateOf("r", nil); got != stateUnknown {
+		t.Errorf("without an engine: %q, want %q, or prune would remove what is not gone", got, stateUnknown)
+	}
+	if got := watchedState("", stateRunning); got != stateWaiting {
+		t.Errorf("before the container is made: %q, want %q", got, stateWaiting)
+	}
+}
+
+func TestPrunable(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		s    session
+		want bool
+	}{
+		{"gone", session{State: stateGone, Session: state.Session{Container: "c", Created: noon}}, true},
+		{"exited", session{State: stateExited, Session: state.Session{Container: "c"}}, false},
+		{"unknown", session{State: stateUnknown, Session: state.Session{Container: "c"}}, false},
+		{"being made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Second)}}, false},
+		{"never made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Hour)}}, true},
+	} {
+		if got := prunable(tt.s, noon); got != tt.want {
+			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestResumable(t *testing.T) {
+	for st, ok := range map[string]bool{
+		stateLost: true, stateRunning: false, stateWaiting: false, stateExited: false, stateGone: false, stateUnknown: false, "": false,
+	} {
+		if err := resumable(session{State: st}); (err == nil) != ok {
+			t.Errorf("resumable(%q) = %v, want ok %v", st, err, ok)
+		}
+	}
+}

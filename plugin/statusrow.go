@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/go-units"
+)
+
+const statusTable = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Calls}}\t{{.Running}}\t{{.Since}}\t{{.Version}}"
+
+func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.Time) error {
+	format := formatter.Format(opts.format)
+	switch {
+	case opts.quiet:
+		format = formatter.DefaultQuietFormat
+	case opts.format == formatter.TableFormatKey:
+		format = statusTable
+	}
+	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
+	return out.Write(newStatusRow(), func(row func(formatter.SubContext) error) error {
+		for _, s := range sessions {
+			r := newStatusRow()
+			r.s, r.trunc, r.now = s, !opts.noTrunc, now
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// statusRow is one session as templates see it.
+type statusRow struct {
+	formatter.HeaderContext
+	s     session
+	trunc bool
+	now   time.Time
+}
+
+func newStatusRow() *statusRow {
+	r := &statusRow{}
+	r.Header = formatter.SubHeaderContext{
+		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
+		"Commands": "COMMANDS", "Carrier": "CARRIER", "State": "STATE", "Calls": "CALLS",
+		"Running": "RUNNING", "Since": "SINCE", "Version": "VERSION",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *statusRow) ID() string          { return r.s.ID }
+func (r *statusRow) Container() string   { return r.s.ContainerName }
+func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
+func (r *statusRow) Image() string       { return r.s.Image }
+func (r *statusRow) Carrier() string     { return r.s.Carrier }
+func (r *statusRow) State() string       { return r.s.State }
+
+// Commands are the names of the commands, with what is not plainly allowed.
+func (r *statusRow) Commands() string {
+	var all []string
+	for _, c := range r.s.Commands {
+		if c.Action == "allow" {
+			all = append(all, c.Name)
+		} else {
+			all = append(all, c.Name+"="+c.Action)
+		}
+	}
+	text := strings.Join(all, ",")
+	if r.trunc {
+		return formatter.Ellipsis(text, 30)
+	}
+	return text
+}
+
+// Calls is how many commands were started, as long as somebody counts.
+func (r *statusRow) Calls() string {
+	if r.s.Watcher == nil {
+		return "-"
+	}
+	return strconv.Itoa(r.s.Watcher.Calls)
+}
+
+func (r *statusRow) Running() string {
+	if r.s.Watcher == nil {
+		return "-"
+	}
+	return strconv.Itoa(len(r.s.Watcher.Running))
+}
+
+func (r *statusRow) Since() string {
+	since := r.s.Created
+	if r.s.Watcher != nil {
+		since = r.s.Watcher.Since
+	}
+	return units.HumanDuration(r.now.Sub(since)) + " ago"
+}
+
+func (r *statusRow) Version() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.Version
+	}
+	return r.s.Session.Version
+}
+
+func (r *statusRow) cut(text string, n int) string {
+	if r.trunc && len(text) > n {
+		return text[:n]
+	}
+	return text
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const stopLong = `End sessions: their host commands end, and further calls fail
+
+The container keeps running unless --container is given. A session that was stopped can
+be resumed.
+
+EXIT STATUS
+  0  all have ended
+  1  at least one was not found or did not end`
+
+type stopOptions struct {
+	container bool
+	time      int
+}
+
+func newStopCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts stopOptions
+	cmd := &cobra.Command{
+		Use:               "stop [OPTIONS] SESSION|CONTAINER [SESSION|CONTAINER...]",
+		Short:             "End sessions, and their containers if asked to",
+		Long:              stopLong,
+		Example:           "  docker hostexec stop --container web",
+		Args:              cli.RequiresMinArgs(1),
+		ValidArgsFunction: completeSessions,
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, ref := range args {
+				if err := stop(cmd.Context(), dockerCLI, store, ref, opts); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintln(dockerCLI.Out(), ref)
+			}
+			return errors.Join(errs...)
+		}),
+	}
+	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
+	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` to wait before killing the container, or giving the watcher up")
+	return cmd
+}
+
+// stop ends one session: the container first, so that what runs in it can still end its
+// calls as it wants to.
+func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
+	rec, err := store.Find(ref)
+	if err != nil {
+		return hint(err, "docker hostexec status")
+	}
+	if opts.container && rec.Container != "" {
+		if err := stopContainer(ctx, dockerCLI, rec, opts.time); err != nil {
+			return err
+		}
+	}
+	return stopWatcher(ctx, store.Dir(rec.ID), rec.ID, time.Duration(opts.time)*time.Second)
+}
+
+func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {
+	api, err := connect(dockerCLI.ConfigFile(), rec.GlobalArgs)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	err = api.ContainerStop(ctx, rec.Container, container.StopOptions{Timeout: &seconds})
+	if err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("stop container %s: %w", rec.ContainerName, err)
+	}
+	return nil
+}
+
+// endGrace is what commands have between TERM and KILL, which the watcher waits for.
+const endGrace = 5 * time.Second
+
+// stopWatcher asks the watcher to end and waits until it has. That there is none is fine.
+func stopWatcher(ctx context.Context, dir, id string, patience time.Duration) error {
+	c := control.Dial(dir)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, patience+endGrace)
+	defer cancel()
+	err := c.Stop(ctx)
+	for tick := time.NewTicker(20 * time.Millisecond); err == nil; {
+		select {
+		case <-tick.C:
+			// Another error is of one that is closing its doors: it has not gone yet.
+			if _, serr := c.Status(ctx); errors.Is(serr, control.ErrNoWatcher) {
+				return nil
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if errors.Is(err, control.ErrNoWatcher) {
+		return nil
+	}
+	return fmt.Errorf("stop session %s: %w", id, err)
+}

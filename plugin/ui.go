@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/page"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const uiLong = `Serve a page in the browser on which you answer what containers ask
+
+There is one page for all your sessions, on 127.0.0.1, port 9999 or the next that is free.
+It is served until ^C; when one is served already, its address is printed and opened.
+Whoever has the address can answer for you: it is good until the page ends. Over ssh, forward
+the same port: ssh -L 9999:127.0.0.1:9999 HOST.
+
+Where there is a desktop, run and resume start it in the background for a session in which
+something can be asked: it opens a browser with the first question, and ends five minutes
+after the last session and the last browser. notify.desktop: false in config.yaml keeps run
+and resume from that.
+
+EXIT STATUS
+  0  the page was served, or opened
+  1  it could not be`
+
+// idle is how long a page that nobody started by hand stays without a session.
+const idle = 5 * time.Minute
+
+type uiOptions struct{ noOpen, background bool }
+
+func newUICommand(dockerCLI command.Cli) *cobra.Command {
+	var opts uiOptions
+	cmd := &cobra.Command{
+		Use:               "ui [OPTIONS]",
+		Short:             "Answer requests on a page in the browser",
+		Long:              uiLong,
+		Example:           "  docker hostexec ui --no-open",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+			if control.Called() {
+				return control.ErrCalled
+			}
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			// A page that was started on a terminal ends with it.
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			return serveUI(ctx, dockerCLI, store, opts)
+		}),
+	}
+	cmd.Flags().BoolVar(&opts.noOpen, "no-open", false, "Print the address only, and open no browser")
+	cmd.Flags().BoolVar(&opts.background, "background", false, "End when there is no session, and open a browser when something is asked")
+	_ = cmd.Flags().MarkHidden("background") // it is there: the line above
+	return cmd
+}
+
+func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
+	p := &page.Page{Store: store}
+	if opts.background {
+		p.Open, p.Idle = page.Open, idle
+	}
+	err := p.Listen(ctx)
+	switch {
+	case errors.Is(err, page.ErrTaken) && !opts.background:
+		return openUI(ctx, dockerCLI, store, opts)
+	case err != nil:
+		return err
+	}
+	if !opts.background {
+		fmt.Fprintln(dockerCLI.Out(), p.URL())
+		say(dockerCLI.Err(), "^C ends the page")
+		if !opts.noOpen {
+			complain(dockerCLI, page.Open(p.Link()))
+		}
+	}
+	return p.Serve(ctx)
+}
+
+// openUI shows the page that another process serves.
+func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
+	place, err := page.Find(ctx, store)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), place.URL())
+	if opts.noOpen {
+		return nil
+	}
+	link, err := place.Link(ctx)
+	if err == nil {
+		err = page.Open(link)
+	}
+	complain(dockerCLI, err)
+	return nil
+}
+
+// complain says why there is no browser: the address is printed, which is enough.
+func complain(dockerCLI command.Cli, err error) {
+	if err != nil {
+		say(dockerCLI.Err(), "%s: open the address yourself", err)
+	}
+}

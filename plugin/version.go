@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/templates"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+)
+
+const versionLong = `Show the version of docker hostexec
+
+EXIT STATUS
+  0  it was shown
+  1  the format is not understood`
+
+// versionInfo is what version tells.
+type versionInfo struct {
+	Version   string
+	GoVersion string
+	Os        string
+	Arch      string
+	Shims     []string // the architectures that containers may have
+}
+
+func newVersionCommand(dockerCLI command.Cli) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:               "version [OPTIONS]",
+		Short:             "Show the version of docker hostexec",
+		Long:              versionLong,
+		Example:           "  docker hostexec version --format '{{.Version}}'",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(*cobra.Command, []string) error {
+			return writeVersion(dockerCLI.Out(), format, versionInfo{
+				Version: Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches(),
+			})
+		}),
+	}
+	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
+	return cmd
+}
+
+func writeVersion(w io.Writer, format string, v versionInfo) error {
+	switch format {
+	case "":
+		_, err := fmt.Fprintf(w, "docker hostexec version %s, %s, %s/%s\nshims: %s\n",
+			v.Version, v.GoVersion, v.Os, v.Arch, strings.Join(v.Shims, " "))
+		return err
+	case "json":
+		format = "{{json .}}"
+	}
+	t, err := templates.Parse(format)
+	if err != nil {
+		return fmt.Errorf("--format: %w", err)
+	}
+	if err := t.Execute(w, v); err != nil {
+		return fmt.Errorf("--format: %w", err)
+	}
+	_, err = fmt.Fprintln(w)
+	return err
+}

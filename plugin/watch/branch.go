@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// branch returns the git branch that is checked out where from is, HEAD if it is none, and
+// nothing outside of git. It does not run git, which would run what .git/config says, and
+// a container may have written that: here it can choose the name that is shown, no more.
+func branch(from string) string {
+	for {
+		if text := head(filepath.Join(from, ".git")); text != "" {
+			return branchIn(text)
+		}
+		parent := filepath.Dir(from)
+		if parent == from {
+			return ""
+		}
+		from = parent
+	}
+}
+
+// branchIn reads the text of a HEAD: a reference, or a commit.
+func branchIn(text string) string {
+	text = strings.TrimSuffix(text, "\n")
+	name, ok := strings.CutPrefix(text, "ref: refs/heads/")
+	switch {
+	case len(text) > maxHead:
+		return ""
+	case ok:
+		return name
+	case commit.MatchString(text):
+		return "HEAD" // as git rev-parse --abbrev-ref says
+	}
+	return ""
+}
+
+var commit = regexp.MustCompile(`\A([0-9a-f]{40}|[0-9a-f]{64})\z`)
+
+// head returns the text of the HEAD of a .git, which is a directory, or for a linked
+// worktree a file that tells where that is.
+func head(git string) string {
+	if text := small(git, "HEAD"); text != "" {
+		return text
+	}
+	to, ok := strings.CutPrefix(small(filepath.Dir(git), filepath.Base(git)), "gitdir: ")
+	if !ok {
+		return ""
+	}
+	if to = strings.TrimSuffix(to, "\n"); !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(git), to)
+	}
+	// What git makes, and nothing else: .git/worktrees/NAME, .git/modules/NAME.
+	if above := filepath.Dir(filepath.Dir(filepath.Clean(to))); filepath.Base(above) != ".git" {
+		return ""
+	}
+	return small(to, "HEAD")
+}
+
+// maxHead is more than the name of a branch can have: it is a path's element on disk.
+const maxHead = 1 << 10
+
+// small returns the beginning of a file in folder, and nothing if it is no file.
+func small(folder, name string) string {
+	f, err := dir.OpenPlain(filepath.Join(folder, name))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxHead+1))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}

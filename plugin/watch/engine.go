@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/volume"
+
+	room "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Engine is what the watcher needs of an engine: that of commands' containers, and a look.
+type Engine interface {
+	room.Engine
+	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
+	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
+}
+
+const (
+	// lingering is how long a stopped container's session waits for it to start again.
+	lingering = 10 * time.Second
+	// looking is how often it looks meanwhile.
+	looking = 200 * time.Millisecond
+	// absent is how often a session whose engine is away tries to reach it.
+	absent = time.Second
+	// inFlight is how long a creation or start that run asked for may still take
+	// effect after run was killed.
+	inFlight = 3 * time.Second
+)
+
+// inspect asks for container id. A volume that is a directory of the host's under another
+// name (local driver, o=bind) is shown as what it is.
+func inspect(ctx context.Context, api Engine, id string) (container.InspectResponse, error) {
+	c, err := api.ContainerInspect(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	for i, m := range c.Mounts {
+		if m.Type != mount.TypeVolume {
+			continue
+		}
+		v, err := api.VolumeInspect(ctx, m.Name)
+		if errdefs.IsNotFound(err) { // it went with the container
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		if device := v.Options["device"]; strings.Contains(v.Options["o"], "bind") && filepath.IsAbs(device) {
+			c.Mounts[i].Type, c.Mounts[i].Source = mount.TypeBind, device
+		}
+	}
+	return c, nil
+}
+
+// wait returns when container id is not running, or ctx is done. It outlasts restarts
+// of the engine. exit is a wait that was registered before the container started, or nil.
+func (w *Watcher) wait(ctx context.Context, api Engine, id string, exit *exitWait) error {
+	for {
+		if exit == nil {
+			exit = register(ctx, api, id, container.WaitConditionNotRunning)
+		}
+		select {
+		case <-exit.done:
+			return nil
+		case err := <-exit.err:
+			if errdefs.IsNotFound(err) {
+				return nil
+			}
+			w.log.Warn("wait for container", "error", err)
+			if !pause(ctx, absent) {
+				return context.Cause(ctx)
+			}
+			exit = nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+type exitWait struct {
+	done <-chan container.WaitResponse
+	err  <-chan error
+}
+
+// register asks to be told when the condition holds. The engine has taken note when it
+// returns.
+func register(ctx context.Context, api Engine, id string, until container.WaitCondition) *exitWait {
+	done, err := api.ContainerWait(ctx, id, until)
+	return &exitWait{done, err}
+}
+
+// settle looks at a container that does not run until it is known what becomes of it:
+// nil when it runs again, errGone, or errOver.
+func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
+	over := time.Now().Add(lingering)
+	for {
+		c, err := api.ContainerInspect(ctx, id)
+		wait := looking
+		switch {
+		case errdefs.IsNotFound(err):
+			return errGone
+		case err != nil: // the engine is away: what it does with the container comes after
+			over, wait = time.Now().Add(lingering), absent
+		case c.State.Running && !c.State.Restarting:
+			return nil
+		case c.State.Restarting:
+			over = time.Now().Add(lingering)
+		case time.Now().After(over):
+			return errOver
+		}
+		if !pause(ctx, wait) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// sweep removes the containers that run asked for before it was killed. One may still be
+// in the making, so it keeps looking for a while.
+func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration) {
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.rec.ID))
+	for over := time.Now().Add(patience); ; {
+		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
+		if err != nil {
+			w.log.Warn("look for leftovers", "error", err)
+		}
+		for _, c := range list {
+			w.remove(ctx, api, c.ID)
+		}
+		if time.Now().After(over) || !pause(ctx, looking) {
+			return
+		}
+	}
+}
+
+// unstarted removes container id if run was killed between its creation and its start.
+func (w *Watcher) unstarted(ctx context.Context, api Engine, id string) error {
+	for over := time.Now().Add(inFlight); ; {
+		c, err := api.ContainerInspect(ctx, id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return errGone
+		case err == nil && c.State.Status != container.StateCreated:
+			return nil
+		case time.Now().After(over):
+			w.remove(ctx, api, id)
+			return errGone
+		}
+		if !pause(ctx, looking) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (w *Watcher) remove(ctx context.Context, api Engine, id string) {
+	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil && !errdefs.IsNotFound(err) {
+		w.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
+	}
+}

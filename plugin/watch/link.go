@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Between run and the watcher goes one line at a time:
+//
+//	run -> watcher    recorded               the session's folder and record are there
+//	run <- watcher    ready                  the doors are open
+//	run -> watcher    container ID           this one was created and is not started yet
+//	run <- watcher    warn TEXT ...          what the user should know of its mounts
+//	run <- watcher    bound                  it may start
+//	run -> watcher    done | abort           run has ended: the container stays | there is none
+//	run <- watcher    error TEXT             instead of any of the above
+//
+// A stream that ends with neither done nor abort means that run was killed.
+
+// Link is run's end. Its methods are called one after the other.
+type Link struct {
+	f        *os.File
+	r        *bufio.Reader
+	warnings []string
+}
+
+// Recorded tells the watcher that the session's record is there. From then on what run
+// asks the engine for is cleaned up after it.
+func (l *Link) Recorded() error {
+	if _, err := l.f.WriteString("recorded\n"); err != nil {
+		return fmt.Errorf("start watcher: %w", err)
+	}
+	return nil
+}
+
+// Ready returns when the watcher serves. ctx bounds the waiting; a link whose ctx is done
+// is closed.
+func (l *Link) Ready(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { l.f.Close() })
+	err := l.await("ready")
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("start watcher: %w", err)
+	}
+	return nil
+}
+
+// Bind tells the watcher which container the session is for, before it starts. It
+// returns the watcher's objections to the container's mounts, if it has any.
+func (l *Link) Bind(container string) error {
+	if _, err := fmt.Fprintf(l.f, "container %s\n", container); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	return l.await("bound")
+}
+
+// Warnings returns what Bind found that does not stand in the way but should be known.
+func (l *Link) Warnings() []string { return l.warnings }
+
+// Done ends the link: the session goes on without run, if its container does.
+func (l *Link) Done() error { return l.end("done\n") }
+
+// Close ends the link and the session: there is no container.
+func (l *Link) Close() error { return l.end("abort\n") }
+
+func (l *Link) end(word string) error {
+	_, err := l.f.WriteString(word)
+	if err = errors.Join(err, l.f.Close()); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	return nil
+}
+
+// await reads lines until want comes.
+func (l *Link) await(want string) error {
+	for {
+		s, err := l.r.ReadString('\n')
+		if err != nil {
+			return errors.New("the watcher ended: docker hostexec logs may tell why")
+		}
+		word, rest, _ := strings.Cut(strings.TrimSuffix(s, "\n"), " ")
+		text, _ := strconv.Unquote(rest)
+		switch word {
+		case want:
+			return nil
+		case "warn":
+			l.warnings = append(l.warnings, text)
+		case "error":
+			return errors.New(text)
+		}
+	}
+}
+
+// uplink is the watcher's end.
+type uplink struct {
+	f      *os.File
+	lines  chan string // closed when run has gone; it ends with "" if it was killed
+	reader sync.WaitGroup
+}
+
+func newUplink(f *os.File) *uplink {
+	u := &uplink{f: f, lines: make(chan string, 4)} // no more than three lines come
+	// ends when run closes its end or close closes ours.
+	u.reader.Go(u.read)
+	return u
+}
+
+func (u *uplink) read() {
+	defer close(u.lines)
+	in := bufio.NewScanner(u.f)
+	for range cap(u.lines) {
+		if !in.Scan() {
+			return
+		}
+		u.lines <- in.Text()
+	}
+}
+
+// recorded waits for the session's record; it reports false when there will be none.
+func (u *uplink) recorded(ctx context.Context) bool {
+	select {
+	case line := <-u.lines:
+		return line == "recorded"
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (u *uplink) ready() { fmt.Fprintln(u.f, "ready") }
+
+func (u *uplink) bound(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
+	}
+	fmt.Fprintln(u.f, "bound")
+}
+
+func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+
+func (u *uplink) close() {
+	u.f.Close()
+	u.reader.Wait()
+}

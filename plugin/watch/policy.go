@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// load reads the configuration. What it says of the audit log and of notifications holds
+// for as long as the watcher lives; everything else is read again when it changes.
+func (w *Watcher) load() *config.Config {
+	c := config.Load(config.Source{Store: w.store.Home, Project: w.rec.InvokedIn, Workspace: w.rec.Workspace})
+	if old := w.config.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
+		return c // a container that touches its proposal fills no log
+	}
+	w.log.Info("configuration", "digest", c.Digest)
+	for _, text := range c.Warnings {
+		w.log.Warn("configuration", "warning", text)
+	}
+	if c.Err != nil {
+		w.log.Error("configuration", "error", c.Err)
+	}
+	return c
+}
+
+// configure returns the policy that a configuration makes of the session's commands, and
+// has questions wait as it says.
+func (w *Watcher) configure(c *config.Config) *policy.Policy {
+	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
+	return c.Policy(w.commands())
+}
+
+// auditing is how the configuration wants things written down.
+func auditing(c config.Audit) audit.Options {
+	o := audit.Options{Redact: c.Redact, PerContainer: c.PerContainer, Rotate: c.Rotate, Keep: c.Keep}
+	switch c.Sync {
+	case "always":
+		o.Sync = audit.SyncAlways
+	case "approved":
+		o.Sync = audit.SyncApproved
+	}
+	return o
+}
+
+// refresh looks whether the configuration has changed, and has everything decided by the
+// new one from here on.
+func (w *Watcher) refresh() {
+	if c := w.config.Load(); c == nil || !c.Stale() {
+		return
+	}
+	w.scene.Lock()
+	defer w.scene.Unlock()
+	if !w.config.Load().Stale() { // somebody else was faster
+		return
+	}
+	sc := *w.server.Scene()
+	sc.Policy = w.configure(w.load())
+	w.server.SetScene(&sc)
+}
+
+// proxied is what --proxy and --proxy-shell named.
+func (w *Watcher) proxied() []state.Command {
+	if w.rec.Shell == nil {
+		return w.rec.Commands
+	}
+	return append(slices.Clone(w.rec.Commands), *w.rec.Shell)
+}
+
+// commands returns what the session's --proxy flags said.
+func (w *Watcher) commands() []policy.Command {
+	var list []policy.Command
+	for _, c := range w.proxied() {
+		action, err := policy.ParseAction(c.Action) // an unknown one denies
+		if err != nil {
+			w.log.Error("policy", "command", c.Name, "error", err)
+		}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path}
+		if c.Where != nil {
+			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
+		}
+		list = append(list, cmd)
+	}
+	return list
+}
+
+// glance is how often the configuration is looked at while something waits for a person: it
+// may not have to any more.
+const glance = time.Second
+
+// review has what waits decided again when the configuration changes, until ctx is done.
+func (w *Watcher) review(ctx context.Context) {
+	for ctx.Err() == nil {
+		changed := w.queue.Changed()
+		if len(w.queue.Pending()) == 0 {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if pause(ctx, glance) {
+			w.refresh()
+		}
+	}
+}

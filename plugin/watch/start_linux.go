@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// linkFD is where keeper and watcher find their end of the link.
+const linkFD = 3
+
+// Start starts the keeper and the watcher of the session whose folder is dir, and will be
+// made before Link.Recorded: whenever run is killed, somebody is there to remove it. They
+// outlive this process. globalArgs are docker's own flags, with which the watcher reaches
+// the same engine. The caller ends the link, by Done or Close.
+func Start(dir string, globalArgs []string) (*Link, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("start watcher: %w", err)
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("start watcher: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
+	defer theirs.Close()
+
+	cmd := exec.Command(exe)
+	cmd.Args = append([]string{state.KeeperName, exe, dir}, globalArgs...)
+	cmd.Dir = "/" // no file system is held busy
+	cmd.Env = cleaned(os.Environ())
+	cmd.ExtraFiles = []*os.File{theirs}
+	// A session of its own: what ends the terminal does not end it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start watcher: %w", err), ours.Close())
+	}
+	cmd.Process.Release() // it is meant to outlive us
+	return &Link{f: ours, r: bufio.NewReader(ours)}, nil
+}
+
+// cleaned is env without what docker and hostexec tell their own processes: docker's
+// plugin socket would end the watcher with docker, and the rest is not the commands'.
+func cleaned(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") && !strings.HasPrefix(kv, "HOSTEXEC_") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// Keep is the keeper's whole life: args are the binary, the session's folder, and
+// docker's own flags. It returns the exit status.
+func Keep(args []string) int {
+	if len(args) < 2 {
+		return 125
+	}
+	watcher := append([]string{args[0]}, args[2:]...)
+	watcher = append(watcher, "hostexec", "watcher", args[1])
+	return proctree.Keep(watcher, os.Environ(), []*os.File{os.NewFile(linkFD, "link")})
+}
+
+// Uplink returns the watcher's end of the link.
+func Uplink() *os.File {
+	unix.SetNonblock(linkFD, true) // so that closing it ends a read
+	return os.NewFile(linkFD, "link")
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package watch
+
+import (
+	"errors"
+	"os"
+	"runtime"
+)
+
+var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
+
+// Start fails: the socket carrier needs the container's kernel to be this host's.
+func Start(string, []string) (*Link, error) { return nil, errSystem }
+
+// Keep is never started here.
+func Keep([]string) int { return 125 }
+
+// Uplink returns nothing: there is no link.
+func Uplink() *os.File { return nil }

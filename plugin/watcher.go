@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// newWatcherCommand is what a keeper starts, behind docker's own flags so that the same
+// engine is reached. Nobody types it.
+func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use:    "watcher DIR",
+		Hidden: true,
+		Args:   cli.ExactArgs(1),
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			w := &watch.Watcher{
+				Dir:     args[0],
+				Version: Version,
+				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
+			}
+			return w.Run(cmd.Context(), watch.Uplink())
+		}),
+	}
+}
