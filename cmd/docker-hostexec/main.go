@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command docker-hostexec is the docker hostexec plugin: it runs containers whose
+// programs may call commands of this host. It protects the host from calls that its
+// user did not allow, and not from what the allowed ones do.
+package main
+
+import (
+	"os"
+
+	"github.com/docker-hostexec/hostexec/plugin"
+)
+
+func main() { os.Exit(plugin.Main()) }
