@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// person is a terminal of the host in which docker hostexec pending --watch runs: somebody
+// is there to ask.
+func person(t *testing.T, h *Host) *Term {
+	t.Helper()
+	m := h.term(t, "docker", "hostexec", "pending", "--watch")
+	m.Expect(t, "q leaves.\r\n")
+	return m
+}
+
+// asking is a container whose calls of hsh are asked about, and whose questions can be put.
+func asking(t *testing.T, h *Host) *Container {
+	t.Helper()
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	person(t, h)
+	eventually(t, patience, "somebody can be asked", func() bool {
+		r := c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0") // left unanswered, it is withdrawn
+		return !strings.Contains(r.Err, "nobody is there to ask")
+	})
+	return c
+}
+
+// question is what docker hostexec pending tells of a request.
+type question struct{ ID, Container, Command, Directory, Rule, Session, Callers string }
+
+// pending returns the requests whose command line has word, when there are n.
+func pending(t *testing.T, h *Host, word string, n int) (all []question) {
+	t.Helper()
+	eventually(t, patience, "requests wait", func() bool {
+		all = nil
+		for line := range strings.Lines(h.Must(t, "hostexec", "pending", "--no-trunc", "--format", "json")) {
+			var q question
+			check(t, json.Unmarshal([]byte(line), &q))
+			if strings.Contains(q.Command, word) {
+				all = append(all, q)
+			}
+		}
+		return len(all) == n
+	})
+	return all
+}
+
+// TestIntegrationApprove has a call wait for docker hostexec approve, and run then, with its
+// input as it was.
+func TestIntegrationApprove(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := asking(t, h).As("1000")
+			call := c.Start(t, "hsh", "-c", "echo $1; cat; exit 3", "hsh", "approved \x1b[31m")
+			q := pending(t, h, "approved", 1)[0]
+			if q.Directory != h.Work || q.Rule != "--proxy hsh=ask" || q.Session != c.Session || q.Callers != "1" || !strings.Contains(q.Command, `\x1b[31m`) {
+				t.Errorf("shown is %+v", q)
+			}
+			want(t, "audit before the answer", len(h.Audit(t, q.ID, "HOSTEXEC REQUEST"))+len(h.Audit(t, q.ID, "HOSTEXEC START")), 1)
+			want(t, "approve", h.Must(t, "hostexec", "approve", q.ID[:12]), q.ID+"\n")
+			_, err := call.In.Write([]byte("its input\n"))
+			check(t, err)
+			r := call.Wait(t)
+			want(t, "stdout", r.Out, "approved \x1b[31m\nits input\n")
+			want(t, "code", r.Code, 3)
+			want(t, "what the caller was told", r.Err, "hostexec: hsh: waiting for approval (request "+q.ID+"): docker hostexec approve "+q.ID+" on the host\n")
+			for _, kind := range []string{"REQUEST", "APPROVE", "START", "COMPLETE"} {
+				want(t, kind+" in the audit log", len(h.Audit(t, q.ID, "HOSTEXEC "+kind)), 1)
+			}
+			if r := h.Docker(t, "hostexec", "approve", q.ID); r.Code != 1 || !strings.Contains(r.Err, "no request '"+q.ID+"' waits") {
+				t.Errorf("approved again: %v", r)
+			}
+		})
+	}
+}
+
+// TestIntegrationDeny denies, with a reason, after which the same is not asked again at once.
+func TestIntegrationDeny(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := asking(t, h)
+			call := c.Start(t, "hsh", "-c", "echo ran denied")
+			q := pending(t, h, "denied", 1)[0]
+			h.Must(t, "hostexec", "deny", "-m", "not \x1b[31mtoday", q.ID)
+			r := call.Ended(t)
+			want(t, "code", r.Code, 126)
+			if r.Out != "" || !strings.Contains(r.Err, `Command denied: "not \x1b[31mtoday" (request `+q.ID) {
+				t.Errorf("the caller is told %v", r)
+			}
+			want(t, "DENY in the audit log", len(h.Audit(t, q.ID, "HOSTEXEC DENY", "user=", `not \x1b`)), 1)
+			if r := c.Exec(t, "hsh", "-c", "echo ran denied"); r.Code != 126 || !strings.Contains(r.Err, "denied a moment ago") {
+				t.Errorf("asked again at once: %v", r)
+			}
+		})
+	}
+}
+
+// TestIntegrationWithdraw ends the caller while it waits: nobody is asked any more, and
+// nothing runs.
+func TestIntegrationWithdraw(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := asking(t, h)
+			for _, sig := range []string{"INT", "TERM", "KILL"} {
+				call := c.Start(t, "hsh", "-c", "echo ran withdrawn "+sig)
+				q := pending(t, h, "withdrawn "+sig, 1)[0]
+				call.Signal(t, sig)
+				call.Ended(t)
+				pending(t, h, "withdrawn "+sig, 0)
+				eventually(t, soon, "CANCEL is written", func() bool { return len(h.Audit(t, q.ID, "HOSTEXEC CANCEL")) == 1 })
+				want(t, "START in the audit log", len(h.Audit(t, q.ID, "HOSTEXEC START")), 0)
+			}
+		})
+	}
+}
+
+// TestIntegrationAskedAlike asks the same twice: it is one question, whose one answer both
+// callers get.
+func TestIntegrationAskedAlike(t *testing.T) {
+	h := people(t)[0]
+	c := asking(t, h)
+	calls := []*Call{c.Start(t, "hsh", "-c", "echo alike"), c.Start(t, "hsh", "-c", "echo alike")}
+	eventually(t, patience, "both wait", func() bool { q := pending(t, h, "alike", 1); return q[0].Callers == "2" })
+	h.Must(t, "hostexec", "approve", pending(t, h, "alike", 1)[0].ID)
+	for _, call := range calls {
+		want(t, "stdout", call.Ended(t).Out, "alike\n")
+	}
+}
+
+// TestIntegrationWatchPending answers by keys: y runs it, n and Enter do not.
+func TestIntegrationWatchPending(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+			m := person(t, h)
+			eventually(t, patience, "somebody can be asked", func() bool {
+				return !strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there")
+			})
+			for _, tt := range []struct {
+				key  string
+				code int
+			}{{"y", 5}, {"n", 126}, {"\r", 126}} {
+				call := c.Start(t, "hsh", "-c", "echo 'two words'; exit 5", "key"+tt.key)
+				m.Expect(t, "  argv[2]  echo 'two words'; exit 5\r\n")
+				m.Expect(t, "y runs it once, a always, n or Enter refuses it, q leaves: ")
+				m.Type(t, tt.key)
+				want(t, "code after the key", call.Ended(t).Code, tt.code)
+			}
+			m.Type(t, "q")
+			want(t, "code of pending --watch", m.Wait(t), 0)
+		})
+	}
+}
+
+// TestIntegrationNobodyToAsk calls from a session that was started without a terminal: it is
+// refused at once, and it says so.
+func TestIntegrationNobodyToAsk(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			cmd := h.Command(ctx, "docker", h.runArgs("--rm", "--proxy", "true=ask", image(t, "busybox"), "/run/hostexec/bin/true")...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: h.cred}
+			out, err := cmd.CombinedOutput()
+			if exitCode(cmd.ProcessState) != 126 || !strings.HasPrefix(string(out), "hostexec: true: nobody is there to ask: ") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// TestIntegrationNoSelfApproval has a container that may call docker on the host try to
+// answer its own question with it: whoever requests never approves.
+func TestIntegrationNoSelfApproval(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, "--proxy", "hcat=ask,path=/bin/cat", "--proxy", "hsh=/bin/sh")
+			person(t, h)
+			eventually(t, patience, "somebody can be asked", func() bool {
+				return !strings.Contains(c.Exec(t, "timeout", "1", "hcat", "/dev/null").Err, "nobody is there")
+			})
+			call := c.Start(t, "hcat", "/etc/hostname")
+			q := pending(t, h, "hostname", 1)[0]
+			for _, verb := range []string{"approve", "deny"} {
+				for _, how := range []string{"", "setsid ", "env -u HOSTEXEC_REQUEST_ID "} {
+					r := c.Exec(t, "hsh", "-c", "export HOSTEXEC_HOME="+h.State+"; "+how+"docker hostexec "+verb+" "+q.ID)
+					if r.Code != 1 || !strings.Contains(r.Err, "may not answer for you") {
+						t.Errorf("%s%s: %v", how, verb, r)
+					}
+				}
+			}
+			h.Must(t, "hostexec", "approve", q.ID)
+			want(t, "code once a person said yes", call.Wait(t).Code, 0)
+		})
+	}
+}
+
+// TestIntegrationControlFromContainer gives a container the session's folder, as no run of
+// ours would: the control socket hangs up on it whoever it runs as.
+func TestIntegrationControlFromContainer(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, "--proxy", "hsh=/bin/sh")
+			const get = "GET /session HTTP/1.0\r\n\r\n"
+			folder := filepath.Join(h.State, "sessions", c.Session)
+			uid := os.Getuid()
+			if h.cred != nil {
+				uid = int(h.cred.Uid)
+			}
+			if r := h.feed(t, get, probePath(t), "talk", filepath.Join(folder, "control.sock")); !strings.Contains(r.Out, "200 OK") {
+				t.Fatalf("a process of the host's: %v", r)
+			}
+			for _, flags := range [][]string{nil, {"--user", itoa(uid)}, {"--pid", "host"}, {"--pid", "host", "--userns", "host", "--privileged"}} {
+				args := append([]string{"run", "--rm", "-i", "--label", runLabel, "-v", folder + ":/s"}, flags...)
+				r := h.feed(t, get, "docker", append(args, image(t, "full"), "/probe", "talk", "/s/control.sock")...)
+				if strings.Contains(r.Out, "HTTP/") {
+					t.Errorf("a container with %q is answered: %v", flags, r)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// calls measures a call of a command that does nothing against U, the start of an empty
+// program in the same container, and against docker exec and ssh, which run the same
+// command.
+func (b *bench) calls(t *testing.T) {
+	const rounds, each = 40, 10
+	noop := filepath.Join(b.host.Home, "noop")
+	writeNoop(t, noop)
+	writeNoop(t, filepath.Join(b.host.Work, "noop"))
+	writeEmpty(t, filepath.Join(b.host.Work, "empty"))
+	c := b.host.Holding(t, "--proxy", "noop="+noop, "--proxy", "htrue="+find(t, "true"), "--read-only")
+	ssh := b.ssh(t)
+	clocks := []string{"/w/empty", "--", "/run/hostexec/bin/noop", "--", "/run/hostexec/bin/htrue"}
+	b.timesOf(t, c, append([]string{"times", "50"}, clocks...)...) // warm
+
+	var u, call, libc, exec, multi []int64
+	for range rounds {
+		lists := b.timesOf(t, c, append([]string{"times", itoa(each)}, clocks...)...)
+		u, call, libc = append(u, lists[0]...), append(call, lists[1]...), append(libc, lists[2]...)
+		exec = append(exec, b.clock(t, "docker", "exec", c.ID, "/w/noop"))
+		multi = append(multi, b.clock(t, "ssh", append(ssh, noop)...))
+	}
+	base, p50 := quantile(u, 0.5), quantile(call, 0.5)
+	b.row("U: start of an empty static Go program in the container, p50", millis(base), "", true)
+	b.row("call of a command that does nothing, p50", ratio(p50/base)+" U", "<= 1.8 U", p50/base <= 1.8)
+	b.row("call of a command that does nothing, p95", ratio(quantile(call, 0.95)/base)+" U", "", true)
+	b.row("call of `true`, which starts a C library first, p50", ratio(quantile(libc, 0.5)/base)+" U", "", true)
+	faster := quantile(exec, 0.5) / p50
+	b.row("`docker exec` of the same, p50, in calls", ratio(faster), ">= 25", faster >= 25)
+	faster = quantile(multi, 0.5) / p50
+	b.row("ssh of the same over a shared connection, p50, in calls", ratio(faster), ">= 5", faster >= 5)
+}
+
+// kills measures how long a command outlives its shim when that is killed.
+func (b *bench) kills(t *testing.T) {
+	const rounds = 30
+	c := b.host.Holding(t, "--proxy", "hsh=/bin/sh", "--read-only")
+	var took []int64
+	for range rounds {
+		call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000")
+		p, shim := call.Host(t), hold(t, hostPIDOf(t, c, call.PID))
+		start := time.Now()
+		shim.Signal(t, 9)
+		if !p.Gone(patience) {
+			t.Fatal("the command outlives its shim")
+		}
+		took = append(took, time.Since(start).Nanoseconds())
+		call.Ended(t)
+	}
+	p95 := quantile(took, 0.95)
+	b.row("shim killed until the command is gone, p50", millis(quantile(took, 0.5)), "< 50 ms", quantile(took, 0.5) < 50e6)
+	b.row("shim killed until the command is gone, p95", millis(p95), "< 50 ms", p95 < 50e6)
+}
+
+// hostPIDOf returns the host's number of a container's process.
+func hostPIDOf(t *testing.T, c *Container, pid int) int {
+	t.Helper()
+	space := func(pid int) string {
+		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid)) // none: it has ended
+		return link
+	}
+	mine := space(c.PID(t))
+	for _, p := range processes() {
+		if numbers := strings.Fields(status(p, "NSpid")); len(numbers) > 1 && numbers[len(numbers)-1] == itoa(pid) && space(p) == mine {
+			return p
+		}
+	}
+	t.Fatalf("no process of the host is %d in the container", pid)
+	return 0
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cleanUp removes the containers and files of this run, and of those that were killed. A
+// process of the product's that outlives its container by far is a failure, and is ended.
+func cleanUp() error {
+	dir, err := base()
+	if err != nil {
+		return err
+	}
+	list, err := exec.Command("docker", "ps", "-a", "--filter", "label=io.hostexec.e2e", "--format", `{{.ID}} {{.Label "io.hostexec.e2e"}}`).Output()
+	args := []string{"rm", "-f", "-v"}
+	for line := range strings.Lines(string(list)) {
+		id, run, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if run == strconv.Itoa(os.Getpid()) || !alive(run) {
+			args = append(args, id)
+		}
+	}
+	if err == nil && len(args) > 3 {
+		err = exec.Command("docker", args...).Run()
+	}
+	return errors.Join(err, endProcesses(dir), os.RemoveAll(dir), removeOld())
+}
+
+// removeOld removes the files of runs that were killed.
+func removeOld() error {
+	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "hostexec-e2e-*-*"))
+	for _, dir := range dirs {
+		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "hostexec-e2e-"), "-")
+		if !alive(run) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return err
+}
+
+// alive reports whether a run of the tests still is, by its process number.
+func alive(run string) bool {
+	_, err := os.Stat("/proc/" + run)
+	return err == nil
+}
+
+// endProcesses ends what still runs out of dir, after the time that the product may take.
+func endProcesses(dir string) error {
+	deadline := time.Now().Add(25 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := processes(dir)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return killAll(left)
+		}
+		<-tick.C
+	}
+}
+
+func killAll(pids []int) error {
+	var names []string
+	for _, pid := range pids {
+		names = append(names, fmt.Sprintf("%d %s", pid, cmdline(pid)))
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return fmt.Errorf("these processes were left and are killed now:\n  %s", strings.Join(names, "\n  "))
+}

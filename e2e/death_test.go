@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// treeOf starts a command that has a child, an orphan and a child in a session of its
+// own, and returns the call with all four, of which the orphan ignores TERM.
+func treeOf(t testing.TB, c *Container) (*Call, []*Proc) {
+	t.Helper()
+	call := c.Start(t, "hp", "tree")
+	var procs []*Proc
+	for range 4 {
+		procs = append(procs, call.Host(t))
+	}
+	return call, procs
+}
+
+// grace is how long an obstinate process of a tree may live on: TERM, 5 s, KILL.
+const grace = 5*time.Second + soon
+
+func allEnd(t testing.TB, procs []*Proc, d time.Duration) {
+	t.Helper()
+	for _, p := range procs {
+		p.Ends(t, d)
+	}
+}
+
+// TestIntegrationShimKilled kills the shim, which cannot say goodbye: the whole tree on
+// the host ends, at once where it does not ignore TERM.
+func TestIntegrationShimKilled(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *Container) {
+		call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
+		p := call.Host(t)
+		start := time.Now()
+		call.Signal(t, "KILL")
+		p.Ends(t, soon)
+		t.Logf("gone %s after the kill was asked for", time.Since(start).Round(time.Millisecond))
+		want(t, "code", call.Ended(t).Code, 137)
+
+		call, tree := treeOf(t, c)
+		call.Signal(t, "KILL")
+		allEnd(t, tree, grace)
+	})
+}
+
+// TestIntegrationShimTerminated ends the shim with TERM: it passes the signal on, and
+// the command, which dies of it, leaves its children to the session.
+func TestIntegrationShimTerminated(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *Container) {
+		call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
+		p := call.Host(t)
+		call.Signal(t, "TERM")
+		p.Ends(t, soon)
+		want(t, "code", call.Ended(t).Code, 143)
+	})
+}
+
+// TestIntegrationTerminalLost takes the caller's terminal away, as closing its window
+// does: the host's tree ends.
+func TestIntegrationTerminalLost(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, proxies(t)...)
+			m := c.Shell(t)
+			m.Type(t, "hsh -c 'echo pid=$$=; exec sleep 1000'\r")
+			p := hostPID(t, m)
+			h.Must(t, "kill", c.ID)
+			p.Ends(t, soon)
+		})
+	}
+}
+
+// TestIntegrationContainerGone ends the container in several ways while a call runs in
+// it: no host process stays, the session's own included.
+func TestIntegrationContainerGone(t *testing.T) {
+	ways := map[string][]string{
+		"docker kill":    {"kill"},
+		"docker stop":    {"stop", "-t", "0"},
+		"docker rm -f":   {"rm", "-f"},
+		"docker restart": {"restart", "-t", "0"},
+	}
+	for _, h := range people(t) {
+		for name, way := range ways {
+			t.Run(h.Name+"/"+name, func(t *testing.T) {
+				t.Parallel() // most of it is waiting
+				c := h.Holding(t, proxies(t)...)
+				call, tree := treeOf(t, c)
+				h.Must(t, append(way, c.ID)...)
+				allEnd(t, tree, grace)
+				want(t, "code", call.Ended(t).Code, 137)
+			})
+		}
+	}
+}
+
+// TestIntegrationWatcherKilled kills the watcher while a call runs: the caller is told 125
+// at once, the host's tree ends, later calls fail with one clear line, and `resume` brings
+// the session back.
+func TestIntegrationWatcherKilled(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			c := h.Holding(t, proxies(t)...)
+			call, tree := treeOf(t, c)
+			watcher, keeper := h.Watcher(t, c.Session), h.Keeper(t, c.Session)
+			start := time.Now()
+			watcher.Signal(t, syscall.SIGKILL)
+			r := call.Ended(t)
+			want(t, "code", r.Code, 125)
+			if took := time.Since(start); took > soon || !strings.HasPrefix(r.Err, "hostexec: the host side went away") {
+				t.Errorf("the caller is told %q after %s", r.Err, took)
+			}
+			allEnd(t, append(tree, watcher, keeper), grace)
+			noHostAnswers(t, c)
+			h.Must(t, "hostexec", "resume", c.ID)
+			want(t, "a call after resume", c.Exec(t, "hsh", "-c", "echo back").Out, "back\n")
+		})
+	}
+}
+
+// TestIntegrationKeeperKilled kills the keeper: whatever becomes of the session then, no
+// host process outlives the container.
+func TestIntegrationKeeperKilled(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			c := h.Holding(t, proxies(t)...)
+			_, tree := treeOf(t, c)
+			watcher, keeper := h.Watcher(t, c.Session), h.Keeper(t, c.Session)
+			keeper.Signal(t, syscall.SIGKILL)
+			keeper.Ends(t, soon)
+			h.Must(t, "rm", "-f", c.ID)
+			allEnd(t, append(tree, watcher), grace)
+		})
+	}
+}
+
+// noHostAnswers wants a call to fail with 125, one line that says why, and a hint.
+func noHostAnswers(t testing.TB, c *Container) {
+	t.Helper()
+	r := c.Exec(t, "hsh", "-c", "echo never")
+	want(t, "code without a watcher", r.Code, 125)
+	want(t, "stdout without a watcher", r.Out, "")
+	if !strings.HasPrefix(r.Err, "hostexec: no host answers") || !strings.Contains(r.Err, "hint: docker hostexec resume") {
+		t.Errorf("without a watcher the caller is told %q", r.Err)
+	}
+}
+
+// TestIntegrationBackgroundChild leaves a child behind: the answer does not wait for it,
+// it lives on, and it ends with the session.
+func TestIntegrationBackgroundChild(t *testing.T) {
+	for _, h := range people(t) {
+		for _, user := range []string{"0", "1000"} {
+			t.Run(h.Name+"/uid"+user, func(t *testing.T) {
+				t.Parallel() // most of it is waiting
+				c := h.Holding(t, proxies(t)...).As(user)
+				for _, script := range []string{
+					`hsh -c 'sleep 1000 & echo $!; echo answered'`, // holds the caller's pipe open
+					`hsh -c 'sleep 1000 >/dev/null 2>&1 & echo $!; echo answered'`,
+					`hsh -c 'sleep 1000 & echo $!; echo answered' >/tmp/$$; cat /tmp/$$`, // holds the pump's
+					`hsh -c 'setsid sleep 1000 & echo $!; echo answered' >/tmp/$$; cat /tmp/$$`,
+				} {
+					backgroundChild(t, c, script)
+				}
+			})
+		}
+	}
+}
+
+func backgroundChild(t *testing.T, c *Container, script string) {
+	t.Helper()
+	call := c.Start(t, "bash", "-c", script+"; echo status=$?; exec >&- 2>&-")
+	p := call.Host(t)
+	want(t, script, call.Line(t)+" "+call.Line(t), "answered status=0")
+	if p.Gone(300 * time.Millisecond) {
+		t.Errorf("%s: the child did not survive the answer", script)
+	}
+	t.Cleanup(func() {
+		c.Host.Docker(t, "rm", "-f", c.ID)
+		p.Ends(t, 10*time.Second+grace) // the session's patience with a stopped container, and then the tree's
+	})
+}
+
+// TestIntegrationBackgroundChildOfRun leaves a child behind that has the container's own
+// stdout: the container ends all the same, and the child with it.
+func TestIntegrationBackgroundChildOfRun(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			start := time.Now()
+			r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "hsh", "-c", "sleep 1000 & echo $!")
+			if took := time.Since(start); r.Code != 0 || took > soon {
+				t.Errorf("it took %s: %v", took, r)
+			}
+			pid := atoi(t, r.Out)
+			eventually(t, soon, "the child has ended", func() bool { return !strings.Contains(cmdline(pid), "sleep 1000") })
+		})
+	}
+}
+
+// TestIntegrationBackgroundTerminalChild leaves a child behind that has the terminal: no
+// SIGHUP ends it when the command that it came from is done.
+func TestIntegrationBackgroundTerminalChild(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *Container) {
+		m := c.Shell(t)
+		m.Type(t, "hbash -c 'sleep 1000 & echo pid=$!='\r")
+		p := hostPID(t, m)
+		m.Expect(t, "ready> ")
+		if p.Gone(300 * time.Millisecond) {
+			t.Error("the child did not survive the answer")
+		}
+		p.Signal(t, syscall.SIGTERM)
+		m.Exit(t)
+	})
+}
+
+// TestIntegrationRefusesNoCaller hangs up between request and answer again and again,
+// after which the host has as many processes and descriptors as before.
+func TestIntegrationRefusesNoCaller(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *Container) {
+		w := c.Host.Watcher(t, c.Session)
+		fds, threads := countFDs(t, w.PID), statusNum(t, w.PID, "Threads")
+		r := c.Sh(t, `for i in {1..100}; do hsh -c 'exec sleep 1000' & kill -KILL $!; done 2>/dev/null; wait; echo done`)
+		want(t, "stdout", r.Out, "done\n")
+		eventually(t, grace, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds })
+		if n := statusNum(t, w.PID, "Threads"); n > threads+20 {
+			t.Errorf("%d threads, of %d before", n, threads)
+		}
+	})
+}

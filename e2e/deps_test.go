@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/docker-hostexec/hostexec/"
+
+// rooms is the house: what each room may import of ours. Whatever else of ours it
+// imports is denied, because imports go down only and a room knows only what it is about.
+var rooms = map[string]string{
+	"shim/wire":     "",
+	"exec/dir":      "",
+	"exec/proctree": "",
+	"exec/policy":   "",
+	"exec/record":   "",
+	"plugin/state":  "",
+	"plugin/notify": "",
+
+	"exec":          "", // the map, it holds no code
+	"exec/approval": "exec/policy",
+	"exec/audit":    "exec/policy",
+	"exec/executor": "exec/proctree exec/dir",
+	"exec/job":      "exec/executor exec/proctree",
+	"exec/shell":    "exec/executor exec/proctree",
+	"exec/call":     "exec/dir exec/policy exec/proctree exec/approval exec/audit exec/record exec/executor exec/job exec/shell shim/wire",
+
+	"shim":             "shim/wire",
+	"shim/room":        "shim/wire",
+	"plugin/config":    "plugin/state exec/policy",
+	"plugin/carrier":   "shim/wire exec/dir",
+	"plugin/inject":    "plugin/state",
+	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
+	"plugin/control":   "plugin/state exec/policy exec/approval exec/audit exec/job exec/shell",
+	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify exec/call exec/proctree",
+	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
+	"plugin": "plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent " +
+		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call",
+
+	"cmd/hostexec":        "shim shim/room",
+	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
+
+	"e2e":       "shim/wire",
+	"e2e/probe": "",
+}
+
+// beyond are imports that the plan did not have and that are right, each with why.
+var beyond = map[[2]string]string{
+	{"plugin/config", "exec/dir"}:     "a workspace's proposal lies where a container writes: it is opened as such",
+	{"plugin/watch", "exec/approval"}: "it makes the queue that calls ask and that control answers",
+	{"plugin/watch", "exec/audit"}:    "it opens the log of the calls that it has served",
+	{"plugin/watch", "exec/dir"}:      "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/executor"}: "it makes the runner of the calls that it has served",
+	{"plugin/watch", "exec/job"}:      "it opens the table of the session's jobs",
+	{"plugin/watch", "exec/shell"}:    "it holds the shells of the session that it serves",
+	{"plugin/watch", "exec/policy"}:   "it makes the policy of the session's record",
+}
+
+// denied are imports that would undo what a room is for. deep asks not only what a room
+// imports, but all that comes with it.
+var denied = []struct {
+	rooms, path string
+	deep        bool
+	why         string
+}{
+	{"exec", "github.com/docker/", true, "exec never knows that Docker exists: it runs commands for whoever may ask"},
+	{"exec", "net/http", true, "exec serves calls over connections it is given"},
+	{"exec/policy", "os", false, "Decide is a pure function: a decision depends on its arguments alone"},
+	{"shim", "fmt", true, "each start of the shim pays for it, and its size"},
+	{"shim", "net", true, "each start of the shim pays for it: raw system calls do"},
+	{"shim", "net/http", true, "the shim speaks frames"},
+	{"shim", "encoding/json", true, "the host renders all text"},
+	{"shim", "log", true, "the shim has one voice, its stderr"},
+	{"shim", "flag", true, "the shim parses nothing: its words are the command's"},
+	{"cmd/hostexec", "fmt", true, "it is the shim"},
+	{"cmd/hostexec", "net", true, "it is the shim"},
+	{"shim/wire", "fmt", true, "the words both sides speak depend on nothing but io"},
+	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
+	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},
+	{"", "github.com/moby/moby", true, "one client library: its types are not those of docker/docker"},
+	{"", "github.com/stretchr/testify", false, "got, want, and a text that says both"},
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath, Dir, Name string
+	GoFiles               []string
+	Imports, Deps         []string
+}
+
+func (p listed) room() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+func list(t *testing.T, goos string) (all []listed) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Name,GoFiles,Imports,Deps", "./...")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v", goos, err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// TestDeps holds the house to its plan, on each system that the command line is for.
+func TestDeps(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		t.Run(goos, func(t *testing.T) {
+			for _, p := range list(t, goos) {
+				checkRoom(t, p)
+				for _, d := range denied {
+					if within := d.rooms == "" || p.room() == d.rooms || strings.HasPrefix(p.room(), d.rooms+"/"); !within {
+						continue
+					}
+					if bad := imports(p, d.path, d.deep); bad != "" {
+						t.Errorf("%s imports %s: denied, because %s", p.room(), bad, d.why)
+					}
+				}
+			}
+		})
+	}
+}
+
+// checkRoom checks that p is a room of the house and imports only what it may of ours.
+func checkRoom(t *testing.T, p listed) {
+	t.Helper()
+	may, ok := rooms[p.room()]
+	if !ok {
+		t.Errorf("%s is no room of the house: rooms in e2e/deps_test.go is its plan", p.room())
+		return
+	}
+	for _, imp := range p.Imports {
+		ours, ok := strings.CutPrefix(imp, module)
+		if ok && !slices.Contains(strings.Fields(may), ours) && beyond[[2]string{p.room(), ours}] == "" {
+			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.room(), ours, may)
+		}
+	}
+}
+
+// imports returns what p imports that is path, or below it where path ends in a slash.
+func imports(p listed, path string, deep bool) string {
+	list := p.Imports
+	if deep {
+		list = p.Deps
+	}
+	for _, imp := range list {
+		if imp == path || strings.HasSuffix(path, "/") && strings.HasPrefix(imp, path) {
+			return imp
+		}
+	}
+	return ""
+}
+
+// TestWire checks the one room that may import a single package.
+func TestWire(t *testing.T) {
+	for _, p := range list(t, "linux") {
+		if p.room() == "shim/wire" && !slices.Equal(p.Imports, []string{"io"}) {
+			t.Errorf("shim/wire imports %q, want only io", p.Imports)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// engine is a second Docker engine on this host, in a network of its own, which a test
+// may stop as it likes. Containers live on without it (--live-restore).
+type engine struct {
+	dir string
+	net *os.File // the network namespace, the same after a restart
+	cmd *exec.Cmd
+}
+
+const engineRef = "hostexec-e2e/second:latest"
+
+// newEngine starts one, with the busybox image in it. Only root can.
+func newEngine(t *testing.T) *engine {
+	t.Helper()
+	parent, err := base()
+	check(t, err)
+	based.Store(true)
+	e := &engine{dir: filepath.Join(parent, "engine")} // short: containerd has sockets in it
+	check(t, os.MkdirAll(e.dir, 0o755))
+	// Neither the machine's settings nor its containers are this engine's.
+	check(t, os.WriteFile(filepath.Join(e.dir, "daemon.json"), []byte("{}\n"), 0o644))
+	e.net = newNetwork(t)
+	t.Cleanup(func() { e.dismantle(t) })
+	e.start(t)
+	h := newHost(t, false)
+	h.Env = e.env()
+	fs := busyboxImage(t)
+	args := []string{"import"}
+	for _, c := range fs.changes {
+		args = append(args, "--change", c)
+	}
+	if r := h.feed(t, string(fs.pack(t)), "docker", append(args, "-", engineRef)...); r.Code != 0 {
+		t.Fatalf("import into the second engine: %v", r)
+	}
+	return e
+}
+
+// newNetwork makes a network namespace with nothing in it, which is there while it is open.
+func newNetwork(t *testing.T) *os.File {
+	t.Helper()
+	cmd := exec.Command("unshare", "--net", "--", "cat")
+	hold, err := cmd.StdinPipe()
+	check(t, err)
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	_, err = hold.Write([]byte{0})
+	check(t, err)
+	_, err = out.Read([]byte{0}) // now it is cat, and in its namespace
+	check(t, err)
+	net, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid))
+	check(t, err)
+	t.Cleanup(func() { net.Close() })
+	check(t, hold.Close())
+	check(t, cmd.Wait())
+	return net
+}
+
+func (e *engine) socket() string { return filepath.Join(e.dir, "docker.sock") }
+
+// env is what reaches this engine, and not the machine's.
+func (e *engine) env() []string { return []string{"DOCKER_HOST=unix://" + e.socket()} }
+
+// start starts the engine, which may have run before, and waits until it answers.
+func (e *engine) start(t *testing.T) {
+	t.Helper()
+	fi, err := os.Stat("/var/run/docker.sock")
+	check(t, err)
+	group := strconv.Itoa(int(fi.Sys().(*syscall.Stat_t).Gid)) // the ordinary user's
+	log, err := os.OpenFile(e.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	check(t, err)
+	defer log.Close()
+	e.cmd = exec.Command("nsenter", "--net=/proc/self/fd/3", "--", "dockerd", "--config-file", e.dir+"/daemon.json",
+		"--data-root", e.dir+"/data", "--exec-root", e.dir+"/exec", "--pidfile", e.dir+"/pid", "--host", "unix://"+e.socket(), "--group", group,
+		"--bridge", "none", "--iptables=false", "--live-restore", "--storage-driver", "vfs")
+	e.cmd.Stdout, e.cmd.Stderr, e.cmd.ExtraFiles = log, log, []*os.File{e.net}
+	check(t, e.cmd.Start())
+	eventually(t, patience, "the second engine answers", func() bool {
+		return exec.Command("docker", "--host", "unix://"+e.socket(), "version").Run() == nil
+	})
+}
+
+func (e *engine) log() string { return filepath.Join(e.dir, "log") }
+
+// stop ends the engine by sig and waits until it has gone, and its containerd with it:
+// the next one would take even a zombie for one that runs.
+func (e *engine) stop(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	containerd := atoi(t, string(readFile(t, e.dir+"/exec/containerd/containerd.pid")))
+	check(t, e.cmd.Process.Signal(sig))
+	waitOr(t, e.cmd.Wait)
+	eventually(t, patience, "its containerd has gone", func() bool { return syscall.Kill(containerd, 0) == syscall.ESRCH })
+}
+
+// dismantle removes all there is of the engine.
+func (e *engine) dismantle(t *testing.T) {
+	if t.Failed() {
+		log := string(readFile(t, e.log()))
+		t.Logf("the second engine's log ends\n%s", log[max(0, len(log)-4000):])
+	}
+	docker := func(args ...string) string {
+		out, _ := exec.Command("docker", append([]string{"--host", "unix://" + e.socket()}, args...)...).Output()
+		return string(out)
+	}
+	if ids := strings.Fields(docker("ps", "-aq")); len(ids) > 0 {
+		docker(append([]string{"rm", "-f", "-v"}, ids...)...)
+	}
+	e.stop(t, syscall.SIGTERM)
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	check(t, err)
+	lines := strings.Split(string(mounts), "\n")
+	slices.Reverse(lines) // the last was mounted on top
+	for _, line := range lines {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], e.dir+"/") {
+			check(t, unix.Unmount(f[1], unix.MNT_DETACH))
+		}
+	}
+	check(t, os.RemoveAll(e.dir))
+}
+
+// TestIntegrationEngineRestart stops the engine below a session and starts it again, as
+// an upgrade does it and as a crash does: calls are answered meanwhile and after. A
+// second engine takes root.
+func TestIntegrationEngineRestart(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("a second engine can only be started by root: run the integration tests as root, or leave this one out by name")
+	}
+	e := newEngine(t)
+	for _, ordinary := range persons() {
+		h := newHost(t, ordinary)
+		h.Env = e.env()
+		t.Run(h.Name+"/calls go on", func(t *testing.T) { callsGoOn(t, h, e) })
+		t.Run(h.Name+"/the end is seen", func(t *testing.T) { endIsSeen(t, h, e) })
+	}
+}
+
+// callsGoOn restarts the engine below a session in both ways.
+func callsGoOn(t *testing.T, h *Host, e *engine) {
+	m := newMailbox(t, h)
+	watcher, keeper := h.Watcher(t, m.c.Session), h.Keeper(t, m.c.Session)
+	long := hold(t, atoi(t, m.ask(t, "long")))
+	m.call(t, "before")
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		e.stop(t, sig)
+		m.call(t, "without an engine, after "+sig.String())
+		want(t, "status without an engine", h.Must(t, "hostexec", "status", "-q"), m.c.Session+"\n")
+		e.start(t)
+		m.call(t, "with the engine again, after "+sig.String())
+		want(t, "by docker exec", h.Docker(t, "exec", m.c.ID, "hsh", "-c", "echo called").Out, "called\n")
+	}
+	for what, p := range map[string]*Proc{"the watcher": watcher, "the keeper": keeper, "a command from before": long} {
+		want(t, what+" has gone", p.Gone(0), false)
+	}
+	want(t, "the container runs", m.c.Inspect(t, "{{.State.Running}}"), "true")
+	h.Must(t, "rm", "-f", m.c.ID)
+	allEnd(t, []*Proc{watcher, keeper, long}, grace)
+	h.quiet(t, soon)
+}
+
+// endIsSeen ends the container while there is no engine that could tell.
+func endIsSeen(t *testing.T, h *Host, e *engine) {
+	m := newMailbox(t, h)
+	watcher, main := h.Watcher(t, m.c.Session), hold(t, m.c.PID(t))
+	long := hold(t, atoi(t, m.ask(t, "long")))
+	e.stop(t, syscall.SIGTERM)
+	main.Signal(t, syscall.SIGKILL)
+	main.Ends(t, soon)
+	long.Ends(t, grace) // its caller died
+	e.start(t)
+	watcher.Ends(t, leaves)
+	h.Must(t, "rm", m.c.ID)
+	h.Must(t, "hostexec", "prune", "-f")
+	h.quiet(t, soon)
+}
+
+// mailbox is a container that makes a call for each line it is sent, so that one can be
+// made without docker exec. What it says comes back by a named pipe.
+type mailbox struct {
+	c       *Container
+	out, in *os.File
+	lines   *bufio.Reader
+}
+
+// mailboxScript is what the container does. The host's commands write to its stdout.
+const mailboxScript = `while read -r word; do
+  case $word in
+  long) hsh -c 'echo $$; exec sleep 1000' & ;;
+  *) hsh -c 'echo "called $1"' hsh "$word" || echo "code $?" ;;
+  esac
+done <in >out 2>&1`
+
+func newMailbox(t *testing.T, h *Host) *mailbox {
+	t.Helper()
+	open := func(name string) *os.File {
+		path := filepath.Join(h.Work, name)
+		if err := unix.Mkfifo(path, 0o666); err != nil && !errors.Is(err, unix.EEXIST) {
+			t.Fatal(err)
+		}
+		check(t, os.Chmod(path, 0o666))
+		// Both ways, so that it is there, and stays open, whoever else has it.
+		f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+		check(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	m := &mailbox{out: open("in"), in: open("out")}
+	m.lines = bufio.NewReader(m.in)
+	m.c = h.Detached(t, "--network", "none", "-v", h.Work+":/w", "-w", "/w", "--proxy", "hsh=/bin/sh", engineRef, "sh", "-c", mailboxScript)
+	return m
+}
+
+// ask sends a word and returns the line that comes back.
+func (m *mailbox) ask(t *testing.T, word string) string {
+	t.Helper()
+	_, err := fmt.Fprintln(m.out, word)
+	check(t, err)
+	check(t, m.in.SetReadDeadline(time.Now().Add(patience)))
+	line, err := m.lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s: no answer: %v", word, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// call makes a call that has to be answered.
+func (m *mailbox) call(t *testing.T, when string) {
+	t.Helper()
+	want(t, "a call "+when, m.ask(t, when), "called "+when)
+}

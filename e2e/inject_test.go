@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestIntegrationInjection makes a call in containers of all kinds: flags of docker run
+// before the image's name, and what runs in it.
+func TestIntegrationInjection(t *testing.T) {
+	const call = "hsh -c 'echo called'"
+	sh := []string{"sh", "-c", call}
+	tests := []struct {
+		name, image string
+		flags, cmd  []string
+	}{
+		{"plain", "busybox", nil, sh},
+		{"--read-only", "busybox", []string{"--read-only"}, sh},
+		{"--user", "busybox", []string{"--user", "1000"}, sh},
+		{"--user nobody knows", "busybox", []string{"--user", "65534:65534"}, sh},
+		{"--network none", "busybox", []string{"--network", "none"}, sh},
+		{"--network host", "busybox", []string{"--network", "host"}, sh},
+		{"--cap-drop ALL", "busybox", []string{"--cap-drop", "ALL"}, sh},
+		{"no-new-privileges", "busybox", []string{"--security-opt", "no-new-privileges"}, sh},
+		{"all of them", "busybox", []string{"--read-only", "--user", "1000", "--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--init"}, sh},
+		{"--init", "busybox", []string{"--init"}, sh},
+		{"--pid host", "busybox", []string{"--pid", "host"}, sh},
+		{"--ipc host", "busybox", []string{"--ipc", "host"}, sh},
+		{"--hostname", "busybox", []string{"--hostname", "box"}, sh},
+		{"--tmpfs /run", "busybox", []string{"--tmpfs", "/run"}, sh},
+		{"a volume at /usr/local", "busybox", []string{"--tmpfs", "/usr/local"}, sh},
+		{"--entrypoint, a command of the host's", "busybox", []string{"--entrypoint", "hsh"}, []string{"-c", "echo called"}},
+		{"the command is the host's", "busybox", nil, []string{"hsh", "-c", "echo called"}},
+		{"an empty environment", "busybox", nil, []string{"env", "-i", "/run/hostexec/bin/hsh", "-c", "echo called"}},
+		{"env -i", "busybox", nil, []string{"env", "-i", "PATH=/usr/local/bin:/bin", "sh", "-c", call}},
+		{"-e PATH", "busybox", []string{"-e", "PATH=/bin"}, sh},
+		{"-t", "busybox", []string{"-t"}, sh},
+		{"no PATH in the image", "empty", []string{"--entrypoint", "hsh"}, []string{"-c", "echo called"}},
+		{"FROM scratch", "empty", nil, []string{"calls", "1", "hsh", "-c", "echo called >&2"}},
+		{"FROM scratch, all flags", "empty", []string{"--read-only", "--user", "65534", "--network", "none", "--cap-drop", "ALL"}, []string{"calls", "1", "hsh", "-c", "echo called >&2"}},
+		{"bash -l", "full", nil, []string{"bash", "-lc", call}},
+		{"su -", "full", nil, []string{"su", "-", "root", "-c", call}},
+		{"su - user", "full", nil, []string{"su", "-", "user", "-c", call}},
+		{"setsid", "full", nil, []string{"setsid", "-w", "hsh", "-c", "echo called"}},
+		{"nohup", "full", nil, []string{"nohup", "hsh", "-c", "echo called"}},
+		{"timeout", "full", nil, []string{"timeout", "10", "hsh", "-c", "echo called"}},
+		{"script", "full", nil, []string{"script", "-qc", call, "/dev/null"}},
+	}
+	for _, h := range people(t) {
+		for _, tt := range tests {
+			t.Run(h.Name+"/"+tt.name, func(t *testing.T) {
+				args := append([]string{"--rm", "--proxy", "hsh=/bin/sh"}, tt.flags...)
+				args = append(append(args, image(t, tt.image)), tt.cmd...)
+				r := h.Run(t, args...)
+				// A terminal may show more around it: script(1) passes on the end of its stdin.
+				if r.Code != 0 || !strings.Contains(r.Out+r.Err, "called") {
+					t.Errorf("%v", r)
+				}
+			})
+		}
+	}
+}
+
+// TestIntegrationReadOnlyShare tries to change what was injected, as root of the
+// container: nothing can be, and the next call works.
+func TestIntegrationReadOnlyShare(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *Container) {
+		for _, script := range []string{
+			`echo x >/run/hostexec/new`, `rm /run/hostexec/socket`, `rm /run/hostexec/bin/hsh`, `echo x >>/run/hostexec/bin/hostexec`,
+			`mv /run/hostexec /run/other`, `/probe args >/run/hostexec/carrier`, `touch /run/hostexec/bin/hostexec`,
+		} {
+			if r := c.Sh(t, script); r.Code == 0 {
+				t.Errorf("%s succeeded", script)
+			}
+		}
+		want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	})
+}
+
+// TestIntegrationImageKeepsItsOwn injects nothing over what the image has in
+// /usr/local/bin, and nothing into a directory of the user's.
+func TestIntegrationImageKeepsItsOwn(t *testing.T) {
+	h := newHost(t, false)
+	r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/usr/local/bin", "-w", "/usr/local/bin", image(t, "busybox"), "sh", "-c", "ls /usr/local/bin; hsh -c 'echo called'")
+	want(t, "the user's directory is empty, the call works", r.Out+r.Err, "called\n")
+	r = h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "readlink /usr/local/bin/hsh")
+	want(t, "the link for login shells", r.Out+r.Err, "/run/hostexec/bin/hsh\n")
+	h.quiet(t, soon)
+}
+
+// TestIntegrationLentVolume lends a container a volume where login shells look: nothing is
+// put into it, for it is another's.
+func TestIntegrationLentVolume(t *testing.T) {
+	h := people(t)[0]
+	lender := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, "-v", "/usr/local/bin", image(t, "full"), "true"))
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", lender) })
+	for range 2 { // as an image that is seen first, and as one that is known
+		r := h.Run(t, "--rm", "--volumes-from", lender, "--proxy", "hsh=/bin/sh", image(t, "full"), "bash", "-c", "hsh -c 'echo called'; ls /usr/local/bin")
+		if !strings.HasPrefix(r.Out, "called\n") || strings.Contains(r.Out, "hsh") || strings.Contains(r.Out, "hostexec") {
+			t.Errorf("with a lent /usr/local/bin: %v", r)
+		}
+	}
+}

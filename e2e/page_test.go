@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// asked makes a call that is asked about, and returns it with the request's id once the
+// tab shows its card.
+func (tab *Tab) asked(t *testing.T, c *Container, args ...string) (*Call, string) {
+	t.Helper()
+	call := c.Start(t, args...)
+	word := args[len(args)-1]
+	var id string
+	eventually(t, patience, "a card of "+word, func() bool {
+		id = eval[string](tab, `[...document.querySelectorAll('.request.live')].filter(c => c.querySelector('li:last-child code').textContent === '`+word+`').map(c => c.dataset.id)[0] ?? ''`)
+		return id != ""
+	})
+	return call, id
+}
+
+// TestIntegrationPage answers on the page, by mouse: what a container asks for appears by
+// itself, approved it runs, denied it does not, and its end is in the history.
+func TestIntegrationPage(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh", "--proxy", "make=ask")
+			h.Write(t, h.Work, "page.mk", "first:\n\t@echo approved $@ in $(CURDIR); exit 3\n", 0o644)
+			u, browser := h.ui(t), newBrowser(t)
+			tab := u.page(t, browser)
+			want(t, "the address, which forgets the token", eval[string](tab, "location.href"), strings.Split(u.URL, "#")[0])
+			want(t, "the title when nothing waits", eval[string](tab, "document.title"), "hostexec")
+
+			call, id := tab.asked(t, c, "make", "-f", "page.mk", "first")
+			want(t, "the title when something does", eval[string](tab, "document.title"), "(1) hostexec")
+			shown := tab.text(card(id))
+			for _, part := range []string{"0 make 1 -f 2 page.mk 3 first", "program " + find(t, "make"), "on the host in " + h.Work, "in the container /w", "rule --proxy make=ask", c.Session, id} {
+				if !strings.Contains(shown, part) {
+					t.Errorf("the card lacks %q: %s", part, shown)
+				}
+			}
+			tab.ripe(id)
+			tab.click(card(id) + " .approve")
+			r := call.Ended(t)
+			want(t, "stdout", r.Out, "approved first in "+h.Work+"\n")
+			want(t, "code", r.Code, 2) // make's, of a recipe that fails
+			tab.until("it is settled", `document.querySelector('`+card(id)+`').className === 'request settled approved'`)
+			want(t, "buttons left", eval[int](tab, "document.querySelectorAll('#pending button').length"), 0)
+			tab.until("its end is shown", `document.querySelector('#audit .row')?.innerText.includes('exit 2')`)
+			want(t, "the title at last", eval[string](tab, "document.title"), "hostexec")
+			want(t, "APPROVE in the audit log", len(h.Audit(t, id, "HOSTEXEC APPROVE", "user=")), 1)
+
+			call, id = tab.asked(t, c, "hsh", "-c", "echo ran", "hsh", "second")
+			tab.ripe(id)
+			tab.click(card(id) + " .reason")
+			tab.keys("not <b>today</b>")
+			tab.click(card(id) + " .deny")
+			r = call.Ended(t)
+			want(t, "code of what is denied", r.Code, 126)
+			if r.Out != "" || !strings.Contains(r.Err, "Command denied: not <b>today</b> (request "+id) {
+				t.Errorf("the caller is told %v", r)
+			}
+			tab.until("the denial is shown", `document.querySelector('`+card(id)+`').innerText.startsWith('Denied')`)
+			want(t, "code of ui after ^C", u.end(), 0)
+		})
+	}
+}
+
+// TestIntegrationPageKeys answers by the keyboard alone. No key answers what has only just
+// appeared, or what nobody has chosen.
+func TestIntegrationPageKeys(t *testing.T) {
+	h := people(t)[0]
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	tab := h.ui(t).page(t, newBrowser(t))
+	tab.keys("a\rd ") // typed before anything is there
+	one, id := tab.asked(t, c, "hsh", "-c", "echo one", "hsh", "one")
+	tab.keys("ja\ra") // too early
+	want(t, "the card, answered too early", eval[bool](tab, "document.querySelector('"+card(id)+"').matches('.live')"), true)
+	tab.ripe(id)
+	tab.keys("\r ") // neither is an answer
+	two, id2 := tab.asked(t, c, "hsh", "-c", "echo two", "hsh", "two")
+	want(t, "cards", eval[int](tab, "document.querySelectorAll('.request.live').length"), 2)
+	want(t, "the focus", eval[string](tab, "document.activeElement.id"), "r-"+id)
+	tab.keys("j")
+	tab.ripe(id2)
+	want(t, "the focus after j", eval[string](tab, "document.activeElement.id"), "r-"+id2)
+	tab.keys("k")
+	want(t, "the focus after k", eval[string](tab, "document.activeElement.id"), "r-"+id)
+	eval[any](tab, "dispatchEvent(new Event('focus'))") // somebody comes back to the window
+	want(t, "enabled at once", eval[int](tab, "document.querySelectorAll('.answer button:enabled').length"), 0)
+	tab.ripe(id)
+	tab.keys("a")
+	want(t, "stdout", one.Ended(t).Out, "one\n")
+	tab.until("the other has moved nowhere", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
+	tab.until("the focus stays", "document.activeElement.id === 'r-"+id+"'")
+	tab.keys("j")
+	tab.keys("r")
+	want(t, "the focus after r", eval[string](tab, "document.activeElement.className"), "reason")
+	// What drives the browser has typed the r there too, as nobody could.
+	eval[any](tab, "document.activeElement.value = ''")
+	tab.keys("d a\r") // into the reason; Enter denies there
+	r := two.Ended(t)
+	if r.Code != 126 || !strings.Contains(r.Err, "Command denied: d a (request") {
+		t.Errorf("the caller is told %v", r)
+	}
+}
+
+// TestIntegrationPageTabs has two tabs answer at once: one wins, and the other shows that.
+func TestIntegrationPageTabs(t *testing.T) {
+	h := people(t)[0]
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	u, browser := h.ui(t), newBrowser(t)
+	tabs := []*Tab{u.page(t, browser), u.page(t, browser)}
+	for range 5 {
+		call, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "raced")
+		tabs[1].until("the other tab shows it", "document.querySelector('"+card(id)+".live') !== null")
+		tabs[0].ripe(id)
+		tabs[1].ripe(id)
+		var both sync.WaitGroup
+		for i, verb := range []string{"approve", "deny"} {
+			// ends when the browser has clicked.
+			both.Go(func() { eval[any](tabs[i], "document.querySelector('"+card(id)+" ."+verb+"')?.click()") })
+		}
+		both.Wait()
+		code := call.Ended(t).Code
+		if code != 7 && code != 126 {
+			t.Errorf("the caller's code is %d", code)
+		}
+		class := map[int]string{7: "approved", 126: "denied"}[code]
+		for i, tab := range tabs {
+			tab.until("tab "+string(rune('0'+i))+" knows who won", "document.querySelector('"+card(id)+"').matches('.settled."+class+"')")
+		}
+		if code == 126 {
+			break // the same is not asked again for a while
+		}
+	}
+	want(t, "answers in the audit log that do not agree", len(h.Audit(t, "HOSTEXEC APPROVE", c.Session)) != len(h.Audit(t, "HOSTEXEC START", c.Session)), false)
+	u.end()
+	tabs[0].until("the tab says that the page has gone", "document.querySelector('#state').textContent !== 'live'")
+}
+
+// TestIntegrationPageHostile asks for what would deceive who reads it: all of it is shown, as
+// text, and what is long has to be read to its end.
+func TestIntegrationPageHostile(t *testing.T) {
+	h := people(t)[0]
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	tab := h.ui(t).page(t, newBrowser(t))
+	long := strings.Repeat("all is well ", 1700) + "; rm -rf /"
+	args := []string{
+		"hsh", "-c", "exit 0", `<script>document.title="owned"</script>`, `"><img src=x onerror=alert(1)>`, "{{.}}", "\x1b[2J\x1b]52;c;eA==\a", "\u202etxt.exe", "\u3164\u2800", "a\nb",
+		`"already quoted"`, `' class="approve`, long, "hostile",
+	}
+	shown := []string{
+		"hsh", "-c", "exit 0", `<script>document.title="owned"</script>`, `"><img src=x onerror=alert(1)>`, "{{.}}", `"\x1b[2J\x1b]52;c;eA==\a"`, `"\u202etxt.exe"`, `"\u3164\u2800"`, `"a\nb"`,
+		`"\"already quoted\""`, `' class="approve`, long, "hostile",
+	}
+	shown[3], shown[4], shown[11] = `"<script>document.title=\"owned\"</script>"`, `"\"><img src=x onerror=alert(1)>"`, `"' class=\"approve"`
+	call, id := tab.asked(t, c, args...)
+	got := eval[[]string](tab, "[...document.querySelectorAll('"+card(id)+" .args code')].map(c => c.textContent)")
+	for i, arg := range shown {
+		if i >= len(got) || got[i] != arg {
+			t.Errorf("argument %d is shown as %q, want %q", i, got[min(i, len(got)-1)], arg)
+		}
+	}
+	want(t, "arguments", len(got), len(shown))
+	want(t, "what is made of them", eval[int](tab, "document.querySelectorAll('"+card(id)+" :is(script, img)').length"), 0)
+	want(t, "the title", eval[string](tab, "document.title"), "(1) hostexec")
+
+	tab.do(chromedp.EmulateViewport(360, 740)) // a phone's
+	want(t, "wider than a phone", eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"), false)
+	tab.until("it says that it goes on", "document.querySelector('"+card(id)+" .hint').hidden === false")
+	tab.keys("ja")
+	want(t, "its end is out of sight", eval[bool](tab, "document.querySelector('"+card(id)+" .approve').disabled"), true)
+	eval[any](tab, "document.querySelector('"+card(id)+" .end').scrollIntoView()")
+	tab.ripe(id)
+	tab.keys("a")
+	want(t, "code", call.Ended(t).Code, 0)
+}
+
+// TestIntegrationPageKill ends a command that runs, from the page, with two clicks.
+func TestIntegrationPageKill(t *testing.T) {
+	h := people(t)[0]
+	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
+	tab := h.ui(t).page(t, newBrowser(t))
+	call := c.Start(t, "hsh", "-c", "echo $$; while :; do sleep 1000; done", "hsh", "killed")
+	root := hold(t, atoi(t, call.Line(t)))
+	tab.until("it is shown", "document.querySelector('#running .cmd')?.innerText.includes('killed')")
+	tab.click("#running .kill")
+	tab.pause(100 * time.Millisecond)
+	want(t, "one click has ended it", root.Gone(0), false)
+	tab.click("#running .kill.sure")
+	root.Ends(t, grace)
+	want(t, "the caller's code", call.Ended(t).Code, 128+15)
+	tab.until("it is not shown any more", "document.querySelector('#running .row') === null")
+	tab.until("its end is", "document.querySelector('#audit .row .outcome').innerText === 'TERM'")
+}
+
+// TestIntegrationPageOpens has a page in the background open a browser when something is
+// asked and none is there. What opens it is seen by every user of the host: it has a code
+// and not the token.
+func TestIntegrationPageOpens(t *testing.T) {
+	h := newHost(t, false)
+	opened := h.screen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := h.Command(ctx, "docker-hostexec", "ui", "--background")
+	cmd.Path, cmd.Err = pluginPath(t), nil
+	check(t, cmd.Start())
+	t.Cleanup(func() { cancel(); cmd.Wait() })
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	opened.answer(t, c)
+}
+
+// screen is where a person sees a browser that opens.
+type screen struct{ file string }
+
+// screen gives the person a desktop: xdg-open writes down what it was to open.
+func (h *Host) screen(t testing.TB) screen {
+	t.Helper()
+	bin := filepath.Join(h.Home, "bin")
+	d := screen{filepath.Join(h.Home, "opened")}
+	h.mkdir(t, bin)
+	h.Write(t, bin, "xdg-open", "#!/bin/sh\necho \"$@\" >>"+d.file+"\n", 0o755)
+	h.Env = append(h.Env, "DISPLAY=:0", "PATH="+bin+":"+os.Getenv("PATH"))
+	return d
+}
+
+// links are what was opened so far.
+func (d screen) links() []string {
+	b, _ := os.ReadFile(d.file) // nothing was, then
+	return strings.Fields(string(b))
+}
+
+// answer makes a call that is asked about, and approves it in the browser that is opened
+// for it.
+func (d screen) answer(t *testing.T, c *Container) (shown string) {
+	t.Helper()
+	var call *Call
+	eventually(t, patience, "somebody can be asked", func() bool {
+		if strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there") {
+			return false
+		}
+		call = c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
+		return true
+	})
+	eventually(t, patience, "a browser is opened", func() bool { return len(d.links()) > 0 })
+	link := d.links()[0]
+	if strings.Contains(link, "token") || len(d.links()) != 1 {
+		t.Errorf("what is opened is %q", d.links())
+	}
+	tab := open(t, newBrowser(t), link)
+	tab.until("it shows what waits", "document.querySelector('.request.live').innerText.includes('opened')")
+	id := eval[string](tab, "document.querySelector('.request.live').dataset.id")
+	shown = tab.text(card(id))
+	tab.ripe(id)
+	tab.click(card(id) + " .approve")
+	want(t, "code", call.Ended(t).Code, 5)
+	return shown
+}
+
+// TestIntegrationPageStrangers is what the page tells who is no person of this host: another
+// origin's page, and a command that a container called.
+func TestIntegrationPageStrangers(t *testing.T) {
+	h := people(t)[0]
+	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
+	u := h.ui(t)
+	browser := newBrowser(t)
+	origin, token, _ := strings.Cut(u.URL, "/#token=")
+	bare := open(t, browser, origin+"/")
+	bare.until("without the token nothing is shown", "document.querySelector('#trouble').innerText.includes('lacks its key')")
+	guess := open(t, browser, origin+"/#token="+strings.Repeat("0", 64))
+	guess.until("nor with another", "document.querySelector('#trouble').innerText.includes('another page')")
+
+	near := h.Holding(t, "--network", "host", "--proxy", "hsh=/bin/sh") // on the same 127.0.0.1
+	host, port, _ := strings.Cut(strings.TrimPrefix(origin, "http://"), ":")
+	for _, path := range []string{"/pending", "/events", "/sessions"} {
+		r := near.Sh(t, `exec 3<>"/dev/tcp/$1/$2"; printf 'GET %s HTTP/1.1\r\nHost: %s:%s\r\n\r\n' "$3" "$1" "$2" >&3; head -n 1 <&3`, host, port, path)
+		want(t, "what a container in the host's network gets of "+path, r.Out, "HTTP/1.1 401 Unauthorized\r\n")
+	}
+
+	r := c.Exec(t, "hsh", "-c", "HOSTEXEC_HOME="+h.State+" docker hostexec ui --no-open")
+	if r.Code != 1 || strings.Contains(r.Out, token) || !strings.Contains(r.Err, "may not answer for you") {
+		t.Errorf("a called command is told %v", r)
+	}
+	if again := h.Must(t, "hostexec", "ui", "--no-open"); again != u.URL+"\n" {
+		t.Errorf("a second ui prints %q, want %q", again, u.URL)
+	}
+}

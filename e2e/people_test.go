@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// sharedContainer is the one container in which most tests make their calls.
+type sharedContainer struct {
+	mu sync.Mutex
+	c  *Container
+}
+
+var (
+	hostsOnce sync.Once
+	hosts     []*Host
+)
+
+// people returns those who use docker on this host, for the whole run of the tests.
+func people(t testing.TB) []*Host {
+	t.Helper()
+	hostsOnce.Do(func() {
+		hosts = append(hosts, newHost(t, false))
+		if os.Getuid() == 0 {
+			hosts = append(hosts, newHost(t, true))
+		}
+	})
+	if len(hosts) == 0 {
+		t.Fatal("an earlier test could not set up the users of docker")
+	}
+	return hosts
+}
+
+// everywhere runs f for each person at the host and each kind of user in the container,
+// in that person's shared container.
+func everywhere(t *testing.T, f func(t *testing.T, c *Container)) {
+	for _, h := range people(t) {
+		for _, user := range []string{"0", "1000"} {
+			t.Run(h.Name+"/uid"+user, func(t *testing.T) { f(t, h.Shared(t).As(user)) })
+		}
+	}
+}
+
+// Shared returns the person's shared container, with every command of proxies.
+func (h *Host) Shared(t testing.TB) *Container {
+	t.Helper()
+	h.shared.mu.Lock()
+	defer h.shared.mu.Unlock()
+	if c := h.shared.c; c != nil && h.Docker(t, "inspect", "--format", "{{.State.Running}}", c.ID).Out == "true\n" {
+		return c
+	}
+	lost := h.Write(t, h.Home, "lost", "#!/bin/sh\n", 0o755)
+	unfit := h.Write(t, h.Home, "unfit", "#!/bin/sh\n", 0o755)
+	flags := append(proxies(t), "--proxy", "lost="+lost, "--proxy", "unfit="+unfit, "--proxy", "banned=deny", "-e", "CONTAINER_SECRET=of the container")
+	h.shared.c = h.detached(t, h.holding(t, flags)...)
+	check(t, os.Remove(lost))
+	check(t, os.Chmod(unfit, 0o644))
+	return h.shared.c
+}
+
+// proxies are the host's programs that tests call. The names with an h are not in the
+// image, so that they cannot be mistaken for the container's.
+func proxies(t testing.TB) (flags []string) {
+	t.Helper()
+	for name, path := range map[string]string{
+		"hp": probePath(t), "hsh": "/bin/sh", "hcat": find(t, "cat"), "htee": find(t, "tee"), "htrue": find(t, "true"),
+		"make": find(t, "make"), "vi": find(t, "vi", "busybox"), "hless": find(t, "less"), "htty": find(t, "tty"),
+		"hstty": find(t, "stty"), "hbash": find(t, "bash"),
+	} {
+		flags = append(flags, "--proxy", name+"="+path)
+	}
+	return flags
+}
+
+// find returns the first of names that the host has.
+func find(t testing.TB, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if p, err := exec.LookPath(name); err == nil {
+			p, err = filepath.Abs(p)
+			check(t, err)
+			return p
+		}
+	}
+	t.Fatalf("this host has no %s, which the tests need: install it with your package manager", strings.Join(names, " or "))
+	return ""
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command probe is the static helper of the end-to-end tests. It runs on both sides: as
+// a command of the host's that says how it was started, and in containers, the empty one
+// included, as the caller that no shell can be.
+//
+// Its one law: it says what is, as text or JSON on stdout, and judges nothing; that is
+// for the tests.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// modes are what probe can do, by the word after its name.
+var modes = map[string]func(args []string) error{
+	"args":    showArgs,
+	"report":  report,
+	"fds":     showFDs,
+	"exit":    exit,
+	"print":   printArgs,
+	"hold":    holdOn,
+	"pid":     showPID,
+	"tree":    tree,
+	"leaf":    leaf,
+	"daemon":  daemon,
+	"gen":     generate,
+	"count":   count,
+	"inodes":  inodes,
+	"burst":   burst,
+	"calls":   calls,
+	"idle":    idle,
+	"send":    send,
+	"silent":  silent,
+	"talk":    talk,
+	"sizes":   sizes,
+	"times":   times,
+	"through": through,
+}
+
+func main() {
+	args := os.Args[1:]
+	if len(args) == 0 || modes[args[0]] == nil {
+		names := []string{}
+		for name := range modes {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		fmt.Fprintf(os.Stderr, "usage: probe MODE [ARG...], where MODE is one of %v\n", names)
+		os.Exit(64)
+	}
+	if err := modes[args[0]](args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "probe: %s: %v\n", args[0], err)
+		os.Exit(65)
+	}
+}
+
+// show prints v as JSON in one line.
+func show(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

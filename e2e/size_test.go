@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The limits of design.md section 9: what each call loads, and what each plugin carries.
+const (
+	maxShim  = 1_650_000
+	maxShims = 4_600_000
+)
+
+// TestShimSize measures the shims as the plugin embeds them.
+func TestShimSize(t *testing.T) {
+	total := 0
+	for _, arch := range []string{"amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64"} {
+		file := filepath.Join("..", "plugin", "inject", "shims", "linux-"+arch+".gz")
+		packed, size, err := measure(file)
+		if err != nil {
+			t.Errorf("%v: make shims builds it", err)
+			continue
+		}
+		t.Logf("%-8s %7d bytes, %6d compressed", arch, size, packed)
+		if size > maxShim {
+			t.Errorf("the shim for %s has %d bytes, the limit is %d", arch, size, maxShim)
+		}
+		total += packed
+	}
+	if total > maxShims {
+		t.Errorf("the compressed shims have %d bytes together, the limit is %d", total, maxShims)
+	}
+}
+
+// measure returns the sizes of a compressed file, as it is and unpacked.
+func measure(file string) (packed, size int, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := io.Copy(io.Discard, r)
+	return int(fi.Size()), int(n), err
+}
