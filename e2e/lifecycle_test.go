@@ -196,9 +196,14 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 		waitOr(t, cmd.Wait)
 	}
 	eventually(t, leaves, fmt.Sprintf("no container that never ran is left by %v after %s", sig, after), func() bool { return len(all("--filter", "status=created")) == 0 })
-	if ids := all(); len(ids) > 0 {
-		h.Must(t, append([]string{"rm", "-f"}, ids...)...)
-	}
+	// Whoever ended run may be removing it as well, and then one of the two is refused.
+	eventually(t, leaves, "every container of "+mark+" is removed", func() bool {
+		ids := all()
+		if len(ids) > 0 {
+			h.Docker(t, append([]string{"rm", "-f"}, ids...)...)
+		}
+		return len(ids) == 0
+	})
 }
 
 func waitOr(t testing.TB, wait func() error) {
