@@ -93,6 +93,9 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, e
 	if w.v.Action == policy.Deny {
 		return deny(w.v.Reason, refusal(req, w.v))
 	}
+	if req.kept && w.v.Action == policy.Allow && !w.v.Keep {
+		return deny(errUnkeepable.Error(), unkeepable(req, w.v))
+	}
 	if lost != nil {
 		return deny(lost.Error(), misplaced(sc, req))
 	}

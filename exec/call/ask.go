@@ -89,7 +89,10 @@ func (w *warrant) question(req *request) approval.Question {
 	if !slices.Equal(w.v.Args, req.Args) {
 		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, w.notes...)
 	}
-	if req.detached {
+	switch {
+	case req.kept:
+		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, even when the container has ended, until it ends by itself or is stopped")
+	case req.detached:
 		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, without its caller")
 	}
 	return q

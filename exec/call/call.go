@@ -114,8 +114,9 @@ var (
 
 // Serve answers one call and closes conn. It returns when the command has ended, or,
 // if the caller hangs up first, when everything that the command started has ended. A job
-// that it starts goes on until session ends: Wait returns then.
-func (s *Server) Serve(session context.Context, conn net.Conn) error {
+// that it starts goes on until session ends, and one that is kept until life does, of which
+// session is a part: Wait returns then.
+func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(session)
 	defer cancel(nil)
 
@@ -133,7 +134,7 @@ func (s *Server) Serve(session context.Context, conn net.Conn) error {
 		return fail(p, errNoRoom, "the session is not ready")
 	}
 	if req.verb() {
-		return s.verb(session, ctx, p, req)
+		return s.verb(life, session, ctx, p, req)
 	}
 	return s.command(ctx, p, req)
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // A job is a call whose command goes on without its caller. It is decided, asked about and
 // written down as any other, while the caller waits; then its output goes to files, and what
-// ends it is kill, its own time, or the end of the session. Until it is ready, and its caller
-// was told so, it ends with its caller, too: of what is left nobody would know.
+// ends it is kill, its own time, or the end of the session. One that is kept goes on when its
+// container has ended: the policy has to say that it may, or the person who is asked sees that
+// it would. Until it is ready, and its caller was told so, it ends with its caller, too: of
+// what is left nobody would know.
 
 // detach has what req names decided, and starts it as a job.
 func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready readiness) error {
@@ -36,7 +39,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	if w == nil {
 		return err
 	}
-	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path())
+	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.kept)
 	if err != nil {
 		w.close()
 		return fail(p, err, unkept(err))
@@ -71,6 +74,15 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	}
 	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
 }
+
+// unkeepable answers a request that may run, and not outlive its container.
+func unkeepable(req *request, v policy.Verdict) end {
+	name := word(req.Args[0])
+	return end{status: statusRefused, name: name, reason: "--keep: " + errUnkeepable.Error(), rule: v.Rule, request: req.ID,
+		hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
+}
+
+var errUnkeepable = errors.New("it may not go on without its container")
 
 // unkept says why there is no job. Other errors name directories of the host's.
 func unkept(err error) string {

@@ -193,7 +193,7 @@ func TestJobBadInput(t *testing.T) {
 		{[]string{"-d", "--"}, 125, "-d wants a command"},
 		{[]string{"-d", ""}, 125, "empty"},
 		{[]string{"-d", "--bogus", "sh"}, 125, "unknown flag"},
-		{[]string{"-d", "--keep", "sh"}, 125, "not available yet"},
+		{[]string{"--keep", "sh"}, 125, "is for a job"},
 		{[]string{"--wait-for-log", "x", "sh"}, 125, "is for a job"},
 		{[]string{"-d", "--wait-for-log", "(", "sh"}, 125, "missing closing"},
 		{[]string{"-d", "--wait-for-log", "", "sh"}, 125, "1 to 1024 bytes"},
@@ -243,7 +243,7 @@ func TestJobBadInput(t *testing.T) {
 func TestJobAmbiguous(t *testing.T) {
 	s, _ := scene(t)
 	for _, id := range []string{"00aa000000000000", "00ab000000000000"} {
-		if _, err := s.Jobs.Begin(id, []string{"sh"}, "/"); err != nil {
+		if _, err := s.Jobs.Begin(id, []string{"sh"}, "/", false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // options are what stands between hostexec and a command.
 type options struct {
 	help, version bool
-	detach        bool
+	detach, keep  bool
 	ready         readiness
 	timeout       string
 }
@@ -41,7 +41,7 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	flags.BoolVar(&o.version, "version", false, "")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "")
 	flags.StringVar(&o.timeout, "timeout", "", "")
-	keep := flags.Bool("keep", false, "")
+	flags.BoolVar(&o.keep, "keep", false, "")
 	line := flags.String("wait-for-log", "", "")
 	port := flags.String("wait-for-port", "", "")
 	wait := flags.String("wait-timeout", "", "")
@@ -62,8 +62,6 @@ func parseOptions(args []string) (o options, command []string, err error) {
 		return o, nil, fmt.Errorf("%s wants a command after it", quoted(clip(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
-	case *keep:
-		return o, nil, errors.New("--keep is not available yet: a job ends with its session")
 	case flags.Changed("timeout") && o.timeout == "":
 		return o, nil, fmt.Errorf("--timeout: %w", errTimeout)
 	}

@@ -28,6 +28,7 @@ type row struct {
 	Started time.Time  `json:"started"`
 	Seconds float64    `json:"seconds"`
 	Reason  string     `json:"reason,omitempty"`
+	Keep    bool       `json:"keep,omitempty"` // it may outlive the container
 }
 
 // rows returns the calls that run and all jobs, oldest first.
@@ -38,7 +39,7 @@ func (s *Server) rows() []row {
 	for _, kept := range s.jobs() {
 		info := kept.Info()
 		seen[info.ID] = true
-		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason}
+		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
 		if info.Status != job.Running {
 			r.Code, r.Seconds = &info.Code, info.Ended.Sub(info.Started).Seconds()
 		} else {
@@ -79,7 +80,11 @@ func renderRows(rows []row) []byte {
 			code = strconv.Itoa(*r.Code)
 		}
 		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
+		kind := r.Kind
+		if r.Keep {
+			kind += ", kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
 	}
 	w.Flush()
 	return b.Bytes()

@@ -46,6 +46,7 @@ type Info struct {
 	Code    int       `json:"exit_code"` // when it has ended; 128+n when a signal ended it
 	Signal  string    `json:"signal,omitempty"`
 	Reason  string    `json:"reason,omitempty"` // where code and signal do not say it all
+	Keep    bool      `json:"keep,omitempty"`   // it may outlive its session's container
 	Stdout  int64     `json:"stdout_bytes"`
 	Stderr  int64     `json:"stderr_bytes"`
 	Dropped int64     `json:"dropped_bytes,omitempty"` // written, and not kept

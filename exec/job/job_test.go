@@ -29,7 +29,7 @@ func open(t *testing.T) (*Table, string) {
 
 func begin(t *testing.T, table *Table, id string, args ...string) *Job {
 	t.Helper()
-	j, err := table.Begin(id, args, "/w")
+	j, err := table.Begin(id, args, "/w", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "x", "../../../../../a", "00AA000000000000", "00aa000000000000"} {
-		if _, err := table.Begin(id, []string{"true"}, "/"); err == nil {
+		if _, err := table.Begin(id, []string{"true"}, "/", false); err == nil {
 			t.Errorf("Begin(%q) is made", id)
 		}
 	}
@@ -132,7 +132,7 @@ func TestOpenAgain(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(1), "sleep")
 	end(t, begin(t, table, id(2), "true"), Completed, executor.Status{})
-	if _, err := table.Begin(id(3), []string{"never"}, "/"); err != nil {
+	if _, err := table.Begin(id(3), []string{"never"}, "/", false); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Open(dir)
@@ -260,7 +260,7 @@ func TestFollow(t *testing.T) {
 
 func TestDiscard(t *testing.T) {
 	table, dir := open(t)
-	j, err := table.Begin(id(1), []string{"lost"}, "/")
+	j, err := table.Begin(id(1), []string{"lost"}, "/", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,13 +96,14 @@ func (t *Table) job(info Info) *Job {
 
 var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
 
-// Begin makes a job of the command args that is about to run in dir for the request id. The
-// caller has it end, or discards it.
-func (t *Table) Begin(id string, args []string, dir string) (*Job, error) {
+// Begin makes a job of the command args that is about to run in dir for the request id; with
+// keep it is one that may outlive the session's container. The caller has it end, or discards
+// it.
+func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, error) {
 	if !idForm.MatchString(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
-	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now()})
+	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now(), Keep: keep})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.jobs)-len(t.past) >= MaxRunning {
@@ -157,6 +158,11 @@ func (t *Table) All() []*Job {
 		return cmp.Or(began[a].Compare(began[b]), strings.Compare(a.dir, b.dir))
 	})
 	return all
+}
+
+// Kept returns the jobs that may outlive the session's container, those that have ended too.
+func (t *Table) Kept() []*Job {
+	return slices.DeleteFunc(t.All(), func(j *Job) bool { return !j.Info().Keep })
 }
 
 // ended notes that j, whose lock is held, has ended.

@@ -59,7 +59,7 @@ commands:
     exec: /usr/bin/gh
     env: {pass: [GH_TOKEN], set: {GH_PAGER: cat, N: 1}}
     rules:
-      - {id: view, do: allow, argv: [pr, view, {re: '[0-9]{1,7}'}], stdin: capture(64KiB), tty: allow, output: 1KiB, new_privs: true, leave: true, record: true, timeout: 0}
+      - {id: view, do: allow, argv: [pr, view, {re: '[0-9]{1,7}'}], stdin: capture(64KiB), tty: allow, output: 1KiB, new_privs: true, leave: true, keep: true, record: true, timeout: 0}
       - {do: deny, reason: not that, argv: [auth, token]}
 `
 

@@ -82,7 +82,7 @@ func (w *Watcher) commands() []policy.Command {
 		if err != nil {
 			w.log.Error("policy", "command", c.Name, "error", err)
 		}
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
 		if c.Where != nil {
 			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
 		}
