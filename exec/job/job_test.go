@@ -91,17 +91,17 @@ func TestFiles(t *testing.T) {
 func TestLimit(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "yes")
-	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), MaxOutput/2)
+	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), DefaultOutput/2)
 	for _, b := range [][]byte{half, half[1:], []byte("ab"), []byte("c")} {
 		if n, err := out.Write(b); n != len(b) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
 	}
 	end(t, j, Completed, executor.Status{})
-	if i := j.Info(); i.Stdout != MaxOutput || i.Dropped != 2 {
-		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, MaxOutput)
+	if i := j.Info(); i.Stdout != DefaultOutput || i.Dropped != 2 {
+		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, DefaultOutput)
 	}
-	if s := text(t, dir, id(1), "stdout"); len(s) != MaxOutput || s[len(s)-1] != 'a' {
+	if s := text(t, dir, id(1), "stdout"); len(s) != DefaultOutput || s[len(s)-1] != 'a' {
 		t.Errorf("the file has %d bytes", len(s))
 	}
 }

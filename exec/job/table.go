@@ -20,10 +20,9 @@ import (
 const (
 	// MaxRunning is how many jobs of a session may run.
 	MaxRunning = 1024
-	// MaxEnded is how many of those that have ended are remembered, with their output.
+	// MaxEnded is how many of those that have ended are remembered, with their output, if
+	// Limits let them. The oldest go first.
 	MaxEnded = 100
-	// maxKept is how much output these may have had together. The oldest go first.
-	maxKept = 1 << 30
 )
 
 var (
@@ -45,7 +44,10 @@ type Table struct {
 	mu   sync.Mutex // guards the fields below; taken after a job's
 	jobs map[string]*Job
 	past []*Job // those of them that have ended, oldest first
-	kept int64  // what these wrote
+	kept int64  // bytes on disk of these
+	live int64  // and of those that run
+
+	output, disk int64 // Limits
 }
 
 // Open returns the table whose folder is dir, which it makes if need be. Jobs that ran when
@@ -58,7 +60,7 @@ func Open(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
 	}
-	t := &Table{dir: dir, jobs: map[string]*Job{}}
+	t := &Table{dir: dir, jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
@@ -80,10 +82,11 @@ func Open(dir string) (*Table, error) {
 		close(j.done)
 		t.jobs[info.ID] = j
 		t.past = append(t.past, j)
-		t.kept += info.Stdout + info.Stderr
+		j.size = sizeOf(at)
+		t.kept += j.size
 	}
 	slices.SortFunc(t.past, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
-	t.forget()
+	t.forgetLocked()
 	return t, nil
 }
 
@@ -170,26 +173,16 @@ func (t *Table) ended(j *Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.past = append(t.past, j)
-	t.kept += j.info.Stdout + j.info.Stderr
-	t.forget()
-}
-
-// forget removes what is more than is kept of jobs that have ended. What they are is not
-// changed any more.
-func (t *Table) forget() {
-	for len(t.past) > MaxEnded || len(t.past) > 1 && t.kept > maxKept {
-		oldest := t.past[0]
-		t.past = t.past[1:]
-		t.kept -= oldest.info.Stdout + oldest.info.Stderr
-		delete(t.jobs, oldest.info.ID)
-		os.RemoveAll(oldest.dir) // what is left goes with the session
-	}
+	t.live -= j.size
+	t.kept += j.size
+	t.forgetLocked()
 }
 
 // drop removes j, whose lock is held.
 func (t *Table) drop(j *Job) error {
 	t.mu.Lock()
 	delete(t.jobs, j.info.ID)
+	t.live -= j.size
 	t.mu.Unlock()
 	return os.RemoveAll(j.dir)
 }
