@@ -98,11 +98,11 @@ const (
 	// maxPattern is how long a pattern of a caller's may be, in bytes.
 	maxPattern = 1 << 10
 	// maxWeight is how large it may become when its repetitions are written out.
-	maxWeight = 10_000
+	maxWeight = 2000
 )
 
 // parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
-// megabytes.
+// megabytes, or milliseconds for each line.
 func parseLine(source string) (*regexp.Regexp, error) {
 	if source == "" || len(source) > maxPattern {
 		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)

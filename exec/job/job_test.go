@@ -211,6 +211,7 @@ func TestAwaitLine(t *testing.T) {
 		{"^$", []written{{Stdout, "a\n\n"}}, nil},
 		{"^a$", []written{{Stdout, "ab\nba\n"}}, ErrEnded},
 		{"x", []written{{Stdout, strings.Repeat("y", maxLine+1) + "x\n"}}, ErrEnded},
+		{"x", []written{{Stdout, strings.Repeat("y", maxLine)}, {Stdout, "x"}, {Stdout, "\n"}}, ErrEnded},
 		{"x", nil, ErrEnded},
 	} {
 		table, _ := open(t)

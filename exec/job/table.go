@@ -39,7 +39,8 @@ func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that"
 
 // Table is the jobs of one session, and those that it has had.
 type Table struct {
-	dir string
+	dir  string
+	turn chan struct{} // holds something while it is looked whether a job is ready
 
 	mu   sync.Mutex // guards the fields below; taken after a job's
 	jobs map[string]*Job
@@ -60,7 +61,7 @@ func Open(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
 	}
-	t := &Table{dir: dir, jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
+	t := &Table{dir: dir, turn: make(chan struct{}, 1), jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
