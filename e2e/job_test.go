@@ -128,6 +128,28 @@ func TestIntegrationJobTree(t *testing.T) {
 	}
 }
 
+// TestIntegrationJobCut kills the watcher in the middle of a job that writes to both of its
+// streams: nothing of it runs, what it wrote is there up to some point, and it is said why
+// there is no more.
+func TestIntegrationJobCut(t *testing.T) {
+	for _, h := range people(t) {
+		c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")
+		id, p := c.Job(t, "--wait-for-log", "^1000$", "hsh", "-c", "i=0; while :; do i=$((i+1)); echo $i; echo e$i >&2; done")
+		h.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
+		p.Ends(t, grace)
+		r := h.Docker(t, "hostexec", "logs", "--job", id)
+		if r.Code != 0 || !strings.HasPrefix(r.Out, "1\n2\n3\n") || !strings.HasPrefix(r.Err, "e1\ne2\n") || !strings.HasSuffix(r.Err, "its watcher was killed: what it wrote last may be missing\n") {
+			t.Errorf("docker hostexec logs --job: code %d, stdout %q ..., stderr ... %q", r.Code, clip(r.Out), r.Err[max(0, len(r.Err)-200):])
+		}
+		if out := string(readFile(t, c.jobDir(id)+"/stdout")); !strings.HasPrefix(out, r.Out) {
+			t.Error("stdout is not what the combined log has, and perhaps a little more")
+		}
+		want(t, "its end", lineWith(h.Must(t, "hostexec", "ps", "-a", "--format", "{{.ID}} {{.Status}} {{.Exit}}"), id), id+" killed 137")
+		h.Must(t, "hostexec", "resume", c.ID)
+		want(t, "wait, in the container", c.Exec(t, "hostexec", "wait", id).Code, 137)
+	}
+}
+
 // callerLeaves has the caller of a job leave before it is ready.
 func callerLeaves(t *testing.T, c *Container, script string) {
 	t.Helper()

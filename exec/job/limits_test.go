@@ -83,3 +83,22 @@ func TestDiskOfEnded(t *testing.T) {
 		t.Errorf("opened again it knows of %d bytes: %v", again.kept, err)
 	}
 }
+
+// Of a job whose watcher was killed its files tell what there is to know.
+func TestAbandoned(t *testing.T) {
+	table, dir := open(t)
+	j := begin(t, table, id(1), "make")
+	j.Streams().Out.Write([]byte("half a li"))
+	got, err := Read(dir)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("Read = %v, %v", got, err)
+	}
+	if i := got[0]; i.Status != Killed || i.Code != 137 || i.Signal != "KILL" || i.Stdout != 9 || i.Ended.Before(i.Started) || i.Reason == "" {
+		t.Errorf("Read = %+v", i)
+	}
+	var out bytes.Buffer
+	info, err := Copy(t.Context(), dir, id(1), &Parser{Out: &out, Err: &out}, func() bool { return false })
+	if err != nil || out.String() != "half a li" || info.Status != Running {
+		t.Errorf("Copy: %q, %v, %v", out.String(), info.Status, err)
+	}
+}

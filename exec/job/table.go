@@ -72,8 +72,7 @@ func Open(dir string) (*Table, error) {
 			continue
 		}
 		if info.Status == Running {
-			info.Status, info.Ended, info.Reason = Killed, time.Now(), "the session ended"
-			info.Code, info.Signal = 128+9, "KILL"
+			info = abandoned(info, at)
 			if err := writeInfo(at, info); err != nil {
 				return nil, fmt.Errorf("open the folder of jobs: %w", err)
 			}
