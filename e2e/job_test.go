@@ -208,16 +208,10 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 			w := h.Watcher(t, c.Session)
 			fds := countFDs(t, w.PID)
-			// Not all shims start at the same moment: more than 64 that have connected and said
-			// nothing yet are too many, and two processors are enough for that.
-			r := c.Sh(t, `for ((i = 1; i <= 200; i++)); do
-				hostexec -d hsh -c 'echo out; echo err >&2; exec sleep 1000' >/dev/null || echo failed &
-				((i % 20)) || wait
-			done`)
-			want(t, "failures", r.Out+r.Err, "")
+			want(t, "failures", startJobs(t, c), 0)
 			want(t, "running", strings.Count(c.Exec(t, "hostexec", "ps").Out, " running "), n)
 			t.Logf("%d threads, %d KiB RssAnon, %d descriptors", statusNum(t, w.PID, "Threads"), statusNum(t, w.PID, "RssAnon"), countFDs(t, w.PID))
-			within(t, "RssAnon of the watcher in bytes", statusNum(t, w.PID, "RssAnon")*1024, 48<<20)
+			within(t, "RssAnon of the watcher in bytes", statusNum(t, w.PID, "RssAnon")*1024, 48e6)
 			within(t, "threads of the watcher", statusNum(t, w.PID, "Threads"), 48)
 			want(t, "killed", strings.Count(c.Exec(t, "hostexec", "kill", "--all").Out, "\n"), n)
 			eventually(t, soon, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+2 })
