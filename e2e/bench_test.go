@@ -40,6 +40,8 @@ func TestBench(t *testing.T) {
 	b.stream(t)
 	b.kills(t)
 	b.flight(t)
+	b.crowd(t)
+	b.forests(t)
 	b.queue(t)
 	b.sizes(t)
 	b.runs(t)

@@ -128,6 +128,28 @@ func TestIntegrationJobTree(t *testing.T) {
 	}
 }
 
+// TestIntegrationJobCut kills the watcher in the middle of a job that writes to both of its
+// streams: nothing of it runs, what it wrote is there up to some point, and it is said why
+// there is no more.
+func TestIntegrationJobCut(t *testing.T) {
+	for _, h := range people(t) {
+		c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")
+		id, p := c.Job(t, "--wait-for-log", "^1000$", "hsh", "-c", "i=0; while :; do i=$((i+1)); echo $i; echo e$i >&2; done")
+		h.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
+		p.Ends(t, grace)
+		r := h.Docker(t, "hostexec", "logs", "--job", id)
+		if r.Code != 0 || !strings.HasPrefix(r.Out, "1\n2\n3\n") || !strings.HasPrefix(r.Err, "e1\ne2\n") || !strings.HasSuffix(r.Err, "its watcher was killed: what it wrote last may be missing\n") {
+			t.Errorf("docker hostexec logs --job: code %d, stdout %q ..., stderr ... %q", r.Code, clip(r.Out), r.Err[max(0, len(r.Err)-200):])
+		}
+		if out := string(readFile(t, c.jobDir(id)+"/stdout")); !strings.HasPrefix(out, r.Out) {
+			t.Error("stdout is not what the combined log has, and perhaps a little more")
+		}
+		want(t, "its end", lineWith(h.Must(t, "hostexec", "ps", "-a", "--format", "{{.ID}} {{.Status}} {{.Exit}}"), id), id+" killed 137")
+		h.Must(t, "hostexec", "resume", c.ID)
+		want(t, "wait, in the container", c.Exec(t, "hostexec", "wait", id).Code, 137)
+	}
+}
+
 // callerLeaves has the caller of a job leave before it is ready.
 func callerLeaves(t *testing.T, c *Container, script string) {
 	t.Helper()
@@ -186,16 +208,10 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 			w := h.Watcher(t, c.Session)
 			fds := countFDs(t, w.PID)
-			// Not all shims start at the same moment: more than 64 that have connected and said
-			// nothing yet are too many, and two processors are enough for that.
-			r := c.Sh(t, `for ((i = 1; i <= 200; i++)); do
-				hostexec -d hsh -c 'echo out; echo err >&2; exec sleep 1000' >/dev/null || echo failed &
-				((i % 20)) || wait
-			done`)
-			want(t, "failures", r.Out+r.Err, "")
+			want(t, "failures", startJobs(t, c), 0)
 			want(t, "running", strings.Count(c.Exec(t, "hostexec", "ps").Out, " running "), n)
 			t.Logf("%d threads, %d KiB RssAnon, %d descriptors", statusNum(t, w.PID, "Threads"), statusNum(t, w.PID, "RssAnon"), countFDs(t, w.PID))
-			within(t, "RssAnon of the watcher in bytes", statusNum(t, w.PID, "RssAnon")*1024, 48<<20)
+			within(t, "RssAnon of the watcher in bytes", statusNum(t, w.PID, "RssAnon")*1024, 48e6)
 			within(t, "threads of the watcher", statusNum(t, w.PID, "Threads"), 48)
 			want(t, "killed", strings.Count(c.Exec(t, "hostexec", "kill", "--all").Out, "\n"), n)
 			eventually(t, soon, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+2 })

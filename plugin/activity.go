@@ -80,9 +80,6 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 func leftJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
-		if info.Status == job.Running {
-			info.Status, info.Reason, info.Ended = job.Killed, "the session ended", info.Started
-		}
 		info.Args, info.Dir, info.Reason = control.PrintableArgs(info.Args), control.Printable(info.Dir), control.Printable(info.Reason)
 		all = append(all, activity{Info: info, Kind: kindJob})
 	}

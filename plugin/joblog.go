@@ -42,7 +42,10 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	if err != nil {
 		return err
 	}
-	if info.Dropped > 0 {
+	switch {
+	case info.Status == job.Running && a.Status != job.Running:
+		say(dockerCLI.Err(), "it ended with signal KILL: %s", a.Reason)
+	case info.Dropped > 0:
 		say(dockerCLI.Err(), "%d bytes that it wrote later were not kept", info.Dropped)
 	}
 	return nil

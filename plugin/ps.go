@@ -21,7 +21,8 @@ import (
 
 const psLong = `List calls and jobs that run on this host, of all sessions or of those named
 
-A job is a call whose command goes on without its caller: hostexec -d in a container.
+A job is a call whose command goes on without its caller: hostexec -d in a container. One that
+is kept (--keep) goes on without its container, too.
 STATUS is running, or for a job with --all
   completed  it exited with 0
   failed     with another code, by a signal, or of its timeout
@@ -114,12 +115,19 @@ func (r *psRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) 
 func (r *psRow) ID() string        { return r.a.ID }
 func (r *psRow) Session() string   { return r.a.Session }
 func (r *psRow) Container() string { return r.a.Container }
-func (r *psRow) Kind() string      { return r.a.Kind }
 func (r *psRow) Status() string    { return string(r.a.Status) }
 func (r *psRow) Directory() string { return r.a.Dir }
 func (r *psRow) Reason() string    { return r.a.Reason }
 func (r *psRow) PID() string       { return strconv.Itoa(r.a.PID) }
 func (r *psRow) Started() string   { return r.a.Started.Format(time.RFC3339) }
+
+// Kind is call or job, and says if a job may outlive its container.
+func (r *psRow) Kind() string {
+	if r.a.Keep {
+		return r.a.Kind + ", kept"
+	}
+	return r.a.Kind
+}
 
 // Exit is the exit code, once there is one.
 func (r *psRow) Exit() string {

@@ -57,7 +57,7 @@ func resumable(s session) error {
 	switch s.State {
 	case stateLost:
 		return nil
-	case stateRunning, stateWaiting:
+	case stateRunning, stateWaiting, stateKeeping:
 		return fmt.Errorf("session %s is served already", s.ID)
 	case stateExited:
 		return hint(fmt.Errorf("container %s does not run", s.ContainerName),

@@ -20,6 +20,7 @@ import (
 const (
 	stateRunning = control.StateRunning // the watcher serves, the container runs
 	stateWaiting = control.StateWaiting // the watcher is there, the container is down for the moment
+	stateKeeping = control.StateKeeping // the container is over, and jobs of it go on
 	stateExited  = "exited"             // the container is stopped, the watcher has gone
 	stateLost    = "lost"               // the container runs, the watcher has gone: resume
 	stateGone    = "gone"               // the container is removed: prune

@@ -25,6 +25,7 @@ var modes = map[string]func(args []string) error{
 	"hold":    holdOn,
 	"pid":     showPID,
 	"tree":    tree,
+	"forest":  forest,
 	"leaf":    leaf,
 	"daemon":  daemon,
 	"gen":     generate,

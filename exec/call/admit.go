@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// job is a request that may run: by which decision, where, and with what.
-type job struct {
+// warrant is what lets a request run: by which decision, where, and with what.
+type warrant struct {
 	sc     *Scene
 	v      policy.Verdict
 	cwd    *dir.Dir
@@ -25,95 +25,98 @@ type job struct {
 	copied *atomic.Int64
 }
 
-// close lets go of what the job holds.
-func (j *job) close() {
-	if j.cwd != nil {
-		j.cwd.Close()
+// close lets go of what the warrant holds.
+func (w *warrant) close() {
+	if w.cwd != nil {
+		w.cwd.Close()
 	}
-	j.copies.remove()
+	w.copies.remove()
 }
 
-// admit has the request decided, and asked about, and returns it as a job. Where it may not
-// run there is none, and the caller has been told. It does so on a stack that goes when it
-// is done: deciding needs a deep one, and running, which may last for days, does not.
-func (s *Server) admit(ctx context.Context, p *peer, req *request) (j *job, err error) {
+// admit has the request decided, and asked about, and returns the warrant for it. Where it
+// may not run there is none, and the caller has been told. It does so on a stack that goes
+// when it is done: deciding needs a deep one, and running, which may last for days, does not.
+func (s *Server) admit(ctx context.Context, p *peer, req *request) (w *warrant, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
 	go func() {
 		defer close(done)
-		j, err = s.decideAndAsk(ctx, p, req)
+		w, err = s.decideAndAsk(ctx, p, req)
 	}()
 	<-done
-	return j, err
+	return w, err
 }
 
-func (s *Server) decideAndAsk(ctx context.Context, p *peer, req *request) (j *job, err error) {
+func (s *Server) decideAndAsk(ctx context.Context, p *peer, req *request) (w *warrant, err error) {
 	for {
-		j, err = s.decide(ctx, p, req)
+		w, err = s.decide(ctx, p, req)
 		if errors.Is(err, errRedecide) {
 			continue
 		}
-		if j == nil || j.v.Action == policy.Allow {
+		if w == nil || w.v.Action == policy.Allow {
 			break
 		}
 		var ok bool
-		if ok, err = s.ask(ctx, p, req, j); ok {
+		if ok, err = s.ask(ctx, p, req, w); ok {
 			break
 		}
-		j.close()
+		w.close()
 		if !errors.Is(err, errRedecide) {
 			return nil, err
 		}
 	}
 	req.env = nil // it may be large, and the command long
-	if j != nil {
-		j.notes = nil
+	if w != nil {
+		w.notes = nil
 	}
-	return j, err
+	return w, err
 }
 
 // decide asks the policy, and finds on the host what the request names. A request that is
-// not denied is a job.
-func (s *Server) decide(ctx context.Context, p *peer, req *request) (*job, error) {
+// not denied gets a warrant.
+func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, error) {
 	sc := s.now()
-	j := &job{sc: sc, copied: &s.copied}
+	w := &warrant{sc: sc, copied: &s.copied}
 	var lost error
-	j.cwd, lost = req.open(sc.Dirs)
+	w.cwd, lost = req.open(sc.Dirs)
 	// What is known of a directory is known of the one that is held: the container can have
 	// put another one in its place by now.
-	req.GitDir = lost == nil && sc.Policy.Rules[req.Args[0]].GitDir == policy.GitMount && sc.Dirs.Guarded(j.cwd, req.Cwd, ".git")
-	j.v = sc.Policy.Decide(req.Request)
+	req.GitDir = lost == nil && sc.Policy.Rules[req.Args[0]].GitDir == policy.GitMount && sc.Dirs.Guarded(w.cwd, req.Cwd, ".git")
+	w.v = sc.Policy.Decide(req.Request)
 	if req.Args[0] == policy.Shell && req.shell == nil {
-		j.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
+		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
-	deny := func(reason string, e end) (*job, error) {
-		j.close()
-		return nil, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: reason}), p.end(e))
+	deny := func(reason string, e end) (*warrant, error) {
+		w.close()
+		return nil, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: reason}), p.end(e))
 	}
-	if j.v.Action == policy.Deny {
-		return deny(j.v.Reason, refusal(req, j.v))
+	if w.v.Action == policy.Deny {
+		return deny(w.v.Reason, refusal(req, w.v))
+	}
+	if req.kept && w.v.Action == policy.Allow && !w.v.Keep {
+		return deny(errUnkeepable.Error(), unkeepable(req, w.v))
 	}
 	if lost != nil {
 		return deny(lost.Error(), misplaced(sc, req))
 	}
-	if err := sc.findProgram(&j.v); err != nil {
-		return deny(err.Error(), unfit(req, j.v, err))
+	if err := sc.findProgram(&w.v); err != nil {
+		return deny(err.Error(), unfit(req, w.v, err))
 	}
-	if err := j.operands(req); err != nil {
-		return deny(err.Error(), unfit(req, j.v, err))
+	if err := w.operands(req); err != nil {
+		return deny(err.Error(), unfit(req, w.v, err))
 	}
-	if err := s.capture(ctx, p, req, j); errors.Is(err, errRedecide) {
-		j.close()
+	if err := s.capture(ctx, p, req, w); errors.Is(err, errRedecide) {
+		w.close()
 		return nil, err
 	} else if err != nil {
-		return deny(err.Error(), unfit(req, j.v, err))
+		return deny(err.Error(), unfit(req, w.v, err))
 	}
 	if req.shell != nil {
-		j.notes = append(j.notes, "in the shell "+req.shell.name+", where earlier commands may have changed what this one means")
+		w.notes = append(w.notes, "in the shell "+req.shell.name+", where earlier commands may have changed what this one means")
 	}
-	j.notes = append(j.notes, told(req.env, sc.PassEnv, j.v.Env)...)
-	if err := s.place(req, j); err != nil {
-		return deny(err.Error(), unfit(req, j.v, err))
+	w.notes = append(w.notes, told(req.env, sc.PassEnv, w.v.Env)...)
+	if err := s.place(req, w); err != nil {
+		return deny(err.Error(), unfit(req, w.v, err))
 	}
-	return j, nil
+	return w, nil
 }

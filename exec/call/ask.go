@@ -35,61 +35,64 @@ func size(args []string) (n int) {
 // errRedecide says that the policy is not the one any more that had the request asked for.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
-// ask puts a job to a person, and reports whether it was approved. If it was not the caller
-// has been told; unless the error is errRedecide: then nobody has decided anything.
-func (s *Server) ask(ctx context.Context, p *peer, req *request, j *job) (bool, error) {
-	if n := size(j.v.Args) + size(j.notes); n > maxShown {
+// ask puts a request to a person, and reports whether it was approved. If it was not the
+// caller has been told; unless the error is errRedecide: then nobody has decided anything.
+func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bool, error) {
+	if n := size(w.v.Args) + size(w.notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason}), p.end(denied(req, &j.v, a)))
+		return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason}), p.end(denied(req, &w.v, a)))
 	}
-	grant, ok, err := s.Queue.Granted(j.question(req))
+	grant, ok, err := s.Queue.Granted(w.question(req))
 	if ok {
-		return approved(p, req, j, grant.By())
+		return approved(p, req, w, grant.By())
 	}
 	if err != nil { // then a person is asked
 		s.Log.Error("grant", "request", req.ID, "error", err)
 	}
-	if err := j.note(req, audit.Record{Kind: audit.Request, Path: j.v.Program(), Dir: j.cwd.Path()}); err != nil {
+	if err := w.note(req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
 		return false, fail(p, err, unwritten)
 	}
-	a, changed := s.wait(ctx, p, req, j)
+	a, changed := s.wait(ctx, p, req, w)
 	switch a.Outcome {
 	case approval.Approved:
-		return approved(p, req, j, a.By)
+		return approved(p, req, w, a.By)
 	case approval.Cancelled:
 		if changed && ctx.Err() == nil {
 			return false, errRedecide
 		}
 		if errors.Is(context.Cause(ctx), errLate) {
-			return false, errors.Join(j.note(req, audit.Record{Kind: audit.Timeout}), p.end(late(req, j.v.Rule)))
+			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(late(req, w.v.Rule)))
 		}
-		err := j.note(req, audit.Record{Kind: audit.Cancel})
+		err := w.note(req, audit.Record{Kind: audit.Cancel})
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
 	case approval.TimedOut:
-		return false, errors.Join(j.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &j.v)))
+		return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &w.v)))
 	}
-	return false, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, &j.v, a)))
+	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, &w.v, a)))
 }
 
 // approved writes down who allowed it: what cannot be written down does not happen.
-func approved(p *peer, req *request, j *job, by string) (bool, error) {
-	if err := j.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
+func approved(p *peer, req *request, w *warrant, by string) (bool, error) {
+	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return false, fail(p, err, unwritten)
 	}
 	return true, nil
 }
 
-// question is what a person is asked of j.
-func (j *job) question(req *request) approval.Question {
+// question is what a person is asked of w.
+func (w *warrant) question(req *request) approval.Question {
 	q := approval.Question{
-		ID: req.ID, Args: j.v.Args, Cwd: req.Cwd, Dir: j.cwd.Path(), Path: j.v.Program(), Rule: j.v.Rule,
-		Session: j.sc.Session, Container: j.sc.Container, Project: j.sc.Project, Branch: j.sc.Branch,
-		Effects: j.v.Effects, Code: j.v.Code, Notes: j.notes,
+		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
+		Session: w.sc.Session, Container: w.sc.Container, Project: w.sc.Project, Branch: w.sc.Branch,
+		Effects: w.v.Effects, Code: w.v.Code, Notes: w.notes,
 	}
-	if !slices.Equal(j.v.Args, req.Args) {
-		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, j.notes...)
+	if !slices.Equal(w.v.Args, req.Args) {
+		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, w.notes...)
 	}
-	if req.detached {
+	switch {
+	case req.kept:
+		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, even when the container has ended, until it ends by itself or is stopped")
+	case req.detached:
 		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, without its caller")
 	}
 	return q
@@ -97,7 +100,7 @@ func (j *job) question(req *request) approval.Question {
 
 // wait asks, tells the caller that it waits, now and then again, and stops asking when the
 // policy would not have it asked any more, or otherwise: then changed is true.
-func (s *Server) wait(ctx context.Context, p *peer, req *request, j *job) (a approval.Answer, changed bool) {
+func (s *Server) wait(ctx context.Context, p *peer, req *request, w *warrant) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -115,7 +118,7 @@ func (s *Server) wait(ctx context.Context, p *peer, req *request, j *job) (a app
 		p.send(wire.KindNotice, []byte(waiting(req)))
 		for {
 			next := s.scenes.listen()
-			if s.otherwise(req, j) {
+			if s.otherwise(req, w) {
 				done(errRedecide)
 				return
 			}
@@ -128,19 +131,19 @@ func (s *Server) wait(ctx context.Context, p *peer, req *request, j *job) (a app
 			}
 		}
 	})
-	a = s.Queue.Ask(told, j.question(req))
+	a = s.Queue.Ask(told, w.question(req))
 	return a, context.Cause(told) == errRedecide
 }
 
-// otherwise reports whether req would be decided otherwise now than it was as j.
-func (s *Server) otherwise(req *request, j *job) bool {
+// otherwise reports whether req would be decided otherwise now than it was as w.
+func (s *Server) otherwise(req *request, w *warrant) bool {
 	sc := s.scene.Load()
-	if sc.Policy == j.sc.Policy {
+	if sc.Policy == w.sc.Policy {
 		return false
 	}
 	v := sc.Policy.Decide(req.Request)
-	v.Command.Path = cmp.Or(v.Command.Path, j.v.Command.Path) // what was looked up
-	return v.Action != policy.Ask || v.Rule != j.v.Rule || v.Command != j.v.Command || v.Place != j.v.Place || !slices.Equal(v.Effects, j.v.Effects)
+	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
+	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
 }
 
 // What a caller is told of its question.

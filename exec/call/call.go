@@ -25,7 +25,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
@@ -66,7 +66,7 @@ type Server struct {
 	Queue   *approval.Queue // of the questions that policy has
 	Log     *slog.Logger
 	Environ []string    // what every command starts with
-	Jobs    *jobs.Table // those of the session; nil has none
+	Jobs    *job.Table  // those of the session; nil has none
 	Shells  *shell.Pool // of the session; nil has none
 	// Refresh is called before each decision, by any goroutine. It may call SetScene: what
 	// the policy was made of may have changed. Nil is nothing.
@@ -114,8 +114,9 @@ var (
 
 // Serve answers one call and closes conn. It returns when the command has ended, or,
 // if the caller hangs up first, when everything that the command started has ended. A job
-// that it starts goes on until session ends: Wait returns then.
-func (s *Server) Serve(session context.Context, conn net.Conn) error {
+// that it starts goes on until session ends, and one that is kept until life does, of which
+// session is a part: Wait returns then.
+func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(session)
 	defer cancel(nil)
 
@@ -133,7 +134,7 @@ func (s *Server) Serve(session context.Context, conn net.Conn) error {
 		return fail(p, errNoRoom, "the session is not ready")
 	}
 	if req.verb() {
-		return s.verb(session, ctx, p, req)
+		return s.verb(life, session, ctx, p, req)
 	}
 	return s.command(ctx, p, req)
 }
@@ -148,27 +149,27 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	}
 	within, cancel := req.within(ctx)
 	defer cancel()
-	j, err := s.admit(within, p, req)
-	if j == nil {
+	w, err := s.admit(within, p, req)
+	if w == nil {
 		return err
 	}
-	defer j.close()
+	defer w.close()
 	start := time.Now()
-	if err := j.noteStart(req); err != nil {
+	if err := w.noteStart(req); err != nil {
 		return fail(p, err, unwritten)
 	}
 	s.calls.Add(1)
-	req.narrow(&j.v)
-	st, ran, err := s.run(within, p.streams(req), req, j)
+	req.narrow(&w.v)
+	st, ran, err := s.run(within, p.streams(req), req, w)
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st says how it ended
 	}
-	end := ending(p.json, req, j.v, st, err)
+	end := ending(p.json, req, w.v, st, err)
 	code := int(end.Code)
 	if ran && context.Cause(ctx) != nil { // the caller has gone before it was told
 		code = st.Code
 	}
-	if err := j.note(req, audit.Record{Kind: audit.Complete, Args: j.v.Args, Exit: code, Signal: st.Signal, Took: time.Since(start)}); err != nil {
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Took: time.Since(start)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -179,24 +180,24 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 
 // note writes down an event of req. Its arguments are the caller's unless the record says
 // what they have become.
-func (j *job) note(req *request, r audit.Record) error {
-	r.Request, r.Rule = req.ID, j.v.Rule
+func (w *warrant) note(req *request, r audit.Record) error {
+	r.Request, r.Rule = req.ID, w.v.Rule
 	if r.Args == nil {
 		r.Args = req.Args
 	}
-	return j.sc.Audit.Write(r)
+	return w.sc.Audit.Write(r)
 }
 
-// noteStart writes down that j is about to run, and why it may when nobody was asked. It
+// noteStart writes down that w is about to run, and why it may when nobody was asked. It
 // comes before anything runs: what cannot be written down does not happen.
-func (j *job) noteStart(req *request) error {
-	asked := j.v.Action == policy.Ask
+func (w *warrant) noteStart(req *request) error {
+	asked := w.v.Action == policy.Ask
 	if !asked {
-		if err := j.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: j.v.Pattern}); err != nil {
+		if err := w.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: w.v.Pattern}); err != nil {
 			return err
 		}
 	}
-	return j.note(req, audit.Record{Kind: audit.Start, Args: j.v.Args, Path: j.v.Program(), Dir: j.cwd.Path(), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.cwd.Path(), Approved: asked})
 }
 
 // fail answers a call that hostexec itself could not serve.

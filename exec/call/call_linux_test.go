@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -51,7 +51,7 @@ func scene(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { host.Close() })
-	table, err := jobs.Open(filepath.Join(t.TempDir(), "jobs"))
+	table, err := job.Open(filepath.Join(t.TempDir(), "jobs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func dial(t *testing.T, s *Server) *caller {
 	var wg sync.WaitGroup
 	session, end := context.WithCancel(context.Background())
 	// ends when ours is closed.
-	wg.Go(func() { s.Serve(session, theirs) })
+	wg.Go(func() { s.Serve(session, session, theirs) })
 	t.Cleanup(func() { end(); ours.Close(); wg.Wait(); s.Wait() })
 	return &caller{conn: ours}
 }
@@ -200,7 +200,7 @@ func TestServeHangUp(t *testing.T) {
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	// ends when ours is closed, below.
-	go func() { defer close(done); s.Serve(context.Background(), theirs) }()
+	go func() { defer close(done); s.Serve(context.Background(), context.Background(), theirs) }()
 	c := &caller{conn: ours}
 	fifo := filepath.Join(t.TempDir(), "alive")
 	if err := makeFIFO(fifo); err != nil {
@@ -279,7 +279,7 @@ func TestEndOfHangUp(t *testing.T) {
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	// ends when ours is closed, below.
-	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
 	c := &caller{conn: ours}
 	fifo := filepath.Join(t.TempDir(), "ended")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

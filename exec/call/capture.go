@@ -21,25 +21,25 @@ const preview = 2 << 10
 
 // capture reads all of the caller's stdin where the verdict wants it seen before anything
 // runs. The command then reads that, and nothing else can come.
-func (s *Server) capture(ctx context.Context, p *peer, req *request, j *job) error {
-	if j.v.Profile.Whole || j.v.Profile.Stdin.Mode != policy.StdinCapture {
+func (s *Server) capture(ctx context.Context, p *peer, req *request, w *warrant) error {
+	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
 	if req.captured == nil {
-		b, err := p.captured(ctx, req, j.v.Profile.Stdin.Limit)
+		b, err := p.captured(ctx, req, w.v.Profile.Stdin.Limit)
 		if err != nil {
 			return err
 		}
 		req.captured = b
-		if s.now().Policy != j.sc.Policy { // it came as late as the caller liked
+		if s.now().Policy != w.sc.Policy { // it came as late as the caller liked
 			return errRedecide
 		}
 	}
-	if n, limit := len(req.captured), j.v.Profile.Stdin.Limit; int64(n) > limit {
+	if n, limit := len(req.captured), w.v.Profile.Stdin.Limit; int64(n) > limit {
 		return tooMuchInput(limit)
 	}
 	sum := sha256.Sum256(req.captured)
-	j.notes = append(j.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
+	w.notes = append(w.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
 		len(req.captured), hex.EncodeToString(sum[:]), excerpt(req.captured)))
 	return nil
 }

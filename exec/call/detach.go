@@ -10,14 +10,17 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // A job is a call whose command goes on without its caller. It is decided, asked about and
 // written down as any other, while the caller waits; then its output goes to files, and what
-// ends it is kill, its own time, or the end of the session. Until it is ready, and its caller
-// was told so, it ends with its caller, too: of what is left nobody would know.
+// ends it is kill, its own time, or the end of the session. One that is kept goes on when its
+// container has ended: the policy has to say that it may, or the person who is asked sees that
+// it would. Until it is ready, and its caller was told so, it ends with its caller, too: of
+// what is left nobody would know.
 
 // detach has what req names decided, and starts it as a job.
 func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready readiness) error {
@@ -32,17 +35,17 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	req.close() // the shim writes to its own
 	within, cancel := req.within(ctx)
 	defer cancel()
-	j, err := s.admit(within, p, req)
-	if j == nil {
+	w, err := s.admit(within, p, req)
+	if w == nil {
 		return err
 	}
-	kept, err := s.Jobs.Begin(req.ID, j.v.Args, j.cwd.Path())
+	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.kept)
 	if err != nil {
-		j.close()
+		w.close()
 		return fail(p, err, unkept(err))
 	}
-	if err := j.noteStart(req); err != nil {
-		j.close()
+	if err := w.noteStart(req); err != nil {
+		w.close()
 		return errors.Join(fail(p, err, unwritten), kept.Discard())
 	}
 	s.calls.Add(1)
@@ -56,7 +59,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	// ends when the job does, which the session's end sees to; Wait waits.
 	s.ongoing.Go(func() {
 		defer end(nil)
-		s.background(alive, req, j, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, j.v, st, err) })
+		s.background(alive, req, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, w.v, st, err) })
 	})
 	select {
 	case e := <-lost:
@@ -72,24 +75,33 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
 }
 
+// unkeepable answers a request that may run, and not outlive its container.
+func unkeepable(req *request, v policy.Verdict) end {
+	name := word(req.Args[0])
+	return end{status: statusRefused, name: name, reason: "--keep: " + errUnkeepable.Error(), rule: v.Rule, request: req.ID,
+		hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
+}
+
+var errUnkeepable = errors.New("it may not go on without its container")
+
 // unkept says why there is no job. Other errors name directories of the host's.
 func unkept(err error) string {
-	if errors.Is(err, jobs.ErrFull) {
+	if errors.Is(err, job.ErrFull) {
 		return err.Error()
 	}
 	return "the job cannot be kept"
 }
 
-// background runs j as the job kept until it has ended, and writes down how. If it could not
+// background runs w as the job kept until it has ended, and writes down how. If it could not
 // be started lost is told why, and nothing of it stays.
-func (s *Server) background(ctx context.Context, req *request, j *job, kept *jobs.Job, lost func(executor.Status, error)) {
-	defer j.close()
+func (s *Server) background(ctx context.Context, req *request, w *warrant, kept *job.Job, lost func(executor.Status, error)) {
+	defer w.close()
 	within, cancel := req.within(ctx)
 	defer cancel()
 	begin := time.Now()
-	st, ran, err := s.run(within, kept.Streams(), req, j)
-	how, reason := fate(ctx, req, j, &st, err)
-	if err := j.note(req, audit.Record{Kind: audit.Complete, Args: j.v.Args, Exit: st.Code, Signal: st.Signal, Took: time.Since(begin)}); err != nil {
+	st, ran, err := s.run(within, kept.Streams(), req, w)
+	how, reason := fate(ctx, req, w, &st, err)
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Took: time.Since(begin)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if !ran {
@@ -104,29 +116,29 @@ func (s *Server) background(ctx context.Context, req *request, j *job, kept *job
 }
 
 // fate says what became of a job, and puts into st what wait exits with.
-func fate(ctx context.Context, req *request, j *job, st *executor.Status, err error) (how jobs.Status, reason string) {
+func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, err error) (how job.Status, reason string) {
 	switch {
 	case err == nil && st.Code == 0:
-		return jobs.Completed, ""
+		return job.Completed, ""
 	case err == nil:
-		return jobs.Failed, ""
+		return job.Failed, ""
 	case errors.Is(err, errKilled):
-		return jobs.Killed, ""
+		return job.Killed, ""
 	case errors.Is(err, errLate):
 		st.Code = wire.CodeTimeout
-		return jobs.Failed, late(req, j.v.Rule).reason
+		return job.Failed, late(req, w.v.Rule).reason
 	case errors.Is(err, errTooLong):
 		st.Code = wire.CodeTimeout
-		return jobs.Failed, tooLong(req, j.v).reason
+		return job.Failed, tooLong(req, w.v).reason
 	case errors.Is(err, errHungUp):
-		return jobs.Killed, "its caller left before it was ready"
+		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
-		return jobs.Killed, "the session ended"
+		return job.Killed, "the session ended"
 	case errors.Is(err, errFull):
 		st.Code = wire.CodeFailed
-		return jobs.Error, cutShort(req, j.v).reason
+		return job.Error, cutShort(req, w.v).reason
 	}
-	e := notRun(req, j.v, err)
+	e := notRun(req, w.v, err)
 	st.Code = int(ways[e.status].code)
-	return jobs.Error, e.reason
+	return job.Error, e.reason
 }

@@ -120,7 +120,7 @@ func TestComesBack(t *testing.T) {
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
-	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
 	(&caller{conn: ours}).exec(t, wire.FDNull, "git", "push")
 	<-changed
 	ours.Close()
@@ -156,7 +156,7 @@ func TestInterrupted(t *testing.T) {
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
-	go func() { defer close(served); s.Serve(context.Background(), theirs) }()
+	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
 	c := &caller{conn: ours}
 	c.exec(t, wire.FDNull, "git", "push")
 	<-changed
@@ -213,7 +213,7 @@ func TestAskRaces(t *testing.T) {
 		var wg sync.WaitGroup
 		changed := s.Queue.Changed()
 		// ends when ours is closed, or the call is over.
-		wg.Go(func() { s.Serve(context.Background(), theirs) })
+		wg.Go(func() { s.Serve(context.Background(), context.Background(), theirs) })
 		// ends when ours is closed.
 		wg.Go(func() {
 			for b := make([]byte, wire.MaxFrame); ; {

@@ -8,12 +8,12 @@ import (
 	"iter"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 )
 
 // EndJob ends the job that ref names, its whole tree, and returns when it is gone: TERM, and
 // KILL after a while. With a signal it only sends that to the job's process group. It returns
-// the job's id. The error wraps jobs.ErrUnknown or jobs.ErrEnded, or says that several begin
+// the job's id. The error wraps job.ErrUnknown or job.ErrEnded, or says that several begin
 // with ref.
 func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
 	kept, err := s.job(ref)
@@ -33,8 +33,8 @@ func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (i
 	case <-ctx.Done():
 		return id, context.Cause(ctx)
 	}
-	if kept.Info().Status != jobs.Running {
-		return id, fmt.Errorf("job %s: %w", id, jobs.ErrEnded)
+	if kept.Info().Status != job.Running {
+		return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
 	}
 	s.Kill(id)
 	select {

@@ -31,6 +31,7 @@ type request struct {
 	limit    time.Duration // until then, when it was heard
 	timeout  string        // --timeout, as it was typed
 	detached bool          // it goes on without its caller
+	kept     bool          // and without its container
 
 	captured []byte // of stdin, before it runs; nil when nobody asked for that
 }

@@ -65,25 +65,25 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
 	}
-	j, err := s.admit(ctx, p, req)
-	if j == nil {
+	w, err := s.admit(ctx, p, req)
+	if w == nil {
 		return err
 	}
-	defer j.close()
-	if c, _, err = shell.ParseWords(j.v.Args[1:]); err != nil { // a rule has put words before it
-		return errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: err.Error()}), p.end(unfit(req, j.v, err)))
+	defer w.close()
+	if c, _, err = shell.ParseWords(w.v.Args[1:]); err != nil { // a rule has put words before it
+		return errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: err.Error()}), p.end(unfit(req, w.v, err)))
 	}
 	c.ID = req.ID
-	if err := j.noteStart(req); err != nil {
+	if err := w.noteStart(req); err != nil {
 		return fail(p, err, unwritten)
 	}
 	s.calls.Add(1)
-	r := &shellRun{s: s, p: p, req: req, j: j, o: o, c: c, starts: start, how: sh.Exec, since: time.Now()}
+	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, starts: start, how: sh.Exec, since: time.Now()}
 	if start {
 		r.how = sh.Start
 	}
 	e := r.run(ctx)
-	if err := j.note(req, audit.Record{Kind: audit.Complete, Args: j.v.Args, Exit: int(e.Code), Signal: e.Signal, Took: time.Since(r.since)}); err != nil {
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Took: time.Since(r.since)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -97,7 +97,7 @@ type shellRun struct {
 	s      *Server
 	p      *peer
 	req    *request
-	j      *job
+	w      *warrant
 	o      sessionOptions
 	c      shell.Command
 	starts bool // in a copy of the shell
@@ -110,7 +110,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	for _, t := range []struct {
 		after time.Duration
 		cause error
-	}{{r.j.v.Timeout, errTooLong}, {r.o.timeout, &timeoutError{r.o.timeout}}} {
+	}{{r.w.v.Timeout, errTooLong}, {r.o.timeout, &timeoutError{r.o.timeout}}} {
 		if t.after > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeoutCause(ctx, t.after, t.cause)
@@ -119,26 +119,26 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	rec, err := r.j.recording(r.req)
+	rec, err := r.w.recording(r.req)
 	if err != nil {
-		return notRun(r.req, r.j.v, err).frame(r.p.json)
+		return notRun(r.req, r.w.v, err).frame(r.p.json)
 	}
 	defer rec.Close()
 	v, err := r.view()
 	if err != nil {
-		return notRun(r.req, r.j.v, err).frame(r.p.json)
+		return notRun(r.req, r.w.v, err).frame(r.p.json)
 	}
 	defer v.close()
 	streams := executor.Streams{Out: rec.Out(v.out()), Err: rec.Err(v.err())}
-	if !r.j.v.Profile.Whole {
-		limit(&streams, r.j.v.Profile.Output)
+	if !r.w.v.Profile.Whole {
+		limit(&streams, r.w.v.Profile.Output)
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.req.ID}
 	r.p.send(wire.KindStarted, began.Append(nil))
 	defer r.s.running.drop(r.req.ID)
-	birth := shell.Birth{Path: r.j.v.Command.Path, Env: r.j.env, NewPrivs: r.j.sc.NewPrivs || r.j.v.NewPrivs}
+	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs}
 	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Started: func(pid int) {
-		r.s.running.set(r.req, r.j.cwd.Path(), pid, kill)
+		r.s.running.set(r.req, r.w.cwd.Path(), pid, kill)
 		v.started(pid)
 	}})
 	if err == nil {
@@ -151,16 +151,16 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 func (r *shellRun) exit(code int, err error) wire.Exit {
 	var dead *shell.TerminatedError
 	var late *timeoutError
-	e := end{status: statusFailed, name: r.o.shown(), rule: r.j.v.Rule, request: r.req.ID}
+	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
 	switch {
 	case err == nil:
 		return wire.Exit{Outcome: wire.Exited, Code: byte(code)}
 	case errors.Is(err, errKilled):
 		return wire.Exit{Outcome: wire.Signaled, Code: 128 + 15, Signal: "TERM"}
 	case errors.Is(err, errTooLong):
-		e = tooLong(r.req, r.j.v)
+		e = tooLong(r.req, r.w.v)
 	case errors.Is(err, errFull):
-		e = cutShort(r.req, r.j.v)
+		e = cutShort(r.req, r.w.v)
 	case errors.As(err, &late):
 		e.status, e.reason = statusTimeout, err.Error()
 	case errors.As(err, &dead):

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -39,7 +39,7 @@ func background(t *testing.T, s *Server, words ...string) string {
 	return id
 }
 
-func infoOf(t *testing.T, s *Server, id string) jobs.Info {
+func infoOf(t *testing.T, s *Server, id string) job.Info {
 	t.Helper()
 	kept, err := s.Jobs.Find(id)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := background(t, s, "sh", "-c", "echo out; echo err >&2; read x; echo stdin=$x; cat "+go2+"; exit 3")
-	if got := infoOf(t, s, id).Status; got != jobs.Running {
+	if got := infoOf(t, s, id).Status; got != job.Running {
 		t.Errorf("status = %s", got)
 	}
 	if c := hostexec(t, s, "ps"); !strings.Contains(c.out.String(), id+"   job    running   -") {
@@ -122,13 +122,13 @@ func TestJobEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		args   []string
-		status jobs.Status
+		status job.Status
 		code   byte
 	}{
-		{"exit 0", []string{"sh", "-c", "exit 0"}, jobs.Completed, 0},
-		{"exit 7", []string{"sh", "-c", "exit 7"}, jobs.Failed, 7},
-		{"a signal of its own", []string{"sh", "-c", "kill -USR1 $$"}, jobs.Failed, 138},
-		{"its time", []string{"--timeout", "100ms", "sh", "-c", "sleep 1000 & sleep 1000"}, jobs.Failed, 124},
+		{"exit 0", []string{"sh", "-c", "exit 0"}, job.Completed, 0},
+		{"exit 7", []string{"sh", "-c", "exit 7"}, job.Failed, 7},
+		{"a signal of its own", []string{"sh", "-c", "kill -USR1 $$"}, job.Failed, 138},
+		{"its time", []string{"--timeout", "100ms", "sh", "-c", "sleep 1000 & sleep 1000"}, job.Failed, 124},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scene(t)
@@ -161,7 +161,7 @@ func TestJobKill(t *testing.T) {
 		t.Errorf("kill: %q, %+v", c.out.String(), c.exit)
 	}
 	gone()
-	if got := infoOf(t, s, id).Status; got != jobs.Killed {
+	if got := infoOf(t, s, id).Status; got != job.Killed {
 		t.Errorf("status = %s", got)
 	}
 	some := []string{background(t, s, "sh", "-c", "exec sleep 1000"), background(t, s, "sh", "-c", "exec sleep 1000")}
@@ -169,7 +169,7 @@ func TestJobKill(t *testing.T) {
 		t.Errorf("kill --all: %q, %+v", c.out.String(), c.exit)
 	}
 	for _, id := range some {
-		if got := infoOf(t, s, id).Status; got != jobs.Killed {
+		if got := infoOf(t, s, id).Status; got != job.Killed {
 			t.Errorf("status after kill --all = %s", got)
 		}
 	}
@@ -193,7 +193,7 @@ func TestJobBadInput(t *testing.T) {
 		{[]string{"-d", "--"}, 125, "-d wants a command"},
 		{[]string{"-d", ""}, 125, "empty"},
 		{[]string{"-d", "--bogus", "sh"}, 125, "unknown flag"},
-		{[]string{"-d", "--keep", "sh"}, 125, "not available yet"},
+		{[]string{"--keep", "sh"}, 125, "is for a job"},
 		{[]string{"--wait-for-log", "x", "sh"}, 125, "is for a job"},
 		{[]string{"-d", "--wait-for-log", "(", "sh"}, 125, "missing closing"},
 		{[]string{"-d", "--wait-for-log", "", "sh"}, 125, "1 to 1024 bytes"},
@@ -243,7 +243,7 @@ func TestJobBadInput(t *testing.T) {
 func TestJobAmbiguous(t *testing.T) {
 	s, _ := scene(t)
 	for _, id := range []string{"00aa000000000000", "00ab000000000000"} {
-		if _, err := s.Jobs.Begin(id, []string{"sh"}, "/"); err != nil {
+		if _, err := s.Jobs.Begin(id, []string{"sh"}, "/", false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -290,7 +290,7 @@ func TestJobLimit(t *testing.T) {
 	if c := hostexec(t, s, "wait", id); c.exit.Code != 125 {
 		t.Errorf("wait = %+v", c.exit)
 	}
-	if got := infoOf(t, s, id); got.Status != jobs.Error || got.Stdout != limit || !strings.Contains(got.Reason, "cut after 100 bytes") {
+	if got := infoOf(t, s, id); got.Status != job.Error || got.Stdout != limit || !strings.Contains(got.Reason, "cut after 100 bytes") {
 		t.Errorf("%+v", got)
 	}
 }

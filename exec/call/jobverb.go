@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -17,12 +17,12 @@ import (
 const codeNo = 1
 
 // job returns the job that ref names.
-func (s *Server) job(ref string) (*jobs.Job, error) {
+func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", jobs.ErrUnknown, quoted(clip(ref)))
+		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(clip(ref)))
 	}
 	kept, err := s.Jobs.Find(ref)
-	var many jobs.Ambiguous
+	var many job.Ambiguous
 	switch {
 	case errors.As(err, &many):
 		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(clip(ref)), int(many))
@@ -69,9 +69,9 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	case *raw:
 		err = kept.Copy(ctx, out, *follow)
 	case *combined:
-		err = kept.Copy(ctx, &jobs.Parser{Out: out, Err: out}, *follow)
+		err = kept.Copy(ctx, &job.Parser{Out: out, Err: out}, *follow)
 	default:
-		err = kept.Copy(ctx, &jobs.Parser{Out: out, Err: errs}, *follow)
+		err = kept.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
 	}
 	if err != nil {
 		return errors.Join(err, p.end(failed("the log cannot be read")))
@@ -103,7 +103,7 @@ func (s *Server) await(ctx context.Context, p *peer, args []string) error {
 }
 
 // each returns the jobs that args name, of which there have to be some.
-func (s *Server) each(verb string, args []string) (list []*jobs.Job, wrong *end) {
+func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *end) {
 	flags := newFlags()
 	if err := flags.Parse(args); err != nil {
 		return nil, new(misused(verb + ": " + quoted(err.Error())))
@@ -133,7 +133,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	var sig executor.Signal
 	if flags.Changed("signal") {
 		var err error
-		if sig, err = jobs.ParseSignal(*name); err != nil {
+		if sig, err = job.ParseSignal(*name); err != nil {
 			return p.end(misused(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(clip(*name)))))
 		}
 	}
@@ -143,20 +143,20 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		return p.end(misused("kill wants jobs or --all"))
 	case *all:
 		for _, kept := range s.jobs() {
-			if info := kept.Info(); info.Status == jobs.Running {
+			if info := kept.Info(); info.Status == job.Running {
 				refs = append(refs, info.ID)
 			}
 		}
 	case len(refs) == 0:
 		return p.end(misused("kill wants a job, or --all"))
-	case len(refs) > jobs.MaxRunning:
-		return p.end(misused(fmt.Sprintf("kill takes at most %d jobs", jobs.MaxRunning)))
+	case len(refs) > job.MaxRunning:
+		return p.end(misused(fmt.Sprintf("kill takes at most %d jobs", job.MaxRunning)))
 	}
 	var said, complaints strings.Builder
 	for id, err := range s.endEach(ctx, refs, sig) {
 		if err == nil {
 			fmt.Fprintln(&said, id)
-		} else if !*all || !errors.Is(err, jobs.ErrEnded) {
+		} else if !*all || !errors.Is(err, job.ErrEnded) {
 			complaints.WriteString(line("%v", err))
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 }
 
 // jobs returns all jobs of the session.
-func (s *Server) jobs() []*jobs.Job {
+func (s *Server) jobs() []*job.Job {
 	if s.Jobs == nil {
 		return nil
 	}

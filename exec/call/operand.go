@@ -32,25 +32,25 @@ const (
 // mounts. One that would name another file on the host becomes what the host calls the file
 // that was looked at. Where a rule wants a snapshot the argument becomes the path of a copy,
 // which the container cannot reach: it is what is shown and what runs.
-func (j *job) operands(req *request) error {
-	if len(j.v.Paths) == 0 {
+func (w *warrant) operands(req *request) error {
+	if len(w.v.Paths) == 0 {
 		return nil
 	}
-	j.v.Args = slices.Clone(j.v.Args)
-	for _, check := range j.v.Paths {
-		arg := j.v.Args[check.Index]
+	w.v.Args = slices.Clone(w.v.Args)
+	for _, check := range w.v.Paths {
+		arg := w.v.Args[check.Index]
 		shown := strconv.QuoteToASCII(arg)
-		f, err := j.sc.operand(req.Cwd, arg, check.Type)
+		f, err := w.sc.operand(req.Cwd, arg, check.Type)
 		if err != nil {
 			return fmt.Errorf("argument %d: %s: %w", check.Index, shown, err)
 		}
-		if !j.v.Place.Contained() { // a container has it where the caller has it
-			j.v.Args[check.Index] = onHost(j.cwd.Path(), arg, f.Path())
+		if !w.v.Place.Contained() { // a container has it where the caller has it
+			w.v.Args[check.Index] = onHost(w.cwd.Path(), arg, f.Path())
 		}
 		if check.Snapshot {
 			var sum string
-			if j.v.Args[check.Index], sum, err = j.snapshot(req.ID, check.Index, f); err == nil {
-				j.notes = append(j.notes, fmt.Sprintf("argument %d is a copy of %s, sha256 %s", check.Index, shown, sum))
+			if w.v.Args[check.Index], sum, err = w.snapshot(req.ID, check.Index, f); err == nil {
+				w.notes = append(w.notes, fmt.Sprintf("argument %d is a copy of %s, sha256 %s", check.Index, shown, sum))
 			}
 		}
 		f.Close()
@@ -128,13 +128,13 @@ func (c *copies) reserve(n int64) error {
 }
 
 // snapshot copies f and returns the copy's path and SHA-256.
-func (j *job) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
-	if j.copies == nil {
-		at := filepath.Join(j.sc.Scratch, request)
+func (w *warrant) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
+	if w.copies == nil {
+		at := filepath.Join(w.sc.Scratch, request)
 		if err := os.MkdirAll(at, 0o700); err != nil {
 			return "", "", err
 		}
-		j.copies = &copies{dir: at, session: j.copied}
+		w.copies = &copies{dir: at, session: w.copied}
 	}
 	src, err := f.Open()
 	if err != nil {
@@ -145,10 +145,10 @@ func (j *job) snapshot(request string, index int, f *dir.File) (name, sum string
 	if err != nil {
 		return "", "", err
 	}
-	if err := j.copies.reserve(fi.Size()); err != nil {
+	if err := w.copies.reserve(fi.Size()); err != nil {
 		return "", "", err
 	}
-	name = filepath.Join(j.copies.dir, strconv.Itoa(index)+filepath.Ext(f.Name()))
+	name = filepath.Join(w.copies.dir, strconv.Itoa(index)+filepath.Ext(f.Name()))
 	sum, err = copyTo(name, src, fi.Size())
 	return name, sum, err
 }

@@ -16,7 +16,7 @@ import (
 // options are what stands between hostexec and a command.
 type options struct {
 	help, version bool
-	detach        bool
+	detach, keep  bool
 	ready         readiness
 	timeout       string
 }
@@ -41,7 +41,7 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	flags.BoolVar(&o.version, "version", false, "")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "")
 	flags.StringVar(&o.timeout, "timeout", "", "")
-	keep := flags.Bool("keep", false, "")
+	flags.BoolVar(&o.keep, "keep", false, "")
 	line := flags.String("wait-for-log", "", "")
 	port := flags.String("wait-for-port", "", "")
 	wait := flags.String("wait-timeout", "", "")
@@ -62,8 +62,6 @@ func parseOptions(args []string) (o options, command []string, err error) {
 		return o, nil, fmt.Errorf("%s wants a command after it", quoted(clip(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
-	case *keep:
-		return o, nil, errors.New("--keep is not available yet: a job ends with its session")
 	case flags.Changed("timeout") && o.timeout == "":
 		return o, nil, fmt.Errorf("--timeout: %w", errTimeout)
 	}
@@ -100,11 +98,11 @@ const (
 	// maxPattern is how long a pattern of a caller's may be, in bytes.
 	maxPattern = 1 << 10
 	// maxWeight is how large it may become when its repetitions are written out.
-	maxWeight = 10_000
+	maxWeight = 2000
 )
 
 // parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
-// megabytes.
+// megabytes, or milliseconds for each line.
 func parseLine(source string) (*regexp.Regexp, error) {
 	if source == "" || len(source) > maxPattern {
 		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)

@@ -10,33 +10,33 @@ import (
 
 var errNowhere = errors.New("no command runs anywhere but on the host here")
 
-// place finds what runs j, and builds the environment that it has there. A container gets
+// place finds what runs w, and builds the environment that it has there. A container gets
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
-func (s *Server) place(req *request, j *job) error {
-	if !j.v.Place.Contained() {
-		j.runner = s.Runner
-		j.env = environ(s.Environ, req.env, j.sc.PassEnv, j.v.Env, j.cwd.Path())
+func (s *Server) place(req *request, w *warrant) error {
+	if !w.v.Place.Contained() {
+		w.runner = s.Runner
+		w.env = environ(s.Environ, req.env, w.sc.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
-	if j.sc.Elsewhere == nil {
+	if w.sc.Elsewhere == nil {
 		return errNowhere
 	}
 	copies := ""
-	if j.copies != nil {
-		copies = j.copies.dir
+	if w.copies != nil {
+		copies = w.copies.dir
 	}
 	var at string
-	j.runner, at = j.sc.Elsewhere(j.v.Place, req.Cwd, copies)
+	w.runner, at = w.sc.Elsewhere(w.v.Place, req.Cwd, copies)
 	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return !slices.Contains(j.v.Env.Pass, name)
+		return !slices.Contains(w.v.Env.Pass, name)
 	})
-	j.env = environ(host, req.env, j.sc.PassEnv, j.v.Env, at)
-	note := "it runs in a fresh container of " + j.v.Place.Image + ", not on the host"
-	if limits := j.v.Place.Limits(); limits != "" {
+	w.env = environ(host, req.env, w.sc.PassEnv, w.v.Env, at)
+	note := "it runs in a fresh container of " + w.v.Place.Image + ", not on the host"
+	if limits := w.v.Place.Limits(); limits != "" {
 		note += " (" + limits + ")"
 	}
-	j.notes = append(j.notes, note)
+	w.notes = append(w.notes, note)
 	return nil
 }

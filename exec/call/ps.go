@@ -14,20 +14,21 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 )
 
 // row is one line of ps: a call that runs, or a job.
 type row struct {
-	ID      string      `json:"id"`
-	Kind    string      `json:"kind"` // call or job
-	Status  jobs.Status `json:"status"`
-	Code    *int        `json:"exit_code"` // null while it runs
-	Args    []string    `json:"args"`
-	PID     int         `json:"pid"` // on the host
-	Started time.Time   `json:"started"`
-	Seconds float64     `json:"seconds"`
-	Reason  string      `json:"reason,omitempty"`
+	ID      string     `json:"id"`
+	Kind    string     `json:"kind"` // call or job
+	Status  job.Status `json:"status"`
+	Code    *int       `json:"exit_code"` // null while it runs
+	Args    []string   `json:"args"`
+	PID     int        `json:"pid"` // on the host
+	Started time.Time  `json:"started"`
+	Seconds float64    `json:"seconds"`
+	Reason  string     `json:"reason,omitempty"`
+	Keep    bool       `json:"keep,omitempty"` // it may outlive the container
 }
 
 // rows returns the calls that run and all jobs, oldest first.
@@ -38,8 +39,8 @@ func (s *Server) rows() []row {
 	for _, kept := range s.jobs() {
 		info := kept.Info()
 		seen[info.ID] = true
-		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason}
-		if info.Status != jobs.Running {
+		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
+		if info.Status != job.Running {
 			r.Code, r.Seconds = &info.Code, info.Ended.Sub(info.Started).Seconds()
 		} else {
 			r.Seconds = now.Sub(info.Started).Seconds()
@@ -48,7 +49,7 @@ func (s *Server) rows() []row {
 	}
 	for _, c := range s.Running() {
 		if !seen[c.Request] {
-			list = append(list, row{ID: c.Request, Kind: "call", Status: jobs.Running, Args: c.Args, PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
+			list = append(list, row{ID: c.Request, Kind: "call", Status: job.Running, Args: c.Args, PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
@@ -79,7 +80,11 @@ func renderRows(rows []row) []byte {
 			code = strconv.Itoa(*r.Code)
 		}
 		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
+		kind := r.Kind
+		if r.Keep {
+			kind += ", kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
 	}
 	w.Flush()
 	return b.Bytes()

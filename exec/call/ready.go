@@ -8,15 +8,15 @@ import (
 	"errors"
 	"fmt"
 
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 var errUnready = errors.New("it was not ready in time")
 
-// await returns when the job is ready. The error is jobs.ErrEnded or errUnready if it will not
+// await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
 // be, or says that the caller has gone.
-func (r *readiness) await(ctx context.Context, kept *jobs.Job) error {
+func (r *readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (r *readiness) await(ctx context.Context, kept *jobs.Job) error {
 
 // unready answers the caller of a job that did not become ready. It ends if it has not, and
 // the last that it wrote is shown.
-func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *jobs.Job, r readiness, why error) error {
+func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *job.Job, r readiness, why error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
@@ -57,7 +57,7 @@ func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *jobs.
 	switch {
 	case errors.Is(why, errUnready):
 		return p.end(end{status: statusTimeout, name: name, request: req.ID, reason: fmt.Sprintf("not ready within %s, and ended", r.timeout)})
-	case errors.Is(why, jobs.ErrEnded):
+	case errors.Is(why, job.ErrEnded):
 		info := kept.Info()
 		code := info.Code
 		if code == 0 {
@@ -70,7 +70,7 @@ func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *jobs.
 }
 
 // ended says in a few words how a job did.
-func ended(info jobs.Info) string {
+func ended(info job.Info) string {
 	text := fmt.Sprintf("exit code %d", info.Code)
 	if info.Signal != "" {
 		text = "signal " + info.Signal
@@ -85,9 +85,9 @@ func ended(info jobs.Info) string {
 const maxTail = 4 << 10
 
 // tail returns the last lines that a job wrote, to either stream.
-func tail(ctx context.Context, kept *jobs.Job) []byte {
+func tail(ctx context.Context, kept *job.Job) []byte {
 	var last lastBytes
-	if err := kept.Copy(ctx, &jobs.Parser{Out: &last, Err: &last}, false); err != nil {
+	if err := kept.Copy(ctx, &job.Parser{Out: &last, Err: &last}, false); err != nil {
 		return nil
 	}
 	b := last.bytes

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	jobs "github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -36,7 +36,7 @@ func TestJobUnready(t *testing.T) {
 		}
 	}
 	for _, kept := range s.Jobs.All() {
-		if info := kept.Info(); info.Status == jobs.Running {
+		if info := kept.Info(); info.Status == job.Running {
 			t.Errorf("%v still runs", info.Args)
 		}
 	}
@@ -75,7 +75,7 @@ func TestJobHangUp(t *testing.T) {
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
 	// ends when ours is closed.
-	wg.Go(func() { s.Serve(session, theirs) })
+	wg.Go(func() { s.Serve(session, session, theirs) })
 	c := &caller{conn: ours}
 	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "never", "sh", "-c", hold+"setsid sleep 1000 & wait")
 	for len(s.Running()) == 0 { // nobody is told of it yet
@@ -87,20 +87,20 @@ func TestJobHangUp(t *testing.T) {
 
 	hold, gone = alive(t)
 	ours, theirs = net.Pipe()
-	wg.Go(func() { s.Serve(session, theirs) })
+	wg.Go(func() { s.Serve(session, session, theirs) })
 	c = &caller{conn: ours}
 	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "up", "sh", "-c", hold+"setsid sleep 1000 & echo up; wait")
 	c.read(t, wire.KindExit)
 	ours.Close()
 	wg.Wait()
 	id, _, _ := strings.Cut(c.out.String(), " ")
-	if got := infoOf(t, s, id).Status; got != jobs.Running {
+	if got := infoOf(t, s, id).Status; got != job.Running {
 		t.Errorf("after the caller has gone it is %s", got)
 	}
 	end(errors.New("over"))
 	s.Wait()
 	gone()
-	if got := infoOf(t, s, id); got.Status != jobs.Killed || got.Reason != "the session ended" {
+	if got := infoOf(t, s, id); got.Status != job.Killed || got.Reason != "the session ended" {
 		t.Errorf("after the session: %+v", got)
 	}
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// run runs j between the given streams, and reports whether it was started. The error is
+// run runs w between the given streams, and reports whether it was started. The error is
 // errKilled when a person has ended it, and how it did is then to be told all the same.
-func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, j *job) (st executor.Status, ran bool, err error) {
-	if j.v.Timeout > 0 {
+func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, w *warrant) (st executor.Status, ran bool, err error) {
+	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, j.v.Timeout, errTooLong)
+		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
 		defer cancel()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	rec, err := j.recording(req)
+	rec, err := w.recording(req)
 	if err != nil {
 		return st, false, err
 	}
@@ -34,29 +34,29 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 			s.Log.Error("recording", "request", req.ID, "error", err)
 		}
 	}()
-	m := j.narrow(&streams, req, rec)
+	m := w.narrow(&streams, req, rec)
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
-		j.env = nil
-		s.running.set(req, j.cwd.Path(), pid, kill)
-		j.cwd.Close() // the command stands in it now
+		w.env = nil
+		s.running.set(req, w.cwd.Path(), pid, kill)
+		w.cwd.Close() // the command stands in it now
 		started(pid)
 	}
 	defer s.running.drop(req.ID)
-	st, err = j.runner.Run(ctx, j.command(req), streams)
+	st, err = w.runner.Run(ctx, w.command(req), streams)
 	if err == nil && m != nil && m.full.Load() {
 		err = errFull
 	}
 	return st, ran, err
 }
 
-// narrow leaves of s what j's profile opens, by way of the recording. Where output is limited
+// narrow leaves of s what w's profile opens, by way of the recording. Where output is limited
 // the meter tells of it; else it is nil.
-func (j *job) narrow(s *executor.Streams, req *request, rec *record.Recording) (m *meter) {
+func (w *warrant) narrow(s *executor.Streams, req *request, rec *record.Recording) (m *meter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
-	if !j.v.Profile.Whole {
-		m = limit(s, j.v.Profile.Output)
+	if !w.v.Profile.Whole {
+		m = limit(s, w.v.Profile.Output)
 	}
 	if req.captured != nil {
 		s.In = given{bytes.NewReader(req.captured)}
@@ -64,26 +64,26 @@ func (j *job) narrow(s *executor.Streams, req *request, rec *record.Recording) (
 	return m
 }
 
-// recording begins to keep what j writes, where the verdict wants that; else it is nil.
-func (j *job) recording(req *request) (*record.Recording, error) {
-	if !j.v.Record {
+// recording begins to keep what w writes, where the verdict wants that; else it is nil.
+func (w *warrant) recording(req *request) (*record.Recording, error) {
+	if !w.v.Record {
 		return nil, nil
 	}
-	return record.Create(j.sc.Recordings, req.ID, record.Header{
-		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: quoted(shellescape.QuoteCommand(j.v.Args)),
+	return record.Create(w.sc.Recordings, req.ID, record.Header{
+		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: quoted(shellescape.QuoteCommand(w.v.Args)),
 	})
 }
 
 // command is what runs for req.
-func (j *job) command(req *request) executor.Command {
+func (w *warrant) command(req *request) executor.Command {
 	return executor.Command{
 		ID:       req.ID,
-		Path:     j.v.Command.Path,
-		Args:     j.v.Args,
-		Env:      j.env,
-		Dir:      j.cwd.FD(),
-		NewPrivs: j.sc.NewPrivs || j.v.NewPrivs,
-		Leave:    j.v.Leave,
+		Path:     w.v.Command.Path,
+		Args:     w.v.Args,
+		Env:      w.env,
+		Dir:      w.cwd.FD(),
+		NewPrivs: w.sc.NewPrivs || w.v.NewPrivs,
+		Leave:    w.v.Leave,
 	}
 }
 

@@ -35,13 +35,15 @@ Runs a command on the host, if the person there allowed it.
   hostexec --version       print the version that serves this container
   hostexec --help          print this text
 
-A job is a command that goes on without its caller, until it or the session ends:
+A job is a command that goes on without its caller, until it or this container ends:
 
   hostexec -d CMD ARG...   start a job, print its id and the host's process id
       --wait-for-log RE    first wait until it writes a line that RE matches
       --wait-for-port N    first wait until it listens on TCP port N
       --wait-timeout TIME  end it if that takes longer (1m)
       --timeout TIME       end it after TIME
+      --keep               let it go on when this container has ended, if the host
+                           lets it
   hostexec logs [-f] [--combined] [--raw] JOB
                            show what it wrote; -f goes on until it ends; --combined
                            writes both streams to stdout; --raw keeps the prefix of
@@ -65,7 +67,7 @@ EXIT STATUS
 func (r *request) verb() bool { return r.Args[0] == verbName }
 
 // verb runs a word of hostexec's own, or the command that follows it.
-func (s *Server) verb(session, ctx context.Context, p *peer, req *request) error {
+func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request) error {
 	args := req.Args[1:]
 	if len(args) == 0 {
 		return s.print(p, req, wire.Exit{Outcome: wire.Exited, Code: 1, Text: firstLine(usage)}, nil)
@@ -95,6 +97,9 @@ func (s *Server) verb(session, ctx context.Context, p *peer, req *request) error
 	}
 	req.Args, req.timeout = command, o.timeout
 	if o.detach {
+		if req.kept = o.keep; o.keep {
+			session = life
+		}
 		return s.detach(session, ctx, p, req, o.ready)
 	}
 	return s.command(ctx, p, req)

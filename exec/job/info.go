@@ -48,6 +48,29 @@ func readInfo(dir string) (info Info, err error) {
 	return info, nil
 }
 
+// abandoned is what is to be said of a job that ran when its watcher ended without a word: as
+// the keeper ends what is left, nothing of it runs. When that was its files tell.
+func abandoned(info Info, dir string) Info {
+	info.Status, info.Code, info.Signal = Killed, 128+9, "KILL"
+	info.Reason = "its watcher was killed: what it wrote last may be missing"
+	info.Ended = info.Started
+	for _, name := range []string{stdoutFile, stderrFile} {
+		fi, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		if fi.ModTime().After(info.Ended) {
+			info.Ended = fi.ModTime()
+		}
+		if name == stdoutFile {
+			info.Stdout = fi.Size()
+		} else {
+			info.Stderr = fi.Size()
+		}
+	}
+	return info
+}
+
 // clipped is the beginning of args, in memory of its own.
 func clipped(args []string) []string {
 	var list []string

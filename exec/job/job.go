@@ -46,14 +46,11 @@ type Info struct {
 	Code    int       `json:"exit_code"` // when it has ended; 128+n when a signal ended it
 	Signal  string    `json:"signal,omitempty"`
 	Reason  string    `json:"reason,omitempty"` // where code and signal do not say it all
+	Keep    bool      `json:"keep,omitempty"`   // it may outlive its session's container
 	Stdout  int64     `json:"stdout_bytes"`
 	Stderr  int64     `json:"stderr_bytes"`
 	Dropped int64     `json:"dropped_bytes,omitempty"` // written, and not kept
 }
-
-// MaxOutput is how much of what a job writes is kept, stdout and stderr together. It goes on
-// all the same; what it writes beyond that is counted and dropped.
-const MaxOutput = 64 << 20
 
 // maxArgs is how many bytes of its arguments are remembered of a job.
 const maxArgs = 4 << 10
@@ -68,6 +65,7 @@ type Job struct {
 	signals chan executor.Signal
 	started chan struct{}
 	done    chan struct{}
+	size    int64 // of its files; the table's lock guards it
 
 	mu    sync.Mutex // guards the fields below
 	info  Info

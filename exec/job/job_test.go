@@ -29,7 +29,7 @@ func open(t *testing.T) (*Table, string) {
 
 func begin(t *testing.T, table *Table, id string, args ...string) *Job {
 	t.Helper()
-	j, err := table.Begin(id, args, "/w")
+	j, err := table.Begin(id, args, "/w", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,17 +91,17 @@ func TestFiles(t *testing.T) {
 func TestLimit(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "yes")
-	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), MaxOutput/2)
+	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), DefaultOutput/2)
 	for _, b := range [][]byte{half, half[1:], []byte("ab"), []byte("c")} {
 		if n, err := out.Write(b); n != len(b) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
 	}
 	end(t, j, Completed, executor.Status{})
-	if i := j.Info(); i.Stdout != MaxOutput || i.Dropped != 2 {
-		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, MaxOutput)
+	if i := j.Info(); i.Stdout != DefaultOutput || i.Dropped != 2 {
+		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, DefaultOutput)
 	}
-	if s := text(t, dir, id(1), "stdout"); len(s) != MaxOutput || s[len(s)-1] != 'a' {
+	if s := text(t, dir, id(1), "stdout"); len(s) != DefaultOutput || s[len(s)-1] != 'a' {
 		t.Errorf("the file has %d bytes", len(s))
 	}
 }
@@ -121,7 +121,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "x", "../../../../../a", "00AA000000000000", "00aa000000000000"} {
-		if _, err := table.Begin(id, []string{"true"}, "/"); err == nil {
+		if _, err := table.Begin(id, []string{"true"}, "/", false); err == nil {
 			t.Errorf("Begin(%q) is made", id)
 		}
 	}
@@ -132,7 +132,7 @@ func TestOpenAgain(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(1), "sleep")
 	end(t, begin(t, table, id(2), "true"), Completed, executor.Status{})
-	if _, err := table.Begin(id(3), []string{"never"}, "/"); err != nil {
+	if _, err := table.Begin(id(3), []string{"never"}, "/", false); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Open(dir)
@@ -211,6 +211,7 @@ func TestAwaitLine(t *testing.T) {
 		{"^$", []written{{Stdout, "a\n\n"}}, nil},
 		{"^a$", []written{{Stdout, "ab\nba\n"}}, ErrEnded},
 		{"x", []written{{Stdout, strings.Repeat("y", maxLine+1) + "x\n"}}, ErrEnded},
+		{"x", []written{{Stdout, strings.Repeat("y", maxLine)}, {Stdout, "x"}, {Stdout, "\n"}}, ErrEnded},
 		{"x", nil, ErrEnded},
 	} {
 		table, _ := open(t)
@@ -260,7 +261,7 @@ func TestFollow(t *testing.T) {
 
 func TestDiscard(t *testing.T) {
 	table, dir := open(t)
-	j, err := table.Begin(id(1), []string{"lost"}, "/")
+	j, err := table.Begin(id(1), []string{"lost"}, "/", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,9 +56,16 @@ func (o *output) failed(err error) {
 
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
-// keep writes b, and reports whether it is kept.
-func (o *output) keep(s Stream, b []byte) bool {
+// keep writes b if take has room for so many bytes, and reports whether it is kept. What
+// comes after what is not kept is not, either.
+func (o *output) keep(s Stream, b []byte, take func(int64) bool) bool {
 	if o.err != nil {
+		return false
+	}
+	log := encoded.Get().(*[]byte)
+	defer encoded.Put(log)
+	*log = o.enc.append((*log)[:0], s, b)
+	if !take(int64(len(b) + len(*log))) {
 		return false
 	}
 	f := o.stdout
@@ -68,15 +75,13 @@ func (o *output) keep(s Stream, b []byte) bool {
 	if _, o.err = f.Write(b); o.err != nil {
 		return false
 	}
-	log := encoded.Get().(*[]byte)
-	defer encoded.Put(log)
-	*log = o.enc.append((*log)[:0], s, b)
 	// One write: who reads meanwhile finds whole pairs.
 	_, o.err = o.combined.Write(*log)
 	return o.err == nil
 }
 
-// writer is one stream of a job. A command does not fail because its output cannot be kept.
+// writer is one stream of a job. A command does not fail because its output cannot be kept: it
+// goes on, and what is not kept is counted.
 type writer struct {
 	j *Job
 	s Stream
@@ -86,8 +91,9 @@ func (w writer) Write(b []byte) (int, error) {
 	w.j.mu.Lock()
 	defer w.j.mu.Unlock()
 	info := &w.j.info
-	n := max(0, min(int64(len(b)), MaxOutput-info.Stdout-info.Stderr))
-	if info.Dropped > 0 || n > 0 && !w.j.out.keep(w.s, b[:n]) {
+	n := max(0, min(int64(len(b)), w.j.table.limit()-info.Stdout-info.Stderr))
+	take := func(size int64) bool { return w.j.table.take(w.j, size) }
+	if info.Dropped > 0 || n > 0 && !w.j.out.keep(w.s, b[:n], take) {
 		n = 0
 	}
 	info.Dropped += int64(len(b)) - n

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Read returns what is written down of the jobs whose folder is dir, for who is not their
-// watcher. A session that never had any has no such folder.
+// Read returns what is written down of the jobs whose folder is dir, and whose watcher is no
+// more. A session that never had any has no such folder.
 func Read(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -20,9 +20,15 @@ func Read(dir string) ([]Info, error) {
 	}
 	var all []Info
 	for _, e := range entries {
-		if info, err := readInfo(filepath.Join(dir, e.Name())); err == nil { // else it is being made or removed
-			all = append(all, info)
+		at := filepath.Join(dir, e.Name())
+		info, err := readInfo(at)
+		if err != nil { // it is being made or removed
+			continue
 		}
+		if info.Status == Running {
+			info = abandoned(info, at)
+		}
+		all = append(all, info)
 	}
 	return all, nil
 }

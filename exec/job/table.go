@@ -20,10 +20,9 @@ import (
 const (
 	// MaxRunning is how many jobs of a session may run.
 	MaxRunning = 1024
-	// MaxEnded is how many of those that have ended are remembered, with their output.
+	// MaxEnded is how many of those that have ended are remembered, with their output, if
+	// Limits let them. The oldest go first.
 	MaxEnded = 100
-	// maxKept is how much output these may have had together. The oldest go first.
-	maxKept = 1 << 30
 )
 
 var (
@@ -40,12 +39,16 @@ func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that"
 
 // Table is the jobs of one session, and those that it has had.
 type Table struct {
-	dir string
+	dir  string
+	turn chan struct{} // holds something while it is looked whether a job is ready
 
 	mu   sync.Mutex // guards the fields below; taken after a job's
 	jobs map[string]*Job
 	past []*Job // those of them that have ended, oldest first
-	kept int64  // what these wrote
+	kept int64  // bytes on disk of these
+	live int64  // and of those that run
+
+	output, disk int64 // Limits
 }
 
 // Open returns the table whose folder is dir, which it makes if need be. Jobs that ran when
@@ -58,7 +61,7 @@ func Open(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
 	}
-	t := &Table{dir: dir, jobs: map[string]*Job{}}
+	t := &Table{dir: dir, turn: make(chan struct{}, 1), jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
@@ -69,8 +72,7 @@ func Open(dir string) (*Table, error) {
 			continue
 		}
 		if info.Status == Running {
-			info.Status, info.Ended, info.Reason = Killed, time.Now(), "the session ended"
-			info.Code, info.Signal = 128+9, "KILL"
+			info = abandoned(info, at)
 			if err := writeInfo(at, info); err != nil {
 				return nil, fmt.Errorf("open the folder of jobs: %w", err)
 			}
@@ -80,10 +82,11 @@ func Open(dir string) (*Table, error) {
 		close(j.done)
 		t.jobs[info.ID] = j
 		t.past = append(t.past, j)
-		t.kept += info.Stdout + info.Stderr
+		j.size = sizeOf(at)
+		t.kept += j.size
 	}
 	slices.SortFunc(t.past, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
-	t.forget()
+	t.forgetLocked()
 	return t, nil
 }
 
@@ -96,13 +99,14 @@ func (t *Table) job(info Info) *Job {
 
 var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
 
-// Begin makes a job of the command args that is about to run in dir for the request id. The
-// caller has it end, or discards it.
-func (t *Table) Begin(id string, args []string, dir string) (*Job, error) {
+// Begin makes a job of the command args that is about to run in dir for the request id; with
+// keep it is one that may outlive the session's container. The caller has it end, or discards
+// it.
+func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, error) {
 	if !idForm.MatchString(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
-	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now()})
+	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now(), Keep: keep})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.jobs)-len(t.past) >= MaxRunning {
@@ -159,31 +163,26 @@ func (t *Table) All() []*Job {
 	return all
 }
 
+// Kept returns the jobs that may outlive the session's container, those that have ended too.
+func (t *Table) Kept() []*Job {
+	return slices.DeleteFunc(t.All(), func(j *Job) bool { return !j.Info().Keep })
+}
+
 // ended notes that j, whose lock is held, has ended.
 func (t *Table) ended(j *Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.past = append(t.past, j)
-	t.kept += j.info.Stdout + j.info.Stderr
-	t.forget()
-}
-
-// forget removes what is more than is kept of jobs that have ended. What they are is not
-// changed any more.
-func (t *Table) forget() {
-	for len(t.past) > MaxEnded || len(t.past) > 1 && t.kept > maxKept {
-		oldest := t.past[0]
-		t.past = t.past[1:]
-		t.kept -= oldest.info.Stdout + oldest.info.Stderr
-		delete(t.jobs, oldest.info.ID)
-		os.RemoveAll(oldest.dir) // what is left goes with the session
-	}
+	t.live -= j.size
+	t.kept += j.size
+	t.forgetLocked()
 }
 
 // drop removes j, whose lock is held.
 func (t *Table) drop(j *Job) error {
 	t.mu.Lock()
 	delete(t.jobs, j.info.ID)
+	t.live -= j.size
 	t.mu.Unlock()
 	return os.RemoveAll(j.dir)
 }

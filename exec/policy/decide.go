@@ -228,5 +228,6 @@ func (d *decision) verdict(whole bool) Verdict {
 		v.Args = append(append([]string{d.req.Args[0]}, set.Prepend...), d.m.args...)
 	}
 	set.Settings.Over(d.Defaults).apply(&v, whole)
+	v.Keep = v.Keep || d.c.Keep
 	return v
 }

@@ -79,6 +79,7 @@ type Command struct {
 	Action   Action
 	Explicit bool   // the action was typed: --proxy X=ACTION
 	Path     string // on the host, absolute; empty when only the configuration knows the command
+	Keep     bool   // where no rule decides, its jobs may outlive the container
 	Placed   bool   // Place was typed: the configuration's does not count
 	Place    Place  // where it runs, and Path is
 }

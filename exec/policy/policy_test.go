@@ -48,6 +48,27 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Who may outlive its container: what --proxy says where it decides, and the rule where one
+// does.
+func TestKeep(t *testing.T) {
+	yes := true
+	keeps, plain := rule("keeps", Allow, w("a")), rule("plain", Allow, w("b"))
+	keeps.Settings.Keep, keeps.Accept, plain.Accept = &yes, true, true
+	p := &Policy{
+		Commands: []Command{{Name: "x", Action: Allow, Path: "/usr/bin/x", Keep: true}, {Name: "y", Action: Allow, Path: "/y", Keep: true}, {Name: "z", Action: Allow, Path: "/z"}},
+		Rules:    rules(keeps, plain),
+	}
+	for line, want := range map[string]bool{"x a": true, "x b": false, "y": true, "z": false} {
+		if got := decide(p, strings.Fields(line)...); got.Action != Allow || got.Keep != want {
+			t.Errorf("%s: %v, keep %v, want allow, %v", line, got.Action, got.Keep, want)
+		}
+	}
+	p.Defaults.Keep = &yes
+	if !decide(p, "z").Keep {
+		t.Error("the defaults do not hold")
+	}
+}
+
 func TestZeroPolicyDenies(t *testing.T) {
 	var p Policy
 	if v := p.Decide(Request{Args: []string{"make"}}); v.Action != Deny {

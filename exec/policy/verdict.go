@@ -29,6 +29,7 @@ type Verdict struct {
 	Env      Env
 	NewPrivs bool // it may gain privileges
 	Leave    bool // what it leaves running is not ended with the session
+	Keep     bool // as a job it may outlive the session's container, without anybody being asked
 	Record   bool // its output is kept
 
 	Steps int // of matching that the decision took
@@ -118,6 +119,7 @@ type Settings struct {
 	Output   *int64
 	NewPrivs *bool
 	Leave    *bool
+	Keep     *bool
 	Record   *bool
 	Env      *Env
 }
@@ -131,6 +133,7 @@ func (s Settings) Over(base Settings) Settings {
 	or(&base.Output, s.Output)
 	or(&base.NewPrivs, s.NewPrivs)
 	or(&base.Leave, s.Leave)
+	or(&base.Keep, s.Keep)
 	or(&base.Record, s.Record)
 	base.Env = s.Env.Over(base.Env)
 	return base
@@ -181,7 +184,8 @@ func (s Settings) apply(v *Verdict, whole bool) {
 		maps.Copy(v.Env.Set, pinned)
 	}
 	maps.Copy(v.Env.Set, env.Set)
-	v.Timeout, v.NewPrivs, v.Leave, v.Record = value(s.Timeout), value(s.NewPrivs), value(s.Leave), value(s.Record)
+	v.Timeout, v.NewPrivs, v.Record = value(s.Timeout), value(s.NewPrivs), value(s.Record)
+	v.Leave, v.Keep = value(s.Leave), value(s.Keep)
 }
 
 func value[T any](p *T) (v T) {

@@ -72,6 +72,7 @@ func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
 		"output":    maybe(d.reader, "output", &s.Output, size),
 		"new_privs": maybe(d.reader, "new_privs", &s.NewPrivs, truth),
 		"leave":     maybe(d.reader, "leave", &s.Leave, truth),
+		"keep":      maybe(d.reader, "keep", &s.Keep, truth),
 		"record":    maybe(d.reader, "record", &s.Record, truth),
 		"env":       func(n *yaml.Node) { s.Env = d.env(n) },
 	}

@@ -83,6 +83,7 @@ type Config struct {
 	Approval Approval
 	Audit    Audit
 	Notify   Notify
+	Jobs     Jobs
 	Proxies  []string // as --proxy has them, for run in this project
 	Warnings []string // what was passed over
 	Err      error    // why everything is denied
@@ -111,6 +112,13 @@ type Audit struct {
 	Redact       []*regexp.Regexp
 	Rotate       int64 // bytes; 0: never
 	Keep         int   // how many rotated logs
+}
+
+// Jobs is how much is kept of what a session's jobs write, in bytes; 0: as the program
+// thinks best.
+type Jobs struct {
+	Output int64 // of each
+	Disk   int64 // of all together, on disk
 }
 
 // Notify is how a person is told that something waits.

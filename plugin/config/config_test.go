@@ -52,6 +52,7 @@ hostexec:
   durable: yes
 audit: {sync: always, per_container: true, redact: ['token=\S+'], rotate: 10MiB, keep: 3}
 notify: {command: [/usr/bin/notify, -x], bell: false}
+jobs: {disk: 1GiB}
 proxies: [make, git=ask]
 defaults: {timeout: 1m, env: clean}
 commands:
@@ -59,7 +60,7 @@ commands:
     exec: /usr/bin/gh
     env: {pass: [GH_TOKEN], set: {GH_PAGER: cat, N: 1}}
     rules:
-      - {id: view, do: allow, argv: [pr, view, {re: '[0-9]{1,7}'}], stdin: capture(64KiB), tty: allow, output: 1KiB, new_privs: true, leave: true, record: true, timeout: 0}
+      - {id: view, do: allow, argv: [pr, view, {re: '[0-9]{1,7}'}], stdin: capture(64KiB), tty: allow, output: 1KiB, new_privs: true, leave: true, keep: true, record: true, timeout: 0}
       - {do: deny, reason: not that, argv: [auth, token]}
 `
 
@@ -92,6 +93,9 @@ func TestLoad(t *testing.T) {
 	}
 	if n := c.Notify; len(n.Command) != 2 || n.Bell == nil || *n.Bell || n.Desktop != nil {
 		t.Errorf("notify %+v", n)
+	}
+	if c.Jobs != (Jobs{Disk: 1 << 30}) {
+		t.Errorf("jobs %+v", c.Jobs)
 	}
 	if want := []string{"make", "git=deny", "go"}; !slices.Equal(c.Proxies, want) {
 		t.Errorf("proxies %q, want %q", c.Proxies, want)
@@ -184,6 +188,8 @@ var broken = []struct{ name, text, want string }{
 	{"element of nothing", "commands: {a: {rules: [{do: ask, argv: [{}]}]}}", "an element with nothing in it"},
 	{"proxy twice", "proxies: [make, make=ask]", "proxies: 'make=ask': given twice"},
 	{"notify", "notify: {command: [notify]}", "not an absolute path"},
+	{"jobs of no size", "jobs: {disk: 0}", "no room for anything"},
+	{"jobs of less", "jobs: {output: -1}", "is not a size"},
 	{"project in config.yaml", "project: /x", `unknown key "project"`},
 	{"too large", strings.Repeat("#", maxFile+1), "at most"},
 }

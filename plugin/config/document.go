@@ -34,6 +34,7 @@ type document struct {
 	approval approval
 	audit    audit
 	notify   Notify
+	jobs     Jobs
 	proxies  []string
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
@@ -78,7 +79,7 @@ func parse(file string, text []byte, r role) *document {
 		"proxies":  d.readProxies,
 	}
 	if r != workspace {
-		known["audit"], known["notify"] = d.readAudit, d.readNotify
+		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}
 	if r == project {
@@ -168,6 +169,22 @@ func (d *document) readAudit(n *yaml.Node) {
 			})
 		},
 	})
+}
+
+func (d *document) readJobs(n *yaml.Node) {
+	d.fields(n, "jobs", map[string]func(*yaml.Node){
+		"output": scalar(d.reader, "output", &d.jobs.Output, room),
+		"disk":   scalar(d.reader, "disk", &d.jobs.Disk, room),
+	})
+}
+
+// room is a size that holds something.
+func room(s string) (int64, error) {
+	n, err := size(s)
+	if err == nil && n == 0 {
+		err = errors.New("no room for anything")
+	}
+	return n, err
 }
 
 func redaction(s string) (*regexp.Regexp, error) {

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -44,6 +45,8 @@ func (c *Config) merge(d *document) {
 	if d.notify.Bell != nil {
 		c.Notify.Bell = d.notify.Bell
 	}
+	c.Jobs.Output = cmp.Or(d.jobs.Output, c.Jobs.Output)
+	c.Jobs.Disk = cmp.Or(d.jobs.Disk, c.Jobs.Disk)
 	c.defaults = d.defaults.Over(c.defaults)
 }
 

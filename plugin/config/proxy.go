@@ -68,8 +68,14 @@ func shortValue(c *state.Command, value string) error {
 }
 
 func longValue(c *state.Command, option string) error {
-	key, value, _ := strings.Cut(option, "=")
+	key, value, given := strings.Cut(option, "=")
 	switch key {
+	case "keep":
+		if given {
+			return errors.New("keep takes no value")
+		}
+		c.Keep = true
+		return nil
 	case "path":
 		return setPath(c, value)
 	case "where":

@@ -104,6 +104,7 @@ func TestProposalLimits(t *testing.T) {
 		"the program":          "commands: {gh: {exec: /tmp/evil}}",
 		"the environment":      "commands: {gh: {env: {set: {A: b}}}}",
 		"audit":                "audit: {sync: approved}",
+		"jobs":                 "jobs: {disk: 1TiB}",
 		"notify":               "notify: {command: [/bin/true]}",
 		"defaults":             "defaults: {tty: allow}",
 		"timeout":              "approval: {timeout: 24h}",

@@ -33,7 +33,7 @@ const API = 1
 type Status struct {
 	API     int       `json:"api"`
 	Version string    `json:"version"` // of the watcher
-	State   string    `json:"state"`   // running, or waiting while the container is down
+	State   string    `json:"state"`   // running, waiting or keeping
 	Carrier string    `json:"carrier"`
 	Since   time.Time `json:"since"` // when the watcher started
 	Calls   int       `json:"calls"` // commands started so far
@@ -53,5 +53,6 @@ type Running struct {
 // The states of a session that has a watcher.
 const (
 	StateRunning = "running"
-	StateWaiting = "waiting"
+	StateWaiting = "waiting" // for the container, which is down for the moment
+	StateKeeping = "keeping" // jobs, for the container is over
 )

@@ -17,7 +17,7 @@ type Summary struct {
 	Container string          `json:"container"`
 	Image     string          `json:"image"`
 	Project   string          `json:"project"`
-	State     string          `json:"state"` // running, or waiting while the container is down
+	State     string          `json:"state"` // as in Status
 	Carrier   string          `json:"carrier"`
 	Commands  []state.Command `json:"commands"`
 	Created   time.Time       `json:"created"`

@@ -33,6 +33,8 @@ type Command struct {
 
 	Explicit bool `json:"explicit,omitempty"` // the action was typed
 
+	Keep bool `json:"keep,omitempty"` // its jobs may outlive the container
+
 	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
 }
 

@@ -105,17 +105,14 @@ func register(ctx context.Context, api Engine, id string, until container.WaitCo
 func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
 	over := time.Now().Add(lingering)
 	for {
-		c, err := api.ContainerInspect(ctx, id)
 		wait := looking
-		switch {
-		case errdefs.IsNotFound(err):
-			return errGone
-		case err != nil: // the engine is away: what it does with the container comes after
-			over, wait = time.Now().Add(lingering), absent
-		case c.State.Running && !c.State.Restarting:
-			return nil
-		case c.State.Restarting:
+		switch err := settled(ctx, api, id); {
+		case err == nil, errors.Is(err, errGone):
+			return err
+		case errors.Is(err, errRestarting):
 			over = time.Now().Add(lingering)
+		case !errors.Is(err, errOver): // the engine is away: what it does with the container comes after
+			over, wait = time.Now().Add(lingering), absent
 		case time.Now().After(over):
 			return errOver
 		}
@@ -123,6 +120,25 @@ func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+var errRestarting = errors.New("the container is being restarted")
+
+// settled says what has become of a container: nil if it runs, errGone, errOver if it does
+// not run, errRestarting, or why that is not known.
+func settled(ctx context.Context, api Engine, id string) error {
+	c, err := api.ContainerInspect(ctx, id)
+	switch {
+	case errdefs.IsNotFound(err):
+		return errGone
+	case err != nil:
+		return err
+	case c.State.Restarting:
+		return errRestarting
+	case c.State.Running:
+		return nil
+	}
+	return errOver
 }
 
 // sweep removes the containers that run asked for before it was killed. One may still be

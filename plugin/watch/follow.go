@@ -43,7 +43,9 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) error {
 		exit = nil
 		w.down.Store(true)
 		if err := w.settle(ctx, api, id); err != nil {
-			return err
+			if err = w.outlast(ctx, api, id, err); err != nil {
+				return err
+			}
 		}
 		// Its mounts were made anew: so is the table, or a directory that was replaced
 		// meanwhile would still be the one before.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -32,9 +33,10 @@ func (w *Watcher) load() *config.Config {
 }
 
 // configure returns the policy that a configuration makes of the session's commands, and
-// has questions wait as it says.
+// has questions wait, and jobs be kept, as it says.
 func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
+	w.server.Jobs.Adjust(job.Limits(c.Jobs))
 	return c.Policy(w.commands())
 }
 
@@ -82,7 +84,7 @@ func (w *Watcher) commands() []policy.Command {
 		if err != nil {
 			w.log.Error("policy", "command", c.Name, "error", err)
 		}
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
 		if c.Where != nil {
 			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
 		}

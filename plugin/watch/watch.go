@@ -8,7 +8,7 @@
 //	                                  engine (waits for the container to end)
 //
 // Its one law: the watcher is there before the container's first instruction and gone
-// after its last, and when it goes, however it goes, no command of the session stays:
+// after its last, or that of the jobs that are kept; and when it goes, however it goes, no command of the session stays:
 // the keeper above it sees to that. It decides nothing and speaks no protocol itself.
 package watch
 
@@ -63,6 +63,8 @@ type Watcher struct {
 	rooms    *container.Rooms
 	since    time.Time
 	down     atomic.Bool // the container does not run at the moment
+	keeping  atomic.Bool // and is not waited for, but for jobs that are kept
+	term     atomic.Pointer[term]
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
@@ -164,6 +166,7 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), calls.Close(), host.Close())
 	}
+	w.begin(ctx)
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
 	w.wg.Go(func() { w.accept(ctx, calls) })
@@ -187,7 +190,8 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	if w.dirs != nil {
 		w.dirs.Close()
 	}
-	if errors.Is(context.Cause(ctx), errGone) {
+	// What was kept is asked about when it has ended, and by then its container may be gone.
+	if errors.Is(context.Cause(ctx), errGone) && len(w.server.Jobs.Kept()) == 0 {
 		err = w.store.Remove(w.rec.ID)
 	}
 	return err
@@ -214,7 +218,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
 			// What was never heard is not written down: a container could fill the disk with it.
-			if err := w.server.Serve(ctx, conn); err != nil && !errors.Is(err, call.ErrUnheard) {
+			if err := w.server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrUnheard) {
 				w.log.Warn("call", "error", err)
 			}
 		})
@@ -299,7 +303,10 @@ func (w *Watcher) Status() control.Status {
 		API: control.API, Version: w.Version, State: control.StateRunning, Carrier: w.rec.Carrier,
 		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
-	if w.down.Load() {
+	switch {
+	case w.keeping.Load():
+		st.State = control.StateKeeping
+	case w.down.Load():
 		st.State = control.StateWaiting
 	}
 	for _, r := range w.server.Running() {

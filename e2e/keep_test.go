@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestIntegrationJobKept has a job outlive its container: it can be seen, read and ended from
+// the host, what it wrote stays when it has ended, and however its session ends nothing of it
+// runs on.
+func TestIntegrationJobKept(t *testing.T) {
+	const script = `setsid sleep 1000 & echo $!; (sleep 1000 & echo $!); echo up; wait`
+	for _, h := range people(t) {
+		for name, end := range map[string]func(c *Container, id string){
+			"kill":             func(c *Container, id string) { c.Host.Must(t, "hostexec", "kill", id) },
+			"stop":             func(c *Container, _ string) { c.Host.Must(t, "hostexec", "stop", c.Session) },
+			"the watcher dies": func(c *Container, _ string) { c.Host.Watcher(t, c.Session).Signal(t, syscall.SIGKILL) },
+		} {
+			t.Run(h.Name+"/"+name, func(t *testing.T) {
+				c := h.Holding(t, "--proxy", "hsh=/bin/sh,keep").As("1000")
+				id, p := c.Job(t, "--keep", "--wait-for-log", "up", "hsh", "-c", script)
+				_, other := c.Job(t, "hsh", "-c", "exec sleep 1000")
+				procs := []*Proc{p}
+				for _, pid := range strings.Fields(strings.TrimSuffix(c.Exec(t, "hostexec", "logs", id).Out, "up\n")) {
+					n, err := strconv.Atoi(pid)
+					check(t, err)
+					procs = append(procs, hold(t, n))
+				}
+				w := h.Watcher(t, c.Session)
+				h.Must(t, "rm", "-f", c.ID)
+				other.Ends(t, leaves+grace)
+				eventually(t, soon, "the session keeps a job", func() bool { return h.state(t, c.Session) == "keeping" })
+				want(t, "docker hostexec ps", h.Must(t, "hostexec", "ps", "--format", "{{.ID}} {{.Kind}} {{.Status}}", c.Session), id+" job, kept running\n")
+				want(t, "docker hostexec logs --job", strings.HasSuffix(h.Must(t, "hostexec", "logs", "--job", id), "up\n"), true)
+				want(t, "docker hostexec kill -s", h.Must(t, "hostexec", "kill", "-s", "WINCH", id), id+"\n")
+				want(t, "prune spares it", strings.Contains(h.Must(t, "hostexec", "prune", "-f"), c.Session), false)
+				want(t, "it goes on", p.Gone(0), false)
+				end(c, id)
+				allEnd(t, procs, leaves+grace)
+				w.Ends(t, leaves+grace)
+				want(t, "what it wrote stays", strings.HasSuffix(h.Must(t, "hostexec", "logs", "--job", id), "up\n"), true)
+				want(t, "prune removes it", strings.Contains(h.Must(t, "hostexec", "prune", "-f"), c.Session), true)
+			})
+		}
+	}
+}
+
+// TestIntegrationJobKeptRestart starts a container again whose session was kept by a job.
+func TestIntegrationJobKeptRestart(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.Holding(t, "--proxy", "hsh=/bin/sh,keep").As("1000")
+			id, p := c.Job(t, "--keep", "hsh", "-c", "exec sleep 1000")
+			_, other := c.Job(t, "hsh", "-c", "exec sleep 1000")
+			h.Must(t, "kill", c.ID)
+			other.Ends(t, leaves+grace) // with the session, after its time of waiting
+			want(t, "it goes on", p.Gone(0), false)
+			h.Must(t, "start", c.ID)
+			want(t, "a call", c.Exec(t, "hsh", "-c", "exit 7").Code, 7)
+			eventually(t, soon, "the session is served", func() bool { return h.state(t, c.Session) == "running" })
+			_, other = c.Job(t, "hsh", "-c", "exec sleep 1000")
+			want(t, "kill from the container", c.Exec(t, "hostexec", "kill", id).Out, id+"\n")
+			want(t, "it is gone", p.Gone(0), true)
+			want(t, "a job of the second term goes on", other.Gone(100*time.Millisecond), false)
+		})
+	}
+}
+
+// state is what docker hostexec status says of a session.
+func (h *Host) state(t testing.TB, session string) string {
+	t.Helper()
+	return strings.TrimSpace(h.Must(t, "hostexec", "status", "-a", "--filter", "id="+session, "--format", "{{.State}}"))
+}

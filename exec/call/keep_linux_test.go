@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// keeping is a scene in which sh may be kept.
+func keeping(t *testing.T) *Server {
+	t.Helper()
+	s, _ := scene(t)
+	sc := *s.Scene()
+	p := *sc.Policy
+	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
+	sc.Policy = &p
+	s.SetScene(&sc)
+	return s
+}
+
+// startIn starts a job in a session that is a part of life, and returns its id.
+func startIn(t *testing.T, s *Server, life, session context.Context, words ...string) string {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	var wg sync.WaitGroup
+	// ends when ours is closed.
+	wg.Go(func() { s.Serve(life, session, theirs) })
+	defer wg.Wait()
+	defer ours.Close()
+	c := &caller{conn: ours}
+	c.exec(t, wire.FDNull, append([]string{"hostexec", "-d"}, words...)...)
+	c.read(t, wire.KindExit)
+	id, _, _ := strings.Cut(c.out.String(), " ")
+	if len(id) != 16 {
+		t.Fatalf("hostexec -d %q: stdout %q, exit %+v", words, c.out.String(), c.exit)
+	}
+	return id
+}
+
+// What is kept outlives the session, and ends with the server's life; all else does not.
+func TestJobKept(t *testing.T) {
+	s := keeping(t)
+	life, die := context.WithCancelCause(context.Background())
+	session, over := context.WithCancelCause(life)
+	hold, gone := alive(t)
+	kept := startIn(t, s, life, session, "--keep", "sh", "-c", hold+"setsid sleep 1000 & wait")
+	other := startIn(t, s, life, session, "sh", "-c", "exec sleep 1000")
+	if got := s.Jobs.Kept(); len(got) != 1 || got[0].Info().ID != kept {
+		t.Errorf("%d jobs are kept", len(got))
+	}
+	over(errors.New("over"))
+	j, err := s.Jobs.Find(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-j.Done()
+	if got := infoOf(t, s, kept); got.Status != job.Running || !got.Keep {
+		t.Errorf("after the session: %+v", got)
+	}
+	die(errors.New("stopped"))
+	s.Wait()
+	gone()
+	if got := infoOf(t, s, kept); got.Status != job.Killed {
+		t.Errorf("at the end: %+v", got)
+	}
+}
+
+// What is not said to may not be kept, but a person who is asked may say so.
+func TestJobMayBeKept(t *testing.T) {
+	s, _ := scene(t)
+	c := hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
+	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "--keep: it may not go on without its container") {
+		t.Errorf("%+v", c.exit)
+	}
+	if n := len(s.Jobs.All()); n != 0 {
+		t.Errorf("%d jobs", n)
+	}
+	defer s.Queue.Attend()()
+	changed := s.Queue.Changed()
+	c = dial(t, s)
+	c.exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")
+	<-changed
+	q := s.Queue.Pending()[0]
+	if len(q.Notes) != 1 || !strings.Contains(q.Notes[0], "even when the container has ended") {
+		t.Errorf("notes = %q", q.Notes)
+	}
+	if err := s.Queue.Approve(q.ID, q.Digest(), q.Waiting, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if c.read(t, wire.KindExit); c.exit.Code != 0 {
+		t.Errorf("%+v", c.exit)
+	}
+}
