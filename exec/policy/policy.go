@@ -81,6 +81,7 @@ type Command struct {
 	Path     string // on the host, absolute; empty when only the configuration knows the command
 	Placed   bool   // Place was typed: the configuration's does not count
 	Place    Place  // where it runs, and Path is
+	Where    string // file:line, if it is a configuration that has it proxied
 }
 
 // Policy is what may be requested and how it is decided. Its zero value denies everything.

@@ -34,7 +34,7 @@ type document struct {
 	approval approval
 	audit    audit
 	notify   Notify
-	proxies  []string
+	proxies  []Proxy
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
 }
@@ -110,12 +110,21 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 	if d.role != workspace {
 		known["timeout"] = maybe(d.reader, "timeout", &a.timeout, patience)
 		known["durable"] = maybe(d.reader, "durable", &a.durable, truth)
-		known["wait"] = maybe(d.reader, "wait", &a.always, func(s string) (bool, error) {
-			_, err := choice("always", "approver")(s)
-			return s == "always", err
-		})
+		known["wait"] = maybe(d.reader, "wait", &a.always, waits)
+		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
+			if said { // by the section's other name
+				known[key] = func(n *yaml.Node) {
+					d.fail(n, "duplicate key %q in %s: approval and hostexec are the same section", key, name)
+				}
+			}
+		}
 	}
 	d.fields(n, name, known)
+}
+
+func waits(s string) (always bool, err error) {
+	_, err = choice("always", "approver")(s)
+	return s == "always", err
 }
 
 // patience is how long a person has: never no time at all.
@@ -207,6 +216,6 @@ func (d *document) readProxies(n *yaml.Node) {
 			return
 		}
 		seen[c.Name] = true
-		d.proxies = append(d.proxies, p)
+		d.proxies = append(d.proxies, Proxy{p, d.where(n)})
 	})
 }
