@@ -183,7 +183,11 @@ func redaction(s string) (*regexp.Regexp, error) {
 	if len(s) > policy.MaxPattern {
 		return nil, fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(s), policy.MaxPattern)
 	}
-	return regexp.Compile(s)
+	re, err := regexp.Compile(s)
+	if err == nil && re.MatchString("") {
+		return nil, fmt.Errorf("%s matches nothing at all, which is everywhere", quoted(s))
+	}
+	return re, err
 }
 
 func (d *document) readNotify(n *yaml.Node) {
