@@ -137,7 +137,7 @@ func patience(s string) (time.Duration, error) {
 }
 
 // patterns reads a list of regular expressions, as words or as {pattern: word}. A bad one
-// is passed over: what it would have let through is denied.
+// is passed over: what it would have let through is denied, or is --proxy's to decide.
 func (d *document) patterns(what string, into *[]policy.Pattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
