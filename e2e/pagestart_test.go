@@ -102,3 +102,21 @@ func TestIntegrationPageResumes(t *testing.T) {
 	eventually(t, patience, "a page is started", func() bool { return len(h.pages()) == 1 })
 	opened.answer(t, c)
 }
+
+// TestIntegrationPageTold has a page that opens no browser say on its terminal that a
+// request waits: whoever started it there can be asked.
+func TestIntegrationPageTold(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
+	m := h.term(t, "docker", "hostexec", "ui", "--no-open")
+	m.Expect(t, "^C ends the page")
+	eventually(t, patience, "somebody can be asked", func() bool {
+		return !strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there")
+	})
+	call := c.Start(t, "hsh", "-c", "exit 5", "hsh", "told")
+	m.Expect(t, "hostexec: a request waits: open the address above\r\n")
+	h.Must(t, "hostexec", "approve", pending(t, h, "told", 1)[0].ID)
+	want(t, "code", call.Ended(t).Code, 5)
+	m.Type(t, "\x03")
+	want(t, "code of ui after ^C", m.Wait(t), 0)
+}

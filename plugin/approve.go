@@ -24,6 +24,8 @@ or --always makes it a grant. A grant is for exactly the same arguments, in the 
 directory, of the same session; anything else is asked about. It survives the watcher, and
 ends with the container at the latest.
 
+REQUEST is an id, or at least its first 8 characters.
+
 EXIT STATUS
   0  all run
   1  at least one does not wait, any more or at all`

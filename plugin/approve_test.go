@@ -47,6 +47,9 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	all = append(all, control.Question{ID: "aa112233ffffffff"})
+	if _, err := request(all, "aa11"); err == nil || err.Error() != "'aa11' is too little of an id: give 8 characters at least" {
+		t.Errorf("of too little it says %v", err)
+	}
 	if q, err := request(all, "aa112233"); err == nil {
 		t.Errorf("of two that begin so %q is taken", q.ID)
 	}

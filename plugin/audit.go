@@ -73,7 +73,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
 	flags.StringVar(&opts.format, "format", "table", "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVar(&opts.filters, "filter", nil, "Only show records with `KEY=VALUE` ("+auditKeys()+")")
+	flags.StringArrayVar(&opts.filters, "filter", nil, "Only show records with `KEY=VALUE` ("+filterKeys(auditCriteria)+")")
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(cli))
 	return cmd
@@ -81,7 +81,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 
 // auditView is what the options make of a log.
 type auditView struct {
-	keep  auditFilter
+	keep  chosen[audit.Entry]
 	since time.Time
 	tail  int // -1 is all
 	show  func(audit.Line, audit.Entry) error
@@ -95,7 +95,7 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", quoted(opts.tail))
 		}
 	}
-	if v.keep, err = parseAuditFilter(opts.filters); err != nil {
+	if v.keep, err = parseFilters(opts.filters, auditCriteria); err != nil {
 		return nil, err
 	}
 	if v.since, err = sinceTime(opts.since, time.Now()); err != nil {
@@ -158,16 +158,7 @@ func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, erro
 }
 
 // rest waits for as long as a person does not notice; it reports false when ctx is done.
-func rest(ctx context.Context) bool {
-	t := time.NewTimer(200 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func rest(ctx context.Context) bool { return pauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
 
 // auditRecord is one line, and what it says.
 type auditRecord struct {

@@ -93,8 +93,8 @@ func TestAuditFilter(t *testing.T) {
 			t.Errorf("--filter %q shows %q, want %q", tt.filters, got, tt.want)
 		}
 	}
-	for _, bad := range []string{"", "event", "nothing=x", "=x"} {
-		if _, err := parseAuditFilter([]string{bad}); err == nil {
+	for _, bad := range []string{"", "event", "nothing=x", "=x", "event=", "event=STARTED"} {
+		if _, err := parseFilters([]string{bad}, auditCriteria); err == nil {
 			t.Errorf("--filter %q was taken", bad)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,68 +15,25 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 )
 
-// auditFields are what records can be chosen by. Some are long: their beginning is enough.
-var auditFields = []struct {
-	key    string
-	prefix bool
-	value  func(audit.Entry) string
-}{
-	{"event", false, func(e audit.Entry) string { return string(e.Kind) }},
-	{"request", true, func(e audit.Entry) string { return e.Request }},
-	{"container", false, func(e audit.Entry) string { return e.Container }},
-	{"session", true, func(e audit.Entry) string { return e.Session }},
-	{"project", false, func(e audit.Entry) string { return e.Project }},
-	{"branch", false, func(e audit.Entry) string { return e.Branch }},
-	{"agent", false, func(e audit.Entry) string { return e.Agent }},
-	{"command", false, func(e audit.Entry) string { name, _, _ := strings.Cut(e.Command, " "); return name }},
-	{"rule", false, func(e audit.Entry) string { return e.Rule }},
-	{"user", false, func(e audit.Entry) string { return e.By }},
+// auditCriteria are what records can be chosen by. Of ids the beginning is enough.
+var auditCriteria = []criterion[audit.Entry]{
+	{key: "event", is: oneOf(func(e audit.Entry) string { return string(e.Kind) }), only: events()},
+	{key: "request", is: begins(func(e audit.Entry) string { return e.Request })},
+	{key: "container", is: equals(func(e audit.Entry) string { return e.Container })},
+	{key: "session", is: begins(func(e audit.Entry) string { return e.Session })},
+	{key: "project", is: equals(func(e audit.Entry) string { return e.Project })},
+	{key: "branch", is: equals(func(e audit.Entry) string { return e.Branch })},
+	{key: "agent", is: equals(func(e audit.Entry) string { return e.Agent })},
+	{key: "command", is: equals(func(e audit.Entry) string { name, _, _ := strings.Cut(e.Command, " "); return name })},
+	{key: "rule", is: equals(func(e audit.Entry) string { return e.Rule })},
+	{key: "user", is: equals(func(e audit.Entry) string { return e.By })},
 }
 
-func auditKeys() string {
-	var keys []string
-	for _, f := range auditFields {
-		keys = append(keys, f.key)
+func events() (names []string) {
+	for _, k := range audit.Kinds {
+		names = append(names, string(k))
 	}
-	return strings.Join(keys, ", ")
-}
-
-// auditFilter are values by the index of their field: one of a field's values has to match,
-// for each field.
-type auditFilter map[int][]string
-
-func parseAuditFilter(args []string) (auditFilter, error) {
-	f := auditFilter{}
-	for _, arg := range args {
-		key, value, ok := strings.Cut(arg, "=")
-		at := -1
-		for i, field := range auditFields {
-			if ok && field.key == key {
-				at = i
-			}
-		}
-		if at < 0 {
-			return nil, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", quoted(arg), auditKeys())
-		}
-		if key == "event" {
-			value = strings.ToUpper(value)
-		}
-		f[at] = append(f[at], value)
-	}
-	return f, nil
-}
-
-func (f auditFilter) match(e audit.Entry) bool {
-	for at, values := range f {
-		field := auditFields[at]
-		got := field.value(e)
-		if !slices.ContainsFunc(values, func(v string) bool {
-			return got == v || field.prefix && v != "" && strings.HasPrefix(got, v)
-		}) {
-			return false
-		}
-	}
-	return true
+	return names
 }
 
 // auditWriter returns what shows a record as the options have it.

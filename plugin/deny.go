@@ -14,7 +14,8 @@ import (
 const denyLong = `Refuse requests that wait for you
 
 The callers are told the reason, and exit with 126. The same request is refused unasked for
-ten seconds then, and for longer each time that it is denied.
+ten seconds then, and for longer each time that it is denied. REQUEST is an id, or at least
+its first 8 characters.
 
 EXIT STATUS
   0  all were refused

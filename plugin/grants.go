@@ -55,6 +55,15 @@ func grantRows(ctx context.Context, store *state.Store) ([]*policyRow, error) {
 	return rows, err
 }
 
+// clock is a time of day, here, and the day unless that is today's.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
 // holds says for how long a grant does.
 func holds(g control.Grant) string {
 	switch {
@@ -63,7 +72,7 @@ func holds(g control.Grant) string {
 	case g.Left > 1:
 		return fmt.Sprintf("%d calls", g.Left)
 	case !g.Until.IsZero():
-		return "until " + g.Until.Local().Format("15:04:05")
+		return "until " + clock(g.Until, time.Now())
 	}
 	return "its session"
 }

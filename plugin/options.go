@@ -97,7 +97,7 @@ func (p *plan) configured(commands []state.Command) ([]state.Command, error) {
 	if p.config.Err != nil {
 		return nil, hint(fmt.Errorf("read the configuration: %w", p.config.Err), "docker hostexec policy check")
 	}
-	more, err := parseProxies(p.config.Proxies)
+	more, err := defaultProxies(p.config)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}

@@ -4,8 +4,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,14 +53,14 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			keep, err := pendingFilter(opts.filters)
+			keep, err := parseFilters(opts.filters, questionCriteria)
 			if err != nil {
 				return err
 			}
 			if opts.watch {
-				return watchPending(cmd.Context(), cli, store, keep)
+				return watchPending(cmd.Context(), cli, store, keep.match)
 			}
-			return listPending(cmd.Context(), cli, store, keep, opts)
+			return listPending(cmd.Context(), cli, store, keep.match, opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -70,28 +68,15 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
 	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show requests with `KEY=VALUE` (command, container, session)")
+	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show requests with `KEY=VALUE` ("+filterKeys(questionCriteria)+")")
 	return cmd
 }
 
-// pendingFilter reads --filter: one of a key's values has to match, for each key.
-func pendingFilter(args []string) (keep func(control.Question) bool, err error) {
-	values := map[string][]string{}
-	for _, arg := range args {
-		key, value, ok := strings.Cut(arg, "=")
-		if !ok || !slices.Contains([]string{"command", "container", "session"}, key) {
-			return nil, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of command, container, session", quoted(arg))
-		}
-		values[key] = append(values[key], value)
-	}
-	return func(q control.Question) bool {
-		for key, has := range map[string]string{"command": q.Args[0], "container": q.Container, "session": q.Session} {
-			if want, asked := values[key]; asked && !slices.Contains(want, has) {
-				return false
-			}
-		}
-		return true
-	}, nil
+// questionCriteria are what requests can be chosen by.
+var questionCriteria = []criterion[control.Question]{
+	{key: "command", is: equals(func(q control.Question) string { return q.Args[0] })},
+	{key: "container", is: equals(func(q control.Question) string { return q.Container })},
+	{key: "session", is: begins(func(q control.Question) string { return q.Session })},
 }
 
 func listPending(ctx context.Context, cli command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {

@@ -61,8 +61,7 @@ func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		commands, err := parseProxies(c.Proxies)
-		return c.Policy(proxied(commands)), err
+		return inDirectory(c)
 	}
 	store, err := state.Open()
 	if err != nil {
@@ -74,6 +73,16 @@ func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	}
 	c := config.Load(config.Source{Store: store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
 	return c.Policy(proxied(rec.Commands)), nil
+}
+
+// inDirectory is what decides for a run without --proxy.
+func inDirectory(c *config.Config) (*policy.Policy, error) {
+	commands, err := defaultProxies(c)
+	all := proxied(commands)
+	for i := range all {
+		all[i].Where = c.Proxies[i].Where
+	}
+	return c.Policy(all), err
 }
 
 // proxied are a session's commands as policy sees them.

@@ -19,8 +19,9 @@ import (
 const policyLsLong = `List the rules, lists and default proxies that hold in the current directory, and grants
 
 Grants are what docker hostexec approve --for, --times and --always have made, of all
-sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and refusals call it. MATCHES shows arguments as
-they are typed, /patterns/, [options], PATH for one below a mount, and +(what is inserted).
+sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and
+refusals call it. MATCHES shows arguments as they are typed, /patterns/, [options], PATH for
+one below a mount, and +(what is inserted).
 
 EXIT STATUS
   0  they were listed, if there are any
@@ -82,12 +83,12 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 	for _, e := range p.Manual {
 		add("manual_approve", policy.Ask, printable(e.Source), e.Where)
 	}
-	for _, v := range c.Proxies {
+	for _, e := range c.Proxies {
 		do := policy.Allow
-		if cmd, err := config.ParseProxy(v); err == nil {
+		if cmd, err := config.ParseProxy(e.Value); err == nil {
 			do, _ = policy.ParseAction(cmd.Action)
 		}
-		add("--proxy", do, printable(v), "")
+		add("--proxy", do, printable(e.Value), e.Where)
 	}
 	return rows
 }

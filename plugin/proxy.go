@@ -30,6 +30,15 @@ func parseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
+// defaultProxies are the commands that the configuration has run proxy, in its order.
+func defaultProxies(c *config.Config) ([]state.Command, error) {
+	var values []string
+	for _, p := range c.Proxies {
+		values = append(values, p.Value)
+	}
+	return parseProxies(values)
+}
+
 // quoted shows what a user typed in printable ASCII, whatever it is.
 func quoted(s string) string {
 	q := strconv.QuoteToASCII(s)

@@ -36,6 +36,7 @@ EXIT STATUS
 type psOptions struct {
 	all, quiet, noTrunc bool
 	format              string
+	filters             []string
 }
 
 func newPsCommand(cli command.Cli) *cobra.Command {
@@ -58,11 +59,27 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
+	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show those with `KEY=VALUE` ("+filterKeys(activityCriteria)+")")
 	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
 	return cmd
 }
 
+// activityCriteria are what calls and jobs can be chosen by.
+var activityCriteria = []criterion[activity]{
+	{key: "id", is: begins(func(a activity) string { return a.ID })},
+	{key: "container", is: equals(func(a activity) string { return a.Container })},
+	{key: "session", is: begins(func(a activity) string { return a.Session })},
+	{key: "command", is: func(a activity, v string) bool { return len(a.Args) > 0 && a.Args[0] == v }},
+	{key: "kind", is: oneOf(func(a activity) string { return a.Kind }), only: []string{kindCall, kindJob}},
+	{key: "status", is: oneOf(func(a activity) string { return string(a.Status) }),
+		only: []string{string(job.Running), string(job.Completed), string(job.Failed), string(job.Killed), string(job.Error)}},
+}
+
 func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opts psOptions) error {
+	keep, err := parseFilters(opts.filters, activityCriteria)
+	if err != nil {
+		return err
+	}
 	recs, err := sessionsOf(store, refs)
 	if err != nil {
 		return err
@@ -79,7 +96,8 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
 	return errors.Join(err, out.Write(newPsRow(), func(row func(formatter.SubContext) error) error {
 		for _, a := range all {
-			if a.Status != job.Running && !opts.all {
+			live := a.Status == job.Running
+			if !live && !opts.all && !keep.has("status") || !keep.match(a) {
 				continue
 			}
 			r := newPsRow()

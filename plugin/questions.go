@@ -65,15 +65,17 @@ func request(all []control.Question, ref string) (control.Question, error) {
 		if slices.Contains(ids, ref) {
 			return q, nil
 		}
-		if len(ref) >= shortest && slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, ref) }) {
+		if ref != "" && slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, ref) }) {
 			found = append(found, q)
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case len(found) == 0:
 		return control.Question{}, hint(fmt.Errorf("no request %s waits for approval", quoted(ref)), "docker hostexec pending")
-	case 1:
-		return found[0], nil
+	case len(ref) < shortest:
+		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", quoted(ref), shortest)
+	case len(found) > 1:
+		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", quoted(ref), len(found))
 	}
-	return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", quoted(ref), len(found))
+	return found[0], nil
 }

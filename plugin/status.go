@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,12 +57,12 @@ func newStatusCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show sessions with `KEY=VALUE` (id, container, image, command, state)")
+	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show sessions with `KEY=VALUE` ("+filterKeys(sessionCriteria)+")")
 	return cmd
 }
 
 func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
-	keep, err := parseFilters(opts.filters)
+	keep, err := parseFilters(opts.filters, sessionCriteria)
 	if err != nil {
 		return err
 	}
@@ -85,46 +84,14 @@ func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
 	return writeStatus(cli.Out(), shown, opts, time.Now())
 }
 
-// statusFilters are values by key: one of a key's values has to match, for each key.
-type statusFilters map[string][]string
-
-func (f statusFilters) has(key string) bool { return len(f[key]) > 0 }
-
-var filterKeys = []string{"id", "container", "image", "command", "state"}
-
-func parseFilters(args []string) (statusFilters, error) {
-	f := make(statusFilters)
-	for _, arg := range args {
-		key, value, ok := strings.Cut(arg, "=")
-		if !ok || !slices.Contains(filterKeys, key) {
-			return nil, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", quoted(arg), strings.Join(filterKeys, ", "))
-		}
-		f[key] = append(f[key], value)
-	}
-	return f, nil
-}
-
-func (f statusFilters) match(s session) bool {
-	for key, values := range f {
-		if !slices.ContainsFunc(values, func(v string) bool { return matches(s, key, v) }) {
-			return false
-		}
-	}
-	return true
-}
-
-func matches(s session, key, value string) bool {
-	switch key {
-	case "id":
-		return strings.HasPrefix(s.ID, value)
-	case "container":
-		return s.ContainerName == value || value != "" && strings.HasPrefix(s.Container, value)
-	case "image":
-		return s.Image == value
-	case "command":
-		return slices.Contains(s.Names(), value)
-	case "state":
-		return s.State == value
-	}
-	return false
+// sessionCriteria are what sessions can be chosen by.
+var sessionCriteria = []criterion[session]{
+	{key: "id", is: begins(func(s session) string { return s.ID })},
+	{key: "container", is: func(s session, v string) bool {
+		return s.ContainerName == v || v != "" && strings.HasPrefix(s.Container, v)
+	}},
+	{key: "image", is: equals(func(s session) string { return s.Image })},
+	{key: "command", is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
+	{key: "state", is: oneOf(func(s session) string { return s.State }),
+		only: []string{stateRunning, stateWaiting, stateLost, stateExited, stateGone, stateUnknown}},
 }

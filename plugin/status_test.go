@@ -99,7 +99,7 @@ func TestStatusFilters(t *testing.T) {
 		{[]string{"image=pg", "state=lost"}, "db"},
 		{[]string{"image=pg", "state=running"}, ""},
 	} {
-		f, err := parseFilters(tt.args)
+		f, err := parseFilters(tt.args, sessionCriteria)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +113,8 @@ func TestStatusFilters(t *testing.T) {
 			t.Errorf("filters %q show %q, want %q", tt.args, got, tt.want)
 		}
 	}
-	for _, bad := range []string{"state", "name=x", "=x", ""} {
-		if _, err := parseFilters([]string{bad}); err == nil {
+	for _, bad := range []string{"state", "name=x", "=x", "", "state=", "state=up"} {
+		if _, err := parseFilters([]string{bad}, sessionCriteria); err == nil {
 			t.Errorf("--filter %q was taken", bad)
 		}
 	}

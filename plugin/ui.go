@@ -23,7 +23,8 @@ const uiLong = `Serve a page in the browser on which you answer what containers 
 There is one page for all your sessions, on 127.0.0.1, port 9999 or the next that is free.
 It is served until ^C; when one is served already, its address is printed and opened.
 Whoever has the address can answer for you: it is good until the page ends. Over ssh, forward
-the same port: ssh -L 9999:127.0.0.1:9999 HOST.
+the same port: ssh -L 9999:127.0.0.1:9999 HOST. On a terminal it says when a request waits
+and no browser is there; so there is somebody to ask from the start.
 
 Where there is a desktop, run and resume start it in the background for a session in which
 something can be asked: it opens a browser with the first question, and ends five minutes
@@ -69,9 +70,9 @@ func newUICommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
-	p := &page.Page{Store: store}
+	p := &page.Page{Store: store, Open: summons(dockerCLI, opts)}
 	if opts.background {
-		p.Open, p.Idle = page.Open, idle
+		p.Idle = idle
 	}
 	err := p.Listen(ctx)
 	switch {
@@ -88,6 +89,24 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 		}
 	}
 	return p.Serve(ctx)
+}
+
+// summons is what a page does when something is asked and no browser is there, or nil when
+// it can do nothing: somebody on a terminal is told, the person at a desktop is shown.
+func summons(dockerCLI command.Cli, opts uiOptions) func(link string) error {
+	switch {
+	case opts.background:
+		return page.Open
+	case !dockerCLI.Err().IsTerminal():
+		return nil
+	}
+	return func(link string) error {
+		if !opts.noOpen && page.Desktop() && page.Open(link) == nil {
+			return nil
+		}
+		say(dockerCLI.Err(), "a request waits: open the address above")
+		return nil
+	}
 }
 
 // openUI shows the page that another process serves.

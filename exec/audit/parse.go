@@ -81,13 +81,14 @@ func (e *Entry) head(line string) (fields string, err error) {
 	}
 	kind, fields, _ := strings.Cut(rest, " ")
 	e.Kind = Kind(kind)
-	if !slices.Contains(kinds, e.Kind) {
+	if !slices.Contains(Kinds, e.Kind) {
 		return "", fmt.Errorf("%w: there is no %s", ErrForm, kind)
 	}
 	return fields, nil
 }
 
-var kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete}
+// Kinds are all that records tell.
+var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete}
 
 // cutField takes name=value off fields. A value has one form only: plain, or quoted.
 func cutField(fields string) (name, value, rest string, err error) {

@@ -31,6 +31,26 @@ func TestEnviron(t *testing.T) {
 	if got := environ(host, []string{"TERM=/etc/terminfo"}, nil, policy.Env{}, "/"); !slices.Contains(got, "TERM=dumb") {
 		t.Errorf("a TERM that is a path replaced the host's: %q", got)
 	}
+	got = environ(append(host, "LC_ALL=C", "GH_TOKEN=t"), nil, nil, policy.Env{Clean: true, Pass: []string{"GH_TOKEN"}, Set: map[string]string{"A": ""}}, "/work")
+	slices.Sort(got)
+	if want := []string{"A=", "GH_TOKEN=t", "HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin", "PWD=/work"}; !slices.Equal(got, want) {
+		t.Errorf("a clean environ = %q, want %q", got, want)
+	}
+}
+
+// Of a configuration that is broken nothing is said to be allowed.
+func TestCommandsOfBrokenPolicy(t *testing.T) {
+	p := &policy.Policy{
+		Commands: []policy.Command{{Name: "make", Action: policy.Allow}},
+		Rules:    map[string]policy.Ruleset{"git": {Rules: []policy.Rule{{ID: "a", Do: policy.Allow}}}},
+	}
+	for _, tt := range []struct{ broken, make, git string }{{"", "allow", "rules"}, {"line 1", "deny", "deny"}} {
+		p.Broken = tt.broken
+		got := commands(&Scene{Policy: p})
+		if len(got) != 2 || got[0].Action != tt.make || got[1].Action != tt.git {
+			t.Errorf("broken %q: ls shows %+v", tt.broken, got)
+		}
+	}
 }
 
 func TestDispositions(t *testing.T) {

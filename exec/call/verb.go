@@ -188,6 +188,11 @@ func commands(sc *Scene) []command {
 			list[i].Action = "rules"
 		}
 	}
+	if sc.Policy.Broken != "" {
+		for i := range list {
+			list[i].Action = policy.Deny.String()
+		}
+	}
 	return list
 }
 

@@ -95,7 +95,7 @@ func (d *decision) tryProxy() []Trial {
 	if d.explicit() {
 		name += "=" + d.c.Action.String()
 	}
-	return []Trial{{Name: name, Action: d.c.Action, Matched: true}}
+	return []Trial{{Name: name, Where: d.c.Where, Action: d.c.Action, Matched: true}}
 }
 
 // why says what the last match failed on: the furthest argument, and what was wanted there.

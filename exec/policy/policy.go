@@ -82,6 +82,7 @@ type Command struct {
 	Keep     bool   // where no rule decides, its jobs may outlive the container
 	Placed   bool   // Place was typed: the configuration's does not count
 	Place    Place  // where it runs, and Path is
+	Where    string // file:line, if it is a configuration that has it proxied
 }
 
 // Policy is what may be requested and how it is decided. Its zero value denies everything.

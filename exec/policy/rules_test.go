@@ -288,20 +288,3 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
-
-func TestEnvBuild(t *testing.T) {
-	host := []string{"PATH=/bin", "SECRET=s", "GH_TOKEN=t", "HOME=/h", "PATH=/evil", "odd", "PAGER=less"}
-	for _, tt := range []struct {
-		name string
-		env  Env
-		want string
-	}{
-		{"as it is", Env{}, "PATH=/bin SECRET=s GH_TOKEN=t HOME=/h PAGER=less"},
-		{"set", Env{Set: map[string]string{"PAGER": "cat", "B": "1"}}, "PATH=/bin SECRET=s GH_TOKEN=t HOME=/h B=1 PAGER=cat"},
-		{"clean", Env{Clean: true, Pass: []string{"GH_TOKEN"}, Set: map[string]string{"A": ""}}, "PATH=/bin GH_TOKEN=t HOME=/h A="},
-	} {
-		if got := strings.Join(tt.env.Build(host), " "); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-}

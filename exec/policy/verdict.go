@@ -4,8 +4,6 @@ package policy
 
 import (
 	"maps"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -66,28 +64,6 @@ type Env struct {
 	Clean bool              // from a short list of names, not from all that the watcher has
 	Pass  []string          // names of the watcher's that are added to that list
 	Set   map[string]string // what the host sets, over all else
-}
-
-// clean are the variables that a clean environment begins with.
-var clean = words("PATH HOME USER LOGNAME LANG")
-
-// Build returns the environment of a command: what e takes of the watcher's, host, with
-// what it sets over that. Of a name that comes twice the first counts.
-func (e Env) Build(host []string) []string {
-	env := make([]string, 0, len(host)+len(e.Set))
-	seen := map[string]bool{}
-	for _, kv := range host {
-		name, _, ok := strings.Cut(kv, "=")
-		_, set := e.Set[name]
-		if ok && !set && !seen[name] && (!e.Clean || clean[name] || slices.Contains(e.Pass, name)) {
-			env = append(env, kv)
-		}
-		seen[name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.Set)) {
-		env = append(env, name+"="+e.Set[name])
-	}
-	return env
 }
 
 // PathCheck is an argument that has to resolve below one of the container's mounts.

@@ -84,7 +84,7 @@ type Config struct {
 	Audit    Audit
 	Notify   Notify
 	Jobs     Jobs
-	Proxies  []string // as --proxy has them, for run in this project
+	Proxies  []Proxy  // for run in this project
 	Warnings []string // what was passed over
 	Err      error    // why everything is denied
 	Digest   string   // of all that was read, in hex

@@ -97,8 +97,8 @@ func TestLoad(t *testing.T) {
 	if c.Jobs != (Jobs{Disk: 1 << 30}) {
 		t.Errorf("jobs %+v", c.Jobs)
 	}
-	if want := []string{"make", "git=deny", "go"}; !slices.Equal(c.Proxies, want) {
-		t.Errorf("proxies %q, want %q", c.Proxies, want)
+	if got, want := proxies(c), []string{"make app.yaml:5", "git=deny app.yaml:5", "go app.yaml:5"}; !slices.Equal(got, want) {
+		t.Errorf("proxies %q, want %q", got, want)
 	}
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "approval and hostexec are the same section") {
 		t.Errorf("warnings %q", c.Warnings)
@@ -129,11 +129,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// proxies are c's, each with the base name and line of where it stands.
+func proxies(c *Config) (all []string) {
+	for _, p := range c.Proxies {
+		all = append(all, p.Value+" "+filepath.Base(p.Where))
+	}
+	return all
+}
+
 // broken is what breaks a file, and where that is said to be.
 var broken = []struct{ name, text, want string }{
 	{"not yaml", "a: [", ":1: "},
+	{"not UTF-8", "version: 1\n# caf\xe9", ":2: not UTF-8"},
+	{"a control character", "version: 1\n\n# \x1b[2J", ":3: control characters are not allowed"},
 	{"no mapping", "- a", ":1: the file: keys and values wanted"},
 	{"unknown key", "version: 1\nbogus: 1", `:2: unknown key "bogus" in the file`},
+	{"duplicate key of a section with two names", "approval: {timeout: 1m}\nhostexec: {timeout: 2m}", `:2: duplicate key "timeout" in hostexec: approval and hostexec are the same section`},
+	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: 'x*' matches nothing at all`},
 	{"unknown key in a section", "approval:\n  auto: []", `:2: unknown key "auto" in approval`},
 	{"unknown key in a rule", "commands:\n x:\n  rules:\n  - {do: allow, argv: [], allow: x}", `:4: unknown key "allow" in rule`},
 	{"duplicate key", "version: 1\napproval: {}\napproval: {}", `:3: duplicate key "approval" in the file: it stands in line 2 already`},

@@ -35,7 +35,7 @@ type document struct {
 	audit    audit
 	notify   Notify
 	jobs     Jobs
-	proxies  []string
+	proxies  []Proxy
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
 }
@@ -111,12 +111,21 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 	if d.role != workspace {
 		known["timeout"] = maybe(d.reader, "timeout", &a.timeout, patience)
 		known["durable"] = maybe(d.reader, "durable", &a.durable, truth)
-		known["wait"] = maybe(d.reader, "wait", &a.always, func(s string) (bool, error) {
-			_, err := choice("always", "approver")(s)
-			return s == "always", err
-		})
+		known["wait"] = maybe(d.reader, "wait", &a.always, waits)
+		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
+			if said { // by the section's other name
+				known[key] = func(n *yaml.Node) {
+					d.fail(n, "duplicate key %q in %s: approval and hostexec are the same section", key, name)
+				}
+			}
+		}
 	}
 	d.fields(n, name, known)
+}
+
+func waits(s string) (always bool, err error) {
+	_, err = choice("always", "approver")(s)
+	return s == "always", err
 }
 
 // patience is how long a person has: never no time at all.
@@ -129,7 +138,7 @@ func patience(s string) (time.Duration, error) {
 }
 
 // patterns reads a list of regular expressions, as words or as {pattern: word}. A bad one
-// is passed over: what it would have let through is denied.
+// is passed over: what it would have let through is denied, or is --proxy's to decide.
 func (d *document) patterns(what string, into *[]policy.Pattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
@@ -191,7 +200,11 @@ func redaction(s string) (*regexp.Regexp, error) {
 	if len(s) > policy.MaxPattern {
 		return nil, fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(s), policy.MaxPattern)
 	}
-	return regexp.Compile(s)
+	re, err := regexp.Compile(s)
+	if err == nil && re.MatchString("") {
+		return nil, fmt.Errorf("%s matches nothing at all, which is everywhere", quoted(s))
+	}
+	return re, err
 }
 
 func (d *document) readNotify(n *yaml.Node) {
@@ -224,6 +237,6 @@ func (d *document) readProxies(n *yaml.Node) {
 			return
 		}
 		seen[c.Name] = true
-		d.proxies = append(d.proxies, p)
+		d.proxies = append(d.proxies, Proxy{p, d.where(n)})
 	})
 }

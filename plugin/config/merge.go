@@ -68,21 +68,21 @@ func appendNew(all, more []policy.Pattern) []policy.Pattern {
 
 // proxy adds what d has run proxy: the project's in place of the global one of that name,
 // the workspace's only where there is none.
-func (c *Config) proxy(value string, d *document) {
-	i := slices.IndexFunc(c.Proxies, func(old string) bool { return proxyName(old) == proxyName(value) })
+func (c *Config) proxy(more Proxy, d *document) {
+	i := slices.IndexFunc(c.Proxies, func(old Proxy) bool { return old.name() == more.name() })
 	switch {
 	case i < 0:
-		c.Proxies = append(c.Proxies, value)
+		c.Proxies = append(c.Proxies, more)
 	case d.role != workspace:
-		c.Proxies[i] = value
-	case c.Proxies[i] != value:
-		p := policy.Problem{Where: d.file, Text: "proxies: " + value + ": not used, for the host says " + c.Proxies[i]}
+		c.Proxies[i] = more
+	case c.Proxies[i].Value != more.Value:
+		p := policy.Problem{Where: more.Where, Text: "proxies: " + more.Value + ": not used, for the host says " + c.Proxies[i].Value}
 		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
 	}
 }
 
-func proxyName(value string) string {
-	c, _ := ParseProxy(value) // which was understood before
+func (p Proxy) name() string {
+	c, _ := ParseProxy(p.Value) // which was understood before
 	return c.Name
 }
 

@@ -13,6 +13,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
+// Proxy is a command that run proxies unasked.
+type Proxy struct {
+	Value string // as --proxy has it
+	Where string // file:line
+}
+
 // ParseProxy reads what --proxy and proxies: take: NAME[=VALUE][,KEY=VALUE]...
 func ParseProxy(value string) (state.Command, error) {
 	head, rest, more := strings.Cut(value, ",")

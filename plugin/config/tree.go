@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/docker/go-units"
 	"go.yaml.in/yaml/v3"
@@ -41,9 +42,32 @@ func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
 
 var yamlLine = regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`)
 
+// garbled returns the line, from 1, of the first thing in text that is no text, and what that
+// is. The parser, which refuses it as well, does not say where.
+func garbled(text []byte) (line int, what string) {
+	line = 1
+	for len(text) > 0 {
+		c, n := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && n == 1:
+			return line, "not UTF-8"
+		case c < ' ' && !strings.ContainsRune("\t\n\r", c) || c == 0x7f:
+			return line, "control characters are not allowed"
+		case c == '\n':
+			line++
+		}
+		text = text[n:]
+	}
+	return 0, ""
+}
+
 // tree reads text, which is one document without anchors and aliases. It returns nil for
 // an empty one, and for one that it cannot read.
 func (r *reader) tree(text []byte) *yaml.Node {
+	if line, what := garbled(text); line > 0 {
+		r.fail(&yaml.Node{Line: line}, "%s", what)
+		return nil
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node
 	err := dec.Decode(&doc)

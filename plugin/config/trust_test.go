@@ -88,8 +88,8 @@ func TestProposedProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Load(src)
-	if want := []string{"make=ask", "go"}; c.Err != nil || !slices.Equal(c.Proxies, want) {
-		t.Errorf("proxies %q, %v, want %q", c.Proxies, c.Err, want)
+	if got, want := proxies(c), []string{"make=ask config.yaml:1", "go .hostexec.yaml:1"}; c.Err != nil || !slices.Equal(got, want) {
+		t.Errorf("proxies %q, %v, want %q", got, c.Err, want)
 	}
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "make: not used, for the host says make=ask") {
 		t.Errorf("warnings %q", c.Warnings)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// criterion is a key of --filter, for lists of T.
+type criterion[T any] struct {
+	key  string
+	is   func(v T, value string) bool
+	only []string // the values that there are; nil is any
+}
+
+// chosen is what was given as --filter: one of a key's values has to match, for each key.
+type chosen[T any] struct {
+	by     []criterion[T]
+	values map[string][]string
+}
+
+// parseFilters reads --filter KEY=VALUE, of the keys and values that there are.
+func parseFilters[T any](args []string, by []criterion[T]) (chosen[T], error) {
+	f := chosen[T]{by, map[string][]string{}}
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		i := slices.IndexFunc(by, func(c criterion[T]) bool { return c.key == key })
+		if !ok || i < 0 {
+			return f, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", quoted(arg), filterKeys(by))
+		}
+		if c := by[i]; c.only != nil && !slices.ContainsFunc(c.only, func(v string) bool { return strings.EqualFold(v, value) }) {
+			return f, fmt.Errorf("--filter %s: there is no such %s: want one of %s", quoted(arg), key, strings.Join(c.only, ", "))
+		}
+		f.values[key] = append(f.values[key], value)
+	}
+	return f, nil
+}
+
+// has reports whether key was given.
+func (f chosen[T]) has(key string) bool { return len(f.values[key]) > 0 }
+
+func (f chosen[T]) match(v T) bool {
+	for _, c := range f.by {
+		if f.has(c.key) && !slices.ContainsFunc(f.values[c.key], func(value string) bool { return c.is(v, value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// filterKeys lists the keys, for help and errors.
+func filterKeys[T any](by []criterion[T]) string {
+	var keys []string
+	for _, c := range by {
+		keys = append(keys, c.key)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// equals matches the whole of what of says.
+func equals[T any](of func(T) string) func(T, string) bool {
+	return func(v T, value string) bool { return of(v) == value }
+}
+
+// oneOf is equals for words of our own, in any case.
+func oneOf[T any](of func(T) string) func(T, string) bool {
+	return func(v T, value string) bool { return strings.EqualFold(of(v), value) }
+}
+
+// begins matches an id by its beginning.
+func begins[T any](of func(T) string) func(T, string) bool {
+	return func(v T, value string) bool { return value != "" && strings.HasPrefix(of(v), value) }
+}
