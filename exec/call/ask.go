@@ -83,7 +83,7 @@ func approved(p *peer, req *request, j *job, by string) (bool, error) {
 func (j *job) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: j.v.Args, Cwd: req.Cwd, Dir: j.cwd.Path(), Path: j.v.Program(), Rule: j.v.Rule,
-		Session: j.sc.Session, Container: j.sc.Container, Project: j.sc.Project, Branch: j.sc.Branch,
+		Session: j.sc.Session, Container: j.sc.Container, Project: j.sc.Project, Branch: j.sc.Branch, Agent: j.sc.Agent,
 		Effects: j.v.Effects, Code: j.v.Code, Notes: j.notes,
 	}
 	if !slices.Equal(j.v.Args, req.Args) {

@@ -37,6 +37,7 @@ type document struct {
 	proxies  []string
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
+	agent    *yaml.Node
 }
 
 type approval struct {
@@ -79,6 +80,7 @@ func parse(file string, text []byte, r role) *document {
 	}
 	if r != workspace {
 		known["audit"], known["notify"] = d.readAudit, d.readNotify
+		known["agent"] = func(n *yaml.Node) { d.agent = n } // what it says allows nothing
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}
 	if r == project {

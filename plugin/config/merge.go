@@ -45,6 +45,7 @@ func (c *Config) merge(d *document) {
 		c.Notify.Bell = d.notify.Bell
 	}
 	c.defaults = d.defaults.Over(c.defaults)
+	c.agent(d)
 }
 
 func set[T any](at *T, value *T) {

@@ -24,6 +24,7 @@ type Engine interface {
 	room.Engine
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
+	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
 }
 
 const (
@@ -160,6 +161,29 @@ func (w *Watcher) unstarted(ctx context.Context, api Engine, id string) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// stopping is how long an agent's container has between TERM and KILL, in seconds.
+var stopping = 10
+
+// abandoned ends the container of an agent whose caller was killed. It returns what is left.
+func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
+	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &stopping}); err != nil && !errdefs.IsNotFound(err) {
+		w.log.Warn("stop the agent's container", "error", err)
+	}
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!w.rec.Agent.Keep || c.State.Status == container.StateCreated) {
+		w.remove(ctx, api, id)
+	}
+	return w.leftOf(ctx, api, id)
+}
+
+// leftOf tells a container that was removed from one that has only ended.
+func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
+	if _, err := api.ContainerInspect(ctx, id); errdefs.IsNotFound(err) {
+		return errGone
+	}
+	return errOver
 }
 
 func (w *Watcher) remove(ctx context.Context, api Engine, id string) {
