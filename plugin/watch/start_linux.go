@@ -18,6 +18,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
+// Supported says whether sessions can be served on this system.
+const Supported = true
+
 // linkFD is where keeper and watcher find their end of the link, stdioFD where an agent's
 // three descriptors begin.
 const (

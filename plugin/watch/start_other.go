@@ -10,6 +10,9 @@ import (
 	"runtime"
 )
 
+// Supported says whether sessions can be served on this system.
+const Supported = false
+
 var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
 
 // Start fails: the socket carrier needs the container's kernel to be this host's.
