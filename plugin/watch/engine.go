@@ -178,12 +178,18 @@ func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
 	return w.leftOf(ctx, api, id)
 }
 
-// leftOf tells a container that was removed from one that has only ended.
+// leftOf tells a container that was removed from one that has only ended. Somebody else's
+// removal may still be under way.
 func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
-	if _, err := api.ContainerInspect(ctx, id); errdefs.IsNotFound(err) {
-		return errGone
+	for over := time.Now().Add(inFlight); ; {
+		_, err := api.ContainerInspect(ctx, id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return errGone
+		case w.rec.Agent.Keep || time.Now().After(over) || !pause(ctx, looking):
+			return errOver
+		}
 	}
-	return errOver
 }
 
 func (w *Watcher) remove(ctx context.Context, api Engine, id string) {
