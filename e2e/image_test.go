@@ -26,6 +26,7 @@ import (
 //	full     bash, coreutils, less, su, script of this machine, with their libraries
 //	busybox  one static busybox and its links; what Debian's busybox-static installs
 //	empty    nothing but the probe: FROM scratch, without PATH
+//	user     busybox, whose commands run as its user, by name
 //
 // All have /probe, which is static.
 var images struct {
@@ -33,7 +34,7 @@ var images struct {
 	refs map[string]string
 }
 
-var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage}
+var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage}
 
 // image returns the reference of one of the images, which it makes if need be.
 func image(t testing.TB, name string) string {
@@ -172,6 +173,12 @@ func busyboxImage(t testing.TB) *rootfs {
 		}
 	}
 	fs.changes = []string{`CMD ["sh"]`, "ENV PATH=" + imagePath}
+	return fs
+}
+
+func userImage(t testing.TB) *rootfs {
+	fs := busyboxImage(t)
+	fs.changes = append(fs.changes, "USER user")
 	return fs
 }
 

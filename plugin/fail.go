@@ -22,6 +22,7 @@ const (
 type failure struct {
 	code int
 	err  error
+	show func(w io.Writer, err error) // in place of text, if not nil
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -57,6 +58,9 @@ func report(w io.Writer, err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &ours) && ours.show != nil:
+		ours.show(w, ours.err)
+		return ours.code
 	case errors.As(err, &ours):
 		say(w, "%s", ours.err)
 		var h *hinted

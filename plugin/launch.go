@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -48,8 +49,8 @@ type launch struct {
 }
 
 // begin makes the session's record and starts its watcher, which is ready when create
-// needs it. The caller calls finish.
-func begin(ctx context.Context, cli command.Cli, p *plan) (*launch, error) {
+// needs it. The caller calls finish. stdio is for watch.Start.
+func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*launch, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
@@ -57,10 +58,12 @@ func begin(ctx context.Context, cli command.Cli, p *plan) (*launch, error) {
 	if err := checkExec(store.Home); err != nil {
 		return nil, err
 	}
-	p.rec.ID = state.NewID()
+	if p.rec.ID == "" {
+		p.rec.ID = state.NewID()
+	}
 	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
-	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs); err != nil {
+	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs, stdio...); err != nil {
 		return nil, err
 	}
 	if err = store.Create(&p.rec); err == nil {

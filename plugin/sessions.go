@@ -50,7 +50,7 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 			}
 			s.State = stateOf(rec.Container, found)
 		} else {
-			s.State = watchedState(rec.Container, s.Watcher.State)
+			s.State = watchedState(rec, s.Watcher.State)
 		}
 		all[i] = s
 	}
@@ -74,8 +74,8 @@ func stateOf(id string, found map[string]string) string {
 
 // watchedState: before the container is made, perhaps for want of its image, the watcher
 // does not know that it is down.
-func watchedState(id, watcher string) string {
-	if id == "" {
+func watchedState(rec state.Session, watcher string) string {
+	if rec.Container == "" && !rec.OnHost() {
 		return stateWaiting
 	}
 	return watcher

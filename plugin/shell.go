@@ -129,7 +129,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return &failure{codeVerb, errors.New("--timeout: a time is 500ms, 10s or 5m")}
+				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
 			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c)
@@ -148,7 +148,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand) error {
 	client, err := dialSession(session)
 	if err != nil {
-		return &failure{codeRun, err}
+		return &failure{code: codeRun, err: err}
 	}
 	defer client.Close()
 	var result error
@@ -161,14 +161,14 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		case len(e.Err) > 0:
 			_, err = dockerCLI.Err().Write(e.Err)
 		case e.Error != "":
-			result = &failure{e.Code, errors.New(shown(e.Error))}
+			result = &failure{code: e.Code, err: errors.New(shown(e.Error))}
 		case e.Exit != nil && *e.Exit != 0:
 			result = cli.StatusError{StatusCode: *e.Exit}
 		}
 		return err
 	})
 	if err != nil {
-		return &failure{codeRun, err}
+		return &failure{code: codeRun, err: err}
 	}
 	return result
 }

@@ -132,7 +132,7 @@ func TestStateOf(t *testing.T) {
 	if got := stateOf("r", nil); got != stateUnknown {
 		t.Errorf("without an engine: %q, want %q, or prune would remove what is not gone", got, stateUnknown)
 	}
-	if got := watchedState("", stateRunning); got != stateWaiting {
+	if got := watchedState(state.Session{}, stateRunning); got != stateWaiting {
 		t.Errorf("before the container is made: %q, want %q", got, stateWaiting)
 	}
 }

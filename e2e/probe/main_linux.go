@@ -17,6 +17,7 @@ import (
 
 // modes are what probe can do, by the word after its name.
 var modes = map[string]func(args []string) error{
+	"agent":   agent,
 	"args":    showArgs,
 	"report":  report,
 	"fds":     showFDs,

@@ -83,7 +83,7 @@ func approved(p *peer, req *request, w *warrant, by string) (bool, error) {
 func (w *warrant) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
-		Session: w.sc.Session, Container: w.sc.Container, Project: w.sc.Project, Branch: w.sc.Branch,
+		Session: w.sc.Session, Container: w.sc.Container, Project: w.sc.Project, Branch: w.sc.Branch, Agent: w.sc.Agent,
 		Effects: w.v.Effects, Code: w.v.Code, Notes: w.notes,
 	}
 	if !slices.Equal(w.v.Args, req.Args) {

@@ -42,6 +42,7 @@ type Scene struct {
 	Project   string // base name of the directory where the session was started
 	Branch    string // of git there, when the scene was set; empty outside of git
 	Container string // its name, for texts
+	Agent     string // what runs there, if the host knows
 	Policy    *policy.Policy
 	Audit     *audit.Log
 	Dirs      *dir.Table

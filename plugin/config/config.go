@@ -12,7 +12,8 @@
 //
 // Its one law: a file that is not understood whole allows nothing. An unknown key, a
 // duplicate one, a rule that fails its own tests: each breaks the configuration, and a
-// broken configuration denies every request. It decides nothing itself.
+// broken configuration denies every request. Only what is said of an agent, which allows
+// nothing, breaks nothing either. It decides nothing itself.
 package config
 
 import (
@@ -85,6 +86,7 @@ type Config struct {
 	Notify   Notify
 	Jobs     Jobs
 	Proxies  []Proxy  // for run in this project
+	Agent    Agent    // that docker hostexec agent runs
 	Warnings []string // what was passed over
 	Err      error    // why everything is denied
 	Digest   string   // of all that was read, in hex

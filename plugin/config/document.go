@@ -38,6 +38,7 @@ type document struct {
 	proxies  []Proxy
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
+	agent    *yaml.Node
 }
 
 type approval struct {
@@ -80,6 +81,7 @@ func parse(file string, text []byte, r role) *document {
 	}
 	if r != workspace {
 		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
+		known["agent"] = func(n *yaml.Node) { d.agent = n } // what it says allows nothing
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}
 	if r == project {

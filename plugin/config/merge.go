@@ -48,6 +48,7 @@ func (c *Config) merge(d *document) {
 	c.Jobs.Output = cmp.Or(d.jobs.Output, c.Jobs.Output)
 	c.Jobs.Disk = cmp.Or(d.jobs.Disk, c.Jobs.Disk)
 	c.defaults = d.defaults.Over(c.defaults)
+	c.agent(d)
 }
 
 func set[T any](at *T, value *T) {

@@ -66,6 +66,26 @@ type Session struct {
 	NewPrivs      bool      `json:"new_privs,omitempty"`
 	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's own flags, to reach the same engine
 	Terminal      Terminal  `json:"terminal,omitzero"`     // on which it was started
+	Agent         *Agent    `json:"agent,omitempty"`       // whose session it is; nil: run's
+}
+
+// Agent is what is recorded of an agent: never its environment, nor its arguments.
+type Agent struct {
+	Name string `json:"name"`
+	Mode string `json:"mode"`           // process or container
+	Keep bool   `json:"keep,omitempty"` // its container stays when it has ended
+}
+
+// OnHost reports whether the session is that of a process of this host's, and has no
+// container.
+func (s *Session) OnHost() bool { return s.Agent != nil && s.Agent.Mode == "process" }
+
+// AgentName returns the name of the session's agent, or "".
+func (s *Session) AgentName() string {
+	if s.Agent == nil {
+		return ""
+	}
+	return s.Agent.Name
 }
 
 // Terminal is the terminal on which a session was started. Its zero value is none.

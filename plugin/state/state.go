@@ -10,6 +10,7 @@
 //	    config.yaml                  what may be requested; plugin/config reads it
 //	    projects/<name>.yaml         the same for one project
 //	    trust/<digest>               workspaces' proposals that count
+//	    workspaces/<id>/             an agent's own directory, which stays: plugin/agent
 //	    images/                      what was found in images, by their digests
 //	    shims/                       decompressed shims, hard-linked into sessions
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
@@ -23,7 +24,7 @@
 //	        rooms/                   0700, a folder for each container of a command's while it is there
 //	        share/                   the only part that a container sees, read-only
 //
-// Its one law: nothing but share/ is ever below a mount. It knows neither Docker nor
+// Its one law: nothing but share/ and a session's own workspace is ever below a mount. It knows neither Docker nor
 // what a session does.
 package state
 
@@ -109,6 +110,9 @@ func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
 func Of(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
+
+// Workspaces returns the path of the directory of agents' own directories.
+func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 

@@ -24,6 +24,7 @@ type Engine interface {
 	room.Engine
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
+	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
 }
 
 const (
@@ -174,6 +175,35 @@ func (w *Watcher) unstarted(ctx context.Context, api Engine, id string) error {
 		}
 		if !pause(ctx, looking) {
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// stopping is how long an agent's container has between TERM and KILL, in seconds.
+var stopping = 10
+
+// abandoned ends the container of an agent whose caller was killed. It returns what is left.
+func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
+	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &stopping}); err != nil && !errdefs.IsNotFound(err) {
+		w.log.Warn("stop the agent's container", "error", err)
+	}
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!w.rec.Agent.Keep || c.State.Status == container.StateCreated) {
+		w.remove(ctx, api, id)
+	}
+	return w.leftOf(ctx, api, id)
+}
+
+// leftOf tells a container that was removed from one that has only ended. Somebody else's
+// removal may still be under way.
+func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
+	for over := time.Now().Add(inFlight); ; {
+		_, err := api.ContainerInspect(ctx, id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return errGone
+		case w.rec.Agent.Keep || time.Now().After(over) || !pause(ctx, looking):
+			return errOver
 		}
 	}
 }

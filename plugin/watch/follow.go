@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
@@ -21,6 +22,9 @@ import (
 // returns why: errGone when nothing of the session need stay.
 func (w *Watcher) follow(ctx context.Context, link *uplink) error {
 	link.ready()
+	if w.rec.OnHost() {
+		return w.followProcess(ctx, link)
+	}
 	id, err := w.hearID(ctx, link)
 	if err != nil {
 		return err
@@ -123,15 +127,21 @@ func (w *Watcher) unadopted(fresh bool, err error) error {
 }
 
 // noteRun watches for run to be killed before the container has started: then nothing of
-// it stays. A run that ends any other way leaves the container to itself.
+// it stays. A run that ends any other way leaves the container to itself. An agent's
+// container is its caller's, and goes with it at any time.
 func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *uplink) {
 	select {
 	case line := <-link.lines:
-		if line == "done" {
-			return
-		}
-		if err := w.unstarted(ctx, api, id); err != nil {
-			w.stop(err)
+		switch {
+		case line == "done":
+		case line == "over":
+			w.stop(w.leftOf(ctx, api, id))
+		case w.rec.Agent != nil:
+			w.stop(w.abandoned(ctx, api, id))
+		default:
+			if err := w.unstarted(ctx, api, id); err != nil {
+				w.stop(err)
+			}
 		}
 	case <-ctx.Done():
 	}
@@ -155,7 +165,12 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	name := strings.TrimPrefix(c.Name, "/")
+	w.showScene(strings.TrimPrefix(c.Name, "/"), dirs)
+	return nil
+}
+
+// showScene has calls decided for a caller of that name, and made in dirs, which it takes over.
+func (w *Watcher) showScene(name string, dirs *dir.Table) {
 	w.scene.Lock()
 	defer w.scene.Unlock()
 	w.server.SetScene(&call.Scene{
@@ -163,6 +178,7 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 		Project:   filepath.Base(w.rec.InvokedIn),
 		Branch:    branch(w.rec.InvokedIn),
 		Container: name,
+		Agent:     w.rec.AgentName(),
 		Policy:    w.configure(w.load()),
 		Audit:     w.audit.Named(name),
 		Dirs:      dirs,
@@ -179,5 +195,4 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if old != nil {
 		old.Close()
 	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -23,13 +24,23 @@ import (
 //	run -> watcher    done | abort           run has ended: the container stays | there is none
 //	run <- watcher    error TEXT             instead of any of the above
 //
-// A stream that ends with neither done nor abort means that run was killed.
+// and where the session is an agent's, which ends with its caller:
+//
+//	run -> watcher    over                   instead of done: its container has ended, and so does the session
+//	run -> watcher    process JSON           instead of container: this is to run here, a Process
+//	run -> watcher    stop                   it is to end
+//	run <- watcher    exited CODE            it has
+//
+// A stream that ends with none of done, abort and over means that run was killed.
 
 // Link is run's end. Its methods are called one after the other.
 type Link struct {
 	f        *os.File
 	r        *bufio.Reader
 	warnings []string
+
+	once sync.Once
+	gone chan struct{} // see Gone
 }
 
 // Recorded tells the watcher that the session's record is there. From then on what run
@@ -70,6 +81,34 @@ func (l *Link) Warnings() []string { return l.warnings }
 // Done ends the link: the session goes on without run, if its container does.
 func (l *Link) Done() error { return l.end("done\n") }
 
+// Over ends the link and the session, whose container has ended, and returns when the
+// watcher has gone, or ctx is done.
+func (l *Link) Over(ctx context.Context) error {
+	defer l.f.Close()
+	if _, err := l.f.WriteString("over\n"); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	select {
+	case <-l.Gone():
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Gone returns a channel that is closed when the watcher has gone. Only Over, Done and
+// Close are called after it.
+func (l *Link) Gone() <-chan struct{} {
+	l.once.Do(func() {
+		l.gone = make(chan struct{})
+		// ends when the watcher does, or with the link.
+		go func() {
+			defer close(l.gone)
+			_, _ = io.Copy(io.Discard, l.r)
+		}()
+	})
+	return l.gone
+}
+
 // Close ends the link and the session: there is no container.
 func (l *Link) Close() error { return l.end("abort\n") }
 
@@ -81,22 +120,31 @@ func (l *Link) end(word string) error {
 	return nil
 }
 
+// ErrEnded says that the watcher has gone before its time.
+var ErrEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
+
 // await reads lines until want comes.
 func (l *Link) await(want string) error {
+	_, err := l.hear(want)
+	return err
+}
+
+// hear is await for a word that something comes with.
+func (l *Link) hear(want string) (string, error) {
 	for {
 		s, err := l.r.ReadString('\n')
 		if err != nil {
-			return errors.New("the watcher ended: docker hostexec logs may tell why")
+			return "", ErrEnded
 		}
 		word, rest, _ := strings.Cut(strings.TrimSuffix(s, "\n"), " ")
 		text, _ := strconv.Unquote(rest)
 		switch word {
 		case want:
-			return nil
+			return rest, nil
 		case "warn":
 			l.warnings = append(l.warnings, text)
 		case "error":
-			return errors.New(text)
+			return "", errors.New(text)
 		}
 	}
 }
@@ -105,11 +153,15 @@ func (l *Link) await(want string) error {
 type uplink struct {
 	f      *os.File
 	lines  chan string // closed when run has gone; it ends with "" if it was killed
+	closed chan struct{}
 	reader sync.WaitGroup
 }
 
+// maxLine is more than an agent's arguments and environment can have: the kernel takes less.
+const maxLine = 16 << 20
+
 func newUplink(f *os.File) *uplink {
-	u := &uplink{f: f, lines: make(chan string, 4)} // no more than three lines come
+	u := &uplink{f: f, lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
 	u.reader.Go(u.read)
 	return u
@@ -118,11 +170,13 @@ func newUplink(f *os.File) *uplink {
 func (u *uplink) read() {
 	defer close(u.lines)
 	in := bufio.NewScanner(u.f)
-	for range cap(u.lines) {
-		if !in.Scan() {
+	in.Buffer(nil, maxLine)
+	for in.Scan() {
+		select {
+		case u.lines <- in.Text():
+		case <-u.closed:
 			return
 		}
-		u.lines <- in.Text()
 	}
 }
 
@@ -149,5 +203,6 @@ func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.
 
 func (u *uplink) close() {
 	u.f.Close()
+	close(u.closed)
 	u.reader.Wait()
 }

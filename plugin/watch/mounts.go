@@ -39,8 +39,9 @@ func table(c container.InspectResponse, fallback string) (*dir.Table, error) {
 // directory, the configuration, or a program that a call would run.
 func (w *Watcher) preflight(c container.InspectResponse) error {
 	share := filepath.Join(w.Dir, "share")
+	own := filepath.Join(w.store.Workspaces(), w.rec.ID) // an agent's, with nothing else in it
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == share {
+		if m.Type != mount.TypeBind || m.Source == share || m.Source == own && resolved(own) == own {
 			continue
 		}
 		source := resolved(m.Source)

@@ -126,7 +126,7 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 		return err
 	}
 	w.rec.Version = w.Version
-	who := audit.Who{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID}
+	who := audit.Who{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID, Agent: w.rec.AgentName()}
 	c := w.load()
 	options := auditing(c.Audit)
 	options.Fresh = w.rec.Container == ""

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// running starts an agent whose tree has a child, an orphan that ignores TERM and a child in
+// a session of its own, and returns it with its processes as the host numbers them.
+func (h *Host) running(t *testing.T, mode string) (*Call, []*Proc) {
+	t.Helper()
+	program := map[string]string{"process": probePath(t), "container": "/probe"}[mode]
+	a := h.Agent(t, agentArgs(t, mode, "busybox", "--", program, "tree")...)
+	var procs []*Proc
+	for range 4 {
+		pid := a.Line(t)
+		if mode == "process" {
+			procs = append(procs, hold(t, atoi(t, pid)))
+		}
+	}
+	if mode == "container" {
+		pid, err := strconv.Atoi(strings.TrimSpace(h.Must(t, "inspect", "--format", "{{.State.Pid}}", h.agents(t))))
+		check(t, err)
+		procs = append(procs, hold(t, pid))
+	}
+	return a, append(procs, h.Watcher(t, h.session(t)), h.Keeper(t, h.session(t)))
+}
+
+// verb is the plugin's own process.
+func (h *Host) verb(t *testing.T) *Proc {
+	t.Helper()
+	pids := processes(h.Home, "docker-hostexec hostexec agent")
+	if len(pids) != 1 {
+		t.Fatalf("%d processes are the agent's verb, want 1", len(pids))
+	}
+	return hold(t, pids[0])
+}
+
+// stops is how long an agent in a container may be asked to end.
+const stops = 2 * grace
+
+// TestIntegrationAgentKilled breaks things while an agent runs: it ends, and no container
+// and no process stays.
+func TestIntegrationAgentKilled(t *testing.T) {
+	ways := map[string]func(t *testing.T, h *Host, a *Call){
+		"verb killed":         func(t *testing.T, h *Host, _ *Call) { h.verb(t).Signal(t, syscall.SIGKILL) },
+		"verb hung up":        func(t *testing.T, h *Host, _ *Call) { h.verb(t).Signal(t, syscall.SIGHUP) },
+		"verb told to end":    func(t *testing.T, h *Host, _ *Call) { h.verb(t).Signal(t, syscall.SIGTERM) },
+		"docker told to end":  func(t *testing.T, h *Host, a *Call) { check(t, syscall.Kill(a.PID, syscall.SIGTERM)) },
+		"docker killed":       func(t *testing.T, h *Host, a *Call) { check(t, syscall.Kill(a.PID, syscall.SIGKILL)) },
+		"watcher killed":      func(t *testing.T, h *Host, _ *Call) { h.Watcher(t, h.session(t)).Signal(t, syscall.SIGKILL) },
+		"watcher told to end": func(t *testing.T, h *Host, _ *Call) { h.Watcher(t, h.session(t)).Signal(t, syscall.SIGTERM) },
+		"session stopped":     func(t *testing.T, h *Host, _ *Call) { h.Must(t, "hostexec", "stop", h.session(t)) },
+	}
+	for _, shared := range people(t) {
+		for _, mode := range modes {
+			for name, way := range ways {
+				t.Run(shared.Name+"/"+mode+"/"+name, func(t *testing.T) {
+					t.Parallel() // most of it is waiting
+					h := newHost(t, shared.cred != nil)
+					a, procs := h.running(t, mode)
+					way(t, h, a)
+					allEnd(t, procs, stops)
+					if code := a.Ended(t).Code; code == 0 {
+						t.Errorf("the client is told 0")
+					}
+					eventually(t, stops, "no container is left", func() bool { return h.agents(t) == "" })
+					eventually(t, stops, "no process is left", func() bool { return len(processes(h.State)) == 0 })
+					h.Must(t, "hostexec", "prune", "-f") // a record without a watcher is all that can be left
+				})
+			}
+		}
+	}
+}
+
+// TestIntegrationAgentContainerRemoved takes the container away below an agent.
+func TestIntegrationAgentContainerRemoved(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			h = newHost(t, h.cred != nil)
+			a, procs := h.running(t, "container")
+			h.Must(t, "rm", "-f", h.agents(t))
+			allEnd(t, procs, grace)
+			want(t, "code", a.Ended(t).Code, 137)
+			h.agentless(t)
+		})
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/client"
+)
+
+// Engine is what is needed of an engine, beyond the making of containers.
+type Engine interface {
+	Ping(ctx context.Context) (types.Ping, error)
+	Info(ctx context.Context) (system.Info, error)
+	ImageInspect(ctx context.Context, image string, opts ...client.ImageInspectOption) (image.InspectResponse, error)
+	ContainerAttach(ctx context.Context, id string, opts container.AttachOptions) (types.HijackedResponse, error)
+	ContainerStart(ctx context.Context, id string, opts container.StartOptions) error
+	ContainerWait(ctx context.Context, id string, until container.WaitCondition) (<-chan container.WaitResponse, <-chan error)
+	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
+	ContainerRemove(ctx context.Context, id string, opts container.RemoveOptions) error
+	copier
+}
+
+// pinging is how long an engine has to show that it is there.
+const pinging = 5 * time.Second
+
+// Check fails fast: without an engine, or without the image, nothing is made.
+func Check(ctx context.Context, api Engine, name string) (image.InspectResponse, error) {
+	short, cancel := context.WithTimeout(ctx, pinging)
+	defer cancel()
+	if _, err := api.Ping(short); err != nil {
+		return image.InspectResponse{}, unavailable(err)
+	}
+	img, err := api.ImageInspect(ctx, name)
+	switch {
+	case errdefs.IsNotFound(err), errdefs.IsInvalidArgument(err):
+		return img, imageNotFound(name, err)
+	case client.IsErrConnectionFailed(err):
+		return img, unavailable(err)
+	case err != nil:
+		return img, &Error{Type: Failed, Message: "look at image " + printable(name) + ": " + err.Error(), Cause: err}
+	}
+	return img, nil
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+)
+
+// Contained is one agent in a container. All of it is set before Run.
+type Contained struct {
+	API   Engine
+	Spec  Spec
+	Extra Extra
+	User  string // the image's
+	Hello []byte // goes before Stdin
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	// Create makes the container. Where it fails none is left.
+	Create func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
+	Gone   func() <-chan struct{} // closed when the session's watcher has gone; called once there is a container
+	Start  func()                 // called just before the container starts
+	Log    func(format string, args ...any)
+
+	id   string
+	tail tail
+}
+
+// stopping is how long a container has between TERM and KILL, in seconds.
+var stopping = 10
+
+// tidying is how long the engine may take over what ends a container.
+const tidying = time.Minute
+
+var (
+	errStartup = errors.New("the time for it was over")
+	errWatcher = errors.New("the session's watcher has gone, and the agent with it: docker hostexec logs may tell why")
+)
+
+// Run runs the agent to its end and returns its exit code. When ctx is done it is stopped.
+// A code that is not 0, unless it was stopped, is an Error too, that shows its last lines.
+// Where the agent did not start nothing of it is left.
+func (c *Contained) Run(ctx context.Context) (int, error) {
+	p, err := c.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return c.follow(ctx, p)
+}
+
+// Discard removes the workspace of an agent that was not started.
+func (c *Contained) Discard() {
+	if c.Extra.Workspace != "" {
+		_ = os.Remove(c.Extra.Workspace) // unless there is something in it
+	}
+}
+
+// begun is a container that runs.
+type begun struct {
+	exit     <-chan int // its code, once
+	forget   context.CancelFunc
+	copies   chan struct{} // closed when all that it wrote is through
+	broken   chan error    // receives when the client takes no more
+	attached []types.HijackedResponse
+}
+
+// begin creates, attaches, waits and starts, in that order: so nothing that the agent says
+// or does is missed. A step that fails undoes those before it.
+func (c *Contained) begin(ctx context.Context) (p *begun, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Spec.Container.Startup, errStartup)
+	defer cancel()
+	config, host := translate(&c.Spec, c.Extra)
+	p = &begun{copies: make(chan struct{}), broken: make(chan error, 1)}
+	defer func() {
+		if err == nil {
+			return
+		}
+		p.close()
+		if c.id != "" {
+			c.remove()
+		}
+		c.Discard()
+		if errors.Is(context.Cause(ctx), errStartup) {
+			err = startupTimeout(&c.Spec.Container, err)
+		} else if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
+	if c.id, err = c.Create(ctx, config, host); err != nil {
+		return nil, err
+	}
+	c.Log("container %.12s created from %s", c.id, printable(config.Image))
+	if c.Extra.Workspace != "" {
+		if err = own(ctx, c.API, c.id, c.Spec.Container.Path, c.User); err != nil {
+			return nil, fmt.Errorf("give the workspace to the container's user: %w", err)
+		}
+	}
+	if err = c.attach(ctx, p); err != nil {
+		return nil, attachFailed(err)
+	}
+	c.Log("attached to its stdin, stdout and stderr")
+	c.monitor(p)
+	c.Start()
+	if err = c.API.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
+		return nil, fmt.Errorf("start the container: %w", err)
+	}
+	c.Log("container %.12s started", c.id)
+	c.pump(p)
+	return p, nil
+}
+
+// attach opens two connections, for one would have a stream whose reader is slow hold up the
+// other. A terminal has only one stream.
+func (c *Contained) attach(ctx context.Context, p *begun) error {
+	ways := []container.AttachOptions{{Stream: true, Stdin: true, Stdout: true}, {Stream: true, Stderr: true}}
+	if c.Extra.TTY {
+		ways = ways[:1]
+	}
+	for _, way := range ways {
+		conn, err := c.connect(ctx, way)
+		if err != nil {
+			return err
+		}
+		p.attached = append(p.attached, conn)
+	}
+	return nil
+}
+
+// connect is the engine's ContainerAttach, which does not heed ctx once it has asked.
+func (c *Contained) connect(ctx context.Context, way container.AttachOptions) (types.HijackedResponse, error) {
+	type answer struct {
+		conn types.HijackedResponse
+		err  error
+	}
+	came := make(chan answer, 1)
+	// ends when the engine answers, or with the process.
+	go func() {
+		conn, err := c.API.ContainerAttach(ctx, c.id, way)
+		came <- answer{conn, err}
+	}()
+	select {
+	case a := <-came:
+		return a.conn, a.err
+	case <-ctx.Done():
+		return types.HijackedResponse{}, context.Cause(ctx)
+	}
+}
+
+// monitor waits for the container's end, registered before it starts: one that ends at once
+// is not missed. What ends the caller's context does not end the watch over the container.
+func (c *Contained) monitor(p *begun) {
+	var ctx context.Context
+	ctx, p.forget = context.WithCancel(context.Background())
+	exit := make(chan int, 1)
+	done, failed := c.API.ContainerWait(ctx, c.id, container.WaitConditionNextExit)
+	p.exit = exit
+	// ends with the container, or when forget is called.
+	go func() { exit <- c.await(ctx, done, failed) }()
+}
+
+// await returns the code of a container that has ended. It outlasts an engine that is away.
+func (c *Contained) await(ctx context.Context, done <-chan container.WaitResponse, failed <-chan error) int {
+	for {
+		select {
+		case end := <-done:
+			return int(end.StatusCode)
+		case err := <-failed:
+			if errdefs.IsNotFound(err) {
+				return 128 + 9 // it was removed
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return 128 + 9
+		case <-time.After(time.Second):
+		}
+		done, failed = c.API.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
+	}
+}
+
+func (p *begun) close() {
+	for _, conn := range p.attached {
+		conn.Close()
+	}
+	if p.forget != nil {
+		p.forget()
+	}
+}
+
+// follow stays with the container until it has ended, and all that it wrote is through.
+func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) {
+	defer p.close()
+	stopped := true
+	select {
+	case code = <-p.exit:
+		stopped = false
+	case <-ctx.Done():
+	case err = <-p.broken:
+	case <-c.Gone():
+		err = errWatcher
+	}
+	if stopped {
+		c.Log("container %.12s is stopped", c.id)
+		code = c.stop(p)
+	}
+	p.drain(stopped)
+	c.Log("container %.12s exited with code %d", c.id, code)
+	if !c.Spec.Container.Keep {
+		c.remove()
+	}
+	if err == nil && code != 0 && !stopped {
+		err = exited(code, c.tail.last())
+	}
+	return code, err
+}
+
+// stop asks the container to end, and ends it after ten seconds.
+func (c *Contained) stop(p *begun) int {
+	ctx, cancel := context.WithTimeout(context.Background(), tidying)
+	defer cancel()
+	err := c.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &stopping})
+	if err != nil && !errdefs.IsNotFound(err) {
+		c.Log("stop container %.12s: %v", c.id, err)
+	}
+	select {
+	case code := <-p.exit:
+		return code
+	case <-ctx.Done():
+		return 128 + 9
+	}
+}
+
+// drain returns when all that the container wrote is through. A client that had it stopped
+// may have gone.
+func (p *begun) drain(stopped bool) {
+	var late <-chan time.Time
+	if stopped {
+		late = time.After(patience)
+	}
+	select {
+	case <-p.copies:
+	case <-late:
+	}
+}
+
+func (c *Contained) remove() {
+	// Whatever ended the agent must not end this.
+	ctx, cancel := context.WithTimeout(context.Background(), tidying)
+	defer cancel()
+	err := c.API.ContainerRemove(ctx, c.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		c.Log("remove container %.12s: %v", c.id, err)
+	}
+}

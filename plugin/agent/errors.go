@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Type is what kind of failure an Error is, for programs.
+type Type string
+
+// The types.
+const (
+	ImageNotFound     Type = "image_not_found"
+	DockerUnavailable Type = "docker_unavailable"
+	AttachFailed      Type = "attach_failed"
+	StartupTimeout    Type = "startup_timeout"
+	ContainerExited   Type = "container_exited"
+	CommandNotFound   Type = "command_not_found"
+	InvalidConfig     Type = "invalid_config"
+	Failed            Type = "failed" // all else
+)
+
+// Error is why an agent did not run, or how its container failed.
+type Error struct {
+	Type    Type
+	Message string // for people; programs know some by heart, so their texts are fixed
+	Hint    string // what to type next, where the message does not say
+	Cause   error  // or nil
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// MarshalJSON is what --json shows: type, message and cause, all of them strings.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	cause := ""
+	if e.Cause != nil {
+		cause = e.Cause.Error()
+	}
+	return json.Marshal(struct {
+		Type    Type   `json:"type"`
+		Message string `json:"message"`
+		Cause   string `json:"cause"`
+	}{e.Type, e.Message, cause})
+}
+
+func invalid(format string, args ...any) error {
+	return &Error{Type: InvalidConfig, Message: fmt.Sprintf(format, args...)}
+}
+
+func unavailable(cause error) error {
+	return &Error{Type: DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Cause: cause}
+}
+
+func imageNotFound(image string, cause error) error {
+	return &Error{
+		Type:    ImageNotFound,
+		Message: fmt.Sprintf("Docker image '%s' not found. Build it with: docker build -t %s .", image, image),
+		Hint:    "docker hostexec agent --pull gets it from a registry",
+		Cause:   cause,
+	}
+}
+
+func attachFailed(cause error) error {
+	return &Error{Type: AttachFailed, Message: fmt.Sprintf("Failed to attach to container stdio: %v", cause), Hint: "docker ps tells whether the engine is well", Cause: cause}
+}
+
+func startupTimeout(c *Container, cause error) error {
+	return &Error{
+		Type:    StartupTimeout,
+		Message: fmt.Sprintf("Container did not start within %s", c.Startup),
+		Hint:    "agent.container.startup_timeout_seconds gives it longer",
+		Cause:   cause,
+	}
+}
+
+// exited is how a container failed, with the last lines of what it wrote.
+func exited(code int, lines []string) error {
+	text := fmt.Sprintf("Container exited with code %d. Last %d log lines:", code, maxLines)
+	if len(lines) == 0 {
+		text += " none"
+	}
+	return &Error{Type: ContainerExited, Message: text + strings.Join(append([]string{""}, lines...), "\n")}
+}
+
+// printable is text in which nothing moves a cursor.
+func printable(s string) string {
+	quoted := strconv.QuoteToASCII(s)
+	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)
+}

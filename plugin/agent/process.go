@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MaxSocket is how long the path of a unix socket may be: sun_path holds one byte more (unix(7)).
+const MaxSocket = 107
+
+// Environ is the environment of an agent that runs here: base with add over it, the shims of
+// the session's share before all else in its PATH, and where they find the host. It is an
+// error if they could not.
+func Environ(base, add []string, share string) ([]string, error) {
+	if sock := filepath.Join(share, "socket"); len(sock) > MaxSocket || strings.Contains(share, ":") {
+		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is no path from which an agent could call commands: it is too long for a socket, or has a colon", sock), Hint: "set HOSTEXEC_HOME to a short directory of yours"}
+	}
+	env := Set(base, add)
+	bin := filepath.Join(share, "bin")
+	if path := get(env, "PATH"); path != "" {
+		bin += string(filepath.ListSeparator) + path
+	}
+	return Set(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
+}
+
+// Set returns base with the variables of add in place of those of the same names, and
+// without what docker tells its plugins.
+func Set(base, add []string) []string {
+	names := map[string]bool{}
+	for _, kv := range add {
+		name, _, _ := strings.Cut(kv, "=")
+		names[name] = true
+	}
+	env := slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return names[name] || strings.HasPrefix(name, "DOCKER_CLI_PLUGIN_")
+	})
+	return append(env, add...)
+}
+
+func get(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Program finds the agent's program, which must not be a shim of its own session: it is
+// looked for in the PATH that it would have without one.
+func (s *Spec) Program(base []string) (string, error) {
+	name := s.Args[0]
+	if strings.ContainsRune(name, filepath.Separator) {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", notFound(name, err)
+		}
+		return filepath.Abs(path)
+	}
+	err := fmt.Errorf("none of the directories of PATH has it")
+	for _, dir := range filepath.SplitList(get(Set(base, s.Env), "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		path, lerr := exec.LookPath(filepath.Join(dir, name))
+		if lerr == nil {
+			return path, nil
+		}
+		if !os.IsNotExist(lerr) {
+			err = lerr
+		}
+	}
+	return "", notFound(name, err)
+}
+
+func notFound(name string, cause error) error {
+	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", printable(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// pump moves what client and agent say to each other, and keeps the last lines of what the
+// agent does.
+func (c *Contained) pump(p *begun) {
+	// ends with the client's stdin, or with the process: a read of it may last for ever.
+	go c.feed(p)
+	var wg sync.WaitGroup
+	// end with the container, whose connections they read; what stdout's reader does not take
+	// holds up stdout alone.
+	wg.Go(func() { c.takeStdout(p) })
+	if len(p.attached) > 1 {
+		wg.Go(func() { c.takeStderr(p) })
+	}
+	// ends with those two.
+	go func() {
+		wg.Wait()
+		close(p.copies)
+	}()
+}
+
+func (c *Contained) feed(p *begun) {
+	to := p.attached[0]
+	_, err := to.Conn.Write(c.Hello)
+	if err == nil {
+		_, err = io.Copy(to.Conn, c.Stdin)
+	}
+	if err != nil {
+		c.Log("stdin: %v", err) // the agent has ended, mostly
+	}
+	_ = to.CloseWrite() // as above
+}
+
+func (c *Contained) takeStdout(p *begun) {
+	lines := c.tail.stream()
+	defer lines.flush()
+	frames := p.attached[0].Reader
+	client := &writing{w: c.Stdout}
+	to := io.MultiWriter(client, lines)
+	var err error
+	if c.Extra.TTY {
+		_, err = io.Copy(to, frames)
+	} else {
+		err = demux(to, io.Discard, frames)
+	}
+	if client.err != nil {
+		p.broken <- fmt.Errorf("the client takes no more output: %w", client.err)
+		return
+	}
+	c.noteEnd("stdout", err)
+}
+
+func (c *Contained) takeStderr(p *begun) {
+	lines := c.tail.stream()
+	defer lines.flush()
+	s := newSpill(c.Stderr, patience)
+	defer s.close()
+	c.noteEnd("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
+}
+
+// noteEnd tells of a stream that did not end as it should. That is no failure: how the
+// container ends is.
+func (c *Contained) noteEnd(name string, err error) {
+	if err != nil {
+		c.Log("%s: %v", name, err)
+	}
+}
+
+// writing remembers why it could not write.
+type writing struct {
+	w   io.Writer
+	err error
+}
+
+func (w *writing) Write(p []byte) (n int, err error) {
+	n, err = w.w.Write(p)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
+}

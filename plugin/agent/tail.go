@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"sync"
+)
+
+const (
+	maxLines = 50      // of both streams together
+	maxLine  = 4 << 10 // bytes of each
+)
+
+// tail keeps the last lines of what an agent writes, on both its streams, in the order in
+// which they ended.
+type tail struct {
+	mu    sync.Mutex // guards the fields below
+	lines [maxLines][]byte
+	n     int // how many there were
+}
+
+func (t *tail) add(line []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slot := &t.lines[t.n%maxLines]
+	*slot = append((*slot)[:0], line...)
+	t.n++
+}
+
+// last returns the lines in printable form.
+func (t *tail) last() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []string
+	for i := max(0, t.n-maxLines); i < t.n; i++ {
+		all = append(all, printable(string(t.lines[i%maxLines])))
+	}
+	return all
+}
+
+// stream returns a writer for one of the streams; flush adds the line that has no end.
+func (t *tail) stream() *tailed { return &tailed{tail: t} }
+
+type tailed struct {
+	tail *tail
+	line []byte // the beginning of the one that is not over
+	cut  bool
+}
+
+// Write never fails.
+func (w *tailed) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			w.grow(p)
+			return n, nil
+		}
+		w.grow(p[:end])
+		w.close()
+		p = p[end+1:]
+	}
+}
+
+func (w *tailed) grow(p []byte) {
+	room := maxLine - len(w.line)
+	w.cut = w.cut || len(p) > room
+	w.line = append(w.line, p[:min(len(p), room)]...)
+}
+
+// flush ends the last line, if there is one.
+func (w *tailed) flush() {
+	if len(w.line) > 0 {
+		w.close()
+	}
+}
+
+func (w *tailed) close() {
+	line := bytes.TrimSuffix(w.line, []byte("\r"))
+	if w.cut {
+		line = append(line, "..."...)
+	}
+	w.tail.add(line)
+	w.line, w.cut = w.line[:0], false
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+)
+
+// codeNotFound is the exit code where the agent's command is not there, as a shell's is.
+const codeNotFound = 127
+
+// ended is how an agent ended that there is something to say about.
+type ended struct {
+	code int
+	error
+}
+
+func (e *ended) Unwrap() error { return e.error }
+
+// failure makes err one of ours that ends agent. An exit status of the agent's own, and an
+// interruption before it ran, stay what they are.
+func (o *agentOptions) failure(err error) error {
+	var status cli.StatusError
+	var told *interrupted
+	switch {
+	case err == nil, errors.As(err, &status):
+		return err
+	case errors.As(err, &told):
+		return told.status()
+	}
+	f := &failure{code: codeRun, err: err}
+	var e *ended
+	var typed *agent.Error
+	if errors.As(err, &e) {
+		f.code = e.code
+	}
+	if errors.As(err, &typed) {
+		if typed.Type == agent.CommandNotFound {
+			f.code = codeNotFound
+		}
+		if typed.Hint != "" {
+			f.err = hint(err, typed.Hint)
+		}
+	}
+	if o.json {
+		f.show = showJSON
+	}
+	return f
+}
+
+// showJSON says in one line of JSON what stands on err, in place of text.
+func showJSON(w io.Writer, err error) {
+	var typed *agent.Error
+	if !errors.As(err, &typed) {
+		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
+	}
+	_ = json.NewEncoder(w).Encode(typed) // stderr may be closed, and there is no other place
+}
+
+// say tells something that is good to know. In JSON nothing is said but the end.
+func (o *agentOptions) say(cli command.Cli, format string, args ...any) {
+	if !o.json {
+		say(cli.Err(), format, args...)
+	}
+}
+
+// exit is the end of an agent that ended with code.
+func exit(code int, err error) error {
+	var typed *agent.Error
+	switch {
+	case errors.As(err, &typed) && typed.Type == agent.ContainerExited:
+		return &ended{code, err}
+	case err != nil:
+		return err
+	case code != 0:
+		return cli.StatusError{StatusCode: code}
+	}
+	return nil
+}
+
+// onlyIn refuses flags of containers where there is none.
+func onlyIn(name string) error {
+	return &agent.Error{Type: agent.InvalidConfig, Message: fmt.Sprintf("--%s is for an agent in a container", name), Hint: "docker hostexec agent --mode container"}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// agentRun is one agent that is being run.
+type agentRun struct {
+	*agentOptions
+	cli  command.Cli
+	plan *plan
+	spec agent.Spec
+}
+
+// leaving is how long a watcher may take to go, before it is left to itself: its keeper ends
+// what it leaves.
+const leaving = 2 * time.Second
+
+// onHost runs the agent as a process of this host's, below the session's watcher: that ends
+// it when this process is killed, and the keeper when the watcher is.
+func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
+	for _, name := range inContainer {
+		if flags.Changed(name) {
+			return onlyIn(name)
+		}
+	}
+	program, err := r.spec.Program(os.Environ())
+	if err != nil {
+		return err
+	}
+	// The directory that it works in, and makes its calls in, without links: a call says
+	// where it is as the kernel does.
+	if r.plan.rec.Workspace, err = directory(r.plan.rec.Workspace); err != nil {
+		return err
+	}
+	if !watch.Supported {
+		return r.alone(ctx, program)
+	}
+	in, fed, err := r.stdin(r.plan.rec.Workspace)
+	if err != nil {
+		return err
+	}
+	l, err := begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
+	if fed {
+		in.Close() // it is the agent's
+	}
+	if err != nil {
+		return err
+	}
+	code, err := r.process(ctx, l, program)
+	select {
+	case <-l.link.Gone():
+	case <-time.After(leaving):
+	}
+	return exit(code, errors.Join(err, l.finish()))
+}
+
+// process has the session's watcher run the agent.
+func (r *agentRun) process(ctx context.Context, l *launch, program string) (int, error) {
+	share := state.ShareDir(l.dir)
+	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
+	if err == nil {
+		err = inject.Fill(l.store.Home, l.dir, runtime.GOARCH, r.plan.rec.Names())
+	}
+	if err != nil {
+		return 0, err
+	}
+	if <-l.ready; l.err != nil {
+		return 0, l.err
+	}
+	l.writable = []string{r.plan.rec.Workspace}
+	l.announce()
+	return l.link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.rec.Workspace})
+}
+
+// stdin returns what the agent reads: this process's own stdin, or, fed, a pipe into which
+// the handshake goes before it.
+func (r *agentRun) stdin(cwd string) (in *os.File, fed bool, err error) {
+	if !r.handshake {
+		return os.Stdin, false, nil
+	}
+	in, w, err := os.Pipe()
+	if err != nil {
+		return nil, false, fmt.Errorf("greet the agent: %w", err)
+	}
+	// ends with stdin or the agent, or with the process.
+	go func() {
+		defer w.Close()
+		if _, err := w.Write(agent.Handshake(cwd)); err == nil {
+			_, _ = io.Copy(w, os.Stdin) // the agent has ended, or so has its client
+		}
+	}()
+	return in, true, nil
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Agent is what the configuration says of an agent. It is what stands there, unchecked: what
+// it means depends on the mode, and what a mode does not use may say anything. Nothing in
+// it allows a request, so a mistake in it breaks nothing else, and unknown keys are passed
+// over with a warning: files of other programs that run agents can stay as they are.
+type Agent struct {
+	Name    string
+	Mode    string
+	Command string
+	Args    []string
+	Env     []Variable
+	// Container is what container: says, by key.
+	Container map[string]string
+
+	Warnings []string
+	problems []policy.Problem
+}
+
+// Variable is one of an agent's environment, its value as it is written.
+type Variable struct{ Name, Value string }
+
+// containerKeys are the keys of agent.container.
+var containerKeys = []string{"image", "docker_host", "network_mode", "memory_limit", "cpu_limit", "workspace_host_base",
+	"workspace_container_path", "auto_remove", "startup_timeout_seconds"}
+
+// Err says what of the agent's section cannot be understood, or nil.
+func (a *Agent) Err() error {
+	if len(a.problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s", a.problems[0])
+}
+
+// LoadAgent reads the agent section of a file that is not hostexec's own. All else in it is
+// passed over.
+func LoadAgent(path string) (Agent, error) {
+	open := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noBlock, 0) }
+	text, _, err := readWith(path, open, func(fs.FileInfo) error { return nil })
+	if err == nil && text == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return Agent{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	r := &reader{file: path}
+	var a Agent
+	if root := r.tree(text); root != nil {
+		r.lenient(root, "the file", map[string]func(*yaml.Node){"agent": func(n *yaml.Node) { a.read(r, n) }})
+	}
+	a.take(r)
+	return a, a.Err()
+}
+
+// read adds what n says, over what was said before.
+func (a *Agent) read(r *reader, n *yaml.Node) {
+	word := func(what string, into *string) func(*yaml.Node) { return scalar(r, what, into, text) }
+	r.lenient(n, "agent", map[string]func(*yaml.Node){
+		"name":      word("name", &a.Name),
+		"mode":      word("mode", &a.Mode),
+		"command":   word("command", &a.Command),
+		"args":      r.words("args", &a.Args),
+		"env":       func(n *yaml.Node) { a.readEnv(r, n) },
+		"container": func(n *yaml.Node) { a.readContainer(r, n) },
+	})
+}
+
+func (a *Agent) readEnv(r *reader, n *yaml.Node) {
+	a.Env = nil
+	r.each(n, "env", func(key, value *yaml.Node) {
+		v := Variable{Name: key.Value}
+		if !null(value) { // NAME: with nothing behind it sets it to nothing
+			scalar(r, key.Value, &v.Value, text)(value)
+		}
+		a.Env = append(a.Env, v)
+	})
+}
+
+func (a *Agent) readContainer(r *reader, n *yaml.Node) {
+	said := maps.Clone(a.Container)
+	if said == nil {
+		said = map[string]string{}
+	}
+	known := map[string]func(*yaml.Node){}
+	for _, key := range containerKeys {
+		known[key] = func(n *yaml.Node) {
+			value := n.Value // a list here is found to be wrong where it is used
+			if n.Kind != yaml.ScalarNode {
+				value = "?"
+			}
+			said[key] = value
+		}
+	}
+	r.lenient(n, "agent.container", known)
+	a.Container = said
+}
+
+// take has what r found become a's.
+func (a *Agent) take(r *reader) {
+	a.problems = append(a.problems, r.problems...)
+	for _, w := range r.warnings {
+		a.Warnings = append(a.Warnings, w.String())
+	}
+}
+
+// lenient is fields for a mapping that may have keys of others.
+func (r *reader) lenient(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
+	r.each(n, what, func(key, value *yaml.Node) {
+		if read, ok := known[key.Value]; ok {
+			read(value)
+			return
+		}
+		r.warn(key, false, "unknown key %q in %s is passed over: there are %v", key.Value, what, slices.Sorted(maps.Keys(known)))
+	})
+}
+
+// agent takes over the agent section of one of hostexec's own files.
+func (c *Config) agent(d *document) {
+	if d.agent == nil {
+		return
+	}
+	r := &reader{file: d.file}
+	c.Agent.read(r, d.agent)
+	c.Agent.take(r)
+	for _, p := range append(r.problems, r.warnings...) {
+		p.Fatal = len(r.problems) > 0 // policy check fails, requests are decided
+		c.warnings = append(c.warnings, p)
+	}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+
+// Expand puts the values of variables into text: ${NAME}, ${NAME:-DEFAULT} where NAME is
+// unset or empty, and $$ for a dollar. All else, $NAME too, stays as it is. The names of
+// those that are unset and have no default are returned: they stand for nothing.
+func Expand(text string, lookup func(string) (string, bool)) (expanded string, unset []string) {
+	expanded = reference.ReplaceAllStringFunc(text, func(ref string) string {
+		if ref == "$$" {
+			return "$"
+		}
+		m := reference.FindStringSubmatch(ref)
+		value, ok := lookup(m[1])
+		switch {
+		case m[2] != "" && value == "":
+			return m[3]
+		case !ok:
+			unset = append(unset, m[1])
+		}
+		return value
+	})
+	return expanded, unset
+}
+
+var leadingVariable = regexp.MustCompile(`\A\$(?:\{(HOME|XDG_[A-Z_]+)\}|(HOME|XDG_[A-Z_]+))(/|\z)`)
+
+// ExpandDir returns the absolute directory that text names, in which a leading ~, $HOME or
+// $XDG_... stands for what the host has there.
+func ExpandDir(text string, lookup func(string) (string, bool)) (string, error) {
+	if rest, ok := strings.CutPrefix(text, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(home, rest), nil
+	}
+	if m := leadingVariable.FindStringSubmatch(text); m != nil {
+		name := m[1] + m[2]
+		value, _ := lookup(name)
+		if value == "" {
+			return "", fmt.Errorf("%q: %s is not set", text, name)
+		}
+		text = filepath.Join(value, text[len(m[0]):])
+	}
+	return filepath.Abs(text)
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+)
+
+// Process is an agent that runs as a process of this host's, a child of its session's
+// watcher: so it ends with that, and with its caller, however these end.
+type Process struct {
+	Path string // absolute
+	Args []string
+	Env  []string
+	Dir  string // where it starts, and below which it may make calls
+}
+
+// Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
+// is asked to end, and made to after ten seconds.
+func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
+	b, err := json.Marshal(encode(p))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := fmt.Fprintf(l.f, "process %s\n", b); err != nil {
+		return 0, fmt.Errorf("tell the watcher: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
+	text, err := l.hear("exited")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// errCaller ends an agent whose caller was killed.
+var errCaller = errors.New("the agent's caller was killed")
+
+// followProcess runs the agent that run asks for, and stays until it has ended.
+func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
+	var line string
+	select {
+	case line = <-link.lines:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	text, ok := strings.CutPrefix(line, "process ")
+	if !ok {
+		return errGone
+	}
+	var e encoded
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		return err
+	}
+	st, err := w.runProcess(ctx, e.decode(), link)
+	if err != nil && !errors.Is(err, errCaller) && !errors.Is(err, errStopped) {
+		link.fail(err)
+		return err
+	}
+	link.exited(st.Code)
+	return errOver
+}
+
+// runProcess runs p, whose calls are answered as a container's would be. Its directory is
+// the host's own, under the same name.
+func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (executor.Status, error) {
+	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, "")
+	if err != nil {
+		return executor.Status{}, err
+	}
+	at, err := dirs.Open(p.Dir)
+	if err != nil {
+		return executor.Status{}, errors.Join(err, dirs.Close())
+	}
+	defer at.Close()
+	w.showScene("", dirs)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan executor.Signal, 1)
+	// ends with the link, or with ctx.
+	w.wg.Go(func() { heed(ctx, link, signals, cancel) })
+	cmd := executor.Command{ID: w.rec.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
+	return w.server.Runner.Run(ctx, cmd, executor.Streams{
+		FD:      stdio,
+		Signals: signals,
+		Started: func(int) { closeStdio() },
+	})
+}
+
+// asking is how long an agent that was asked to end has before everything it started is,
+// with the tree's grace, ten seconds in all.
+const asking = 5 * time.Second
+
+// heed has the agent end when its caller says so, or is killed.
+func heed(ctx context.Context, link *uplink, signals chan<- executor.Signal, cancel context.CancelCauseFunc) {
+	for {
+		select {
+		case line, ok := <-link.lines:
+			if !ok {
+				cancel(errCaller)
+				return
+			}
+			if line != "stop" {
+				continue
+			}
+			select {
+			case signals <- "TERM":
+			default: // it was told already
+			}
+			if pause(ctx, asking) {
+				cancel(errStopped)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (u *uplink) exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
+
+// encoded is a Process whose strings need not be text.
+type encoded struct {
+	Path, Dir []byte
+	Args, Env [][]byte
+}
+
+func encode(p Process) encoded {
+	e := encoded{Path: []byte(p.Path), Dir: []byte(p.Dir)}
+	for _, arg := range p.Args {
+		e.Args = append(e.Args, []byte(arg))
+	}
+	for _, kv := range p.Env {
+		e.Env = append(e.Env, []byte(kv))
+	}
+	return e
+}
+
+func (e encoded) decode() Process {
+	p := Process{Path: string(e.Path), Dir: string(e.Dir)}
+	for _, arg := range e.Args {
+		p.Args = append(p.Args, string(arg))
+	}
+	for _, kv := range e.Env {
+		p.Env = append(p.Env, string(kv))
+	}
+	return p
+}
