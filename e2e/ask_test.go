@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,11 +29,23 @@ func asking(t *testing.T, h *Host) *Container {
 	t.Helper()
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	person(t, h)
-	eventually(t, patience, "somebody can be asked", func() bool {
-		r := c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0") // left unanswered, it is withdrawn
-		return !strings.Contains(r.Err, "nobody is there to ask")
-	})
+	attended(t, c, "hsh", "-c", "exit 0")
 	return c
+}
+
+// attended waits until somebody can be asked about a call of these arguments, which is left
+// unanswered, and until it waits no more.
+func attended(t *testing.T, c *Container, args ...string) {
+	t.Helper()
+	seconds := 1
+	eventually(t, patience, "somebody can be asked", func() bool {
+		r := c.Exec(t, append([]string{"timeout", itoa(seconds)}, args...)...)
+		seconds = min(2*seconds, 16) // a machine may be too busy to say in so little time that it asks
+		return strings.Contains(r.Err, "waiting for approval")
+	})
+	eventually(t, patience, "it is withdrawn", func() bool {
+		return !slices.ContainsFunc(questions(t, c.Host), func(q question) bool { return q.Session == c.Session })
+	})
 }
 
 // question is what docker hostexec pending tells of a request.
@@ -42,16 +55,20 @@ type question struct{ ID, Container, Command, Directory, Rule, Session, Callers 
 func pending(t *testing.T, h *Host, word string, n int) (all []question) {
 	t.Helper()
 	eventually(t, patience, "requests wait", func() bool {
-		all = nil
-		for line := range strings.Lines(h.Must(t, "hostexec", "pending", "--no-trunc", "--format", "json")) {
-			var q question
-			check(t, json.Unmarshal([]byte(line), &q))
-			if strings.Contains(q.Command, word) {
-				all = append(all, q)
-			}
-		}
+		all = slices.DeleteFunc(questions(t, h), func(q question) bool { return !strings.Contains(q.Command, word) })
 		return len(all) == n
 	})
+	return all
+}
+
+// questions returns all requests of the person's that wait.
+func questions(t *testing.T, h *Host) (all []question) {
+	t.Helper()
+	for line := range strings.Lines(h.Must(t, "hostexec", "pending", "--no-trunc", "--format", "json")) {
+		var q question
+		check(t, json.Unmarshal([]byte(line), &q))
+		all = append(all, q)
+	}
 	return all
 }
 
@@ -143,9 +160,7 @@ func TestIntegrationWatchPending(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 			m := person(t, h)
-			eventually(t, patience, "somebody can be asked", func() bool {
-				return !strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there")
-			})
+			attended(t, c, "hsh", "-c", "exit 0")
 			for _, tt := range []struct {
 				key  string
 				code int
@@ -186,11 +201,9 @@ func TestIntegrationNoSelfApproval(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hcat=ask,path=/bin/cat", "--proxy", "hsh=/bin/sh")
 			person(t, h)
-			eventually(t, patience, "somebody can be asked", func() bool {
-				return !strings.Contains(c.Exec(t, "timeout", "1", "hcat", "/dev/null").Err, "nobody is there")
-			})
-			call := c.Start(t, "hcat", "/etc/hostname")
-			q := pending(t, h, "hostname", 1)[0]
+			attended(t, c, "hcat", "/dev/null")
+			call := c.Start(t, "hcat", "/etc/passwd")
+			q := pending(t, h, "passwd", 1)[0]
 			for _, verb := range []string{"approve", "deny"} {
 				for _, how := range []string{"", "setsid ", "env -u HOSTEXEC_REQUEST_ID "} {
 					r := c.Exec(t, "hsh", "-c", "export HOSTEXEC_HOME="+h.State+"; "+how+"docker hostexec "+verb+" "+q.ID)

@@ -154,6 +154,7 @@ func TestIntegrationAttackRebound(t *testing.T) {
 	q := pending(t, h, "good", 1)[0]
 	shown.Signal(t, "KILL")
 	shown.Ended(t)
+	pending(t, h, "good", 0)
 	evil := c.Start(t, "hostexec", "sh", "-c", "echo evil", marker)
 	pending(t, h, "evil", 1)
 	if r := h.Docker(t, "hostexec", "approve", q.ID); r.Code != 1 {

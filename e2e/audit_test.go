@@ -25,9 +25,21 @@ func TestIntegrationAuditFollow(t *testing.T) {
 			defer func() { cancel(); cmd.Wait() }()
 			c := h.Holding(t, "--proxy", "hp="+probePath(t))
 			name := strings.TrimPrefix(c.Inspect(t, "{{.Name}}"), "/")
+			begun, lines := make(chan struct{}), bufio.NewScanner(out)
+			// ends with the first line that is followed, or with ctx.
+			go func() { defer close(begun); lines.Scan() }()
+			eventually(t, patience, "the log is followed", func() bool {
+				c.Exec(t, "hp", "args", "before")
+				select {
+				case <-begun:
+					return true
+				default:
+					return false
+				}
+			})
 			c.Exec(t, "hp", "args", mark, "\x1b[2J")
 			var got []string
-			for lines := bufio.NewScanner(out); len(got) < 3 && lines.Scan(); {
+			for len(got) < 3 && lines.Scan() {
 				if strings.Contains(lines.Text(), mark) {
 					got = append(got, lines.Text())
 				}

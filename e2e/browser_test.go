@@ -50,7 +50,8 @@ func (h *Host) ui(t testing.TB) *UI {
 // newBrowser starts Chromium, for the length of the test. Tabs are made of what it returns.
 func newBrowser(t testing.TB) context.Context {
 	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(find(t, "chromium", "chromium-browser", "google-chrome")))
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(find(t, "chromium", "chromium-browser", "google-chrome")),
+		chromedp.WSURLReadTimeout(patience)) // which it has to print when it has started
 	if os.Getuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox) // which root cannot have
 	}

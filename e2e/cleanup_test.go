@@ -16,37 +16,56 @@ import (
 	"time"
 )
 
-// cleanUp removes the containers and files of this run, and of those that were killed. A
-// process of the product's that outlives its container by far is a failure, and is ended.
+// cleanUp removes the containers and files of this run, and what it can of those that were
+// killed. A process of the product's that outlives its container by far is a failure, and
+// is ended.
 func cleanUp() error {
 	dir, err := base()
 	if err != nil {
 		return err
 	}
-	list, err := exec.Command("docker", "ps", "-a", "--filter", "label=io.hostexec.e2e", "--format", `{{.ID}} {{.Label "io.hostexec.e2e"}}`).Output()
-	args := []string{"rm", "-f", "-v"}
-	for line := range strings.Lines(string(list)) {
-		id, run, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if run == strconv.Itoa(os.Getpid()) || !alive(run) {
-			args = append(args, id)
-		}
-	}
-	if err == nil && len(args) > 3 {
-		err = exec.Command("docker", args...).Run()
-	}
-	return errors.Join(err, endProcesses(dir), os.RemoveAll(dir), removeOld())
+	err = removeContainers()
+	removeOld()
+	return errors.Join(err, endProcesses(dir), os.RemoveAll(dir))
 }
 
-// removeOld removes the files of runs that were killed.
-func removeOld() error {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "hostexec-e2e-*-*"))
+// removeContainers removes them until there is none of this run: one that is on its way out
+// already cannot be removed.
+func removeContainers() error {
+	for deadline := time.Now().Add(patience); ; {
+		list, err := exec.Command("docker", "ps", "-a", "--filter", "label=io.hostexec.e2e", "--format", `{{.ID}} {{.Label "io.hostexec.e2e"}}`).Output()
+		if err != nil {
+			return fmt.Errorf("list containers: %w", err)
+		}
+		left := 0
+		for line := range strings.Lines(string(list)) {
+			id, run, _ := strings.Cut(strings.TrimSpace(line), " ")
+			own := run == strconv.Itoa(os.Getpid())
+			if own || !alive(run) {
+				err = errors.Join(err, exec.Command("docker", "rm", "-f", "-v", id).Run())
+			}
+			if own {
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d containers are left: %w", left, err)
+		}
+	}
+}
+
+// removeOld removes the files of runs that were killed, where they are this user's.
+func removeOld() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "hostexec-e2e-*-*")) // the pattern is a good one
 	for _, dir := range dirs {
 		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), "hostexec-e2e-"), "-")
 		if !alive(run) {
-			err = errors.Join(err, os.RemoveAll(dir))
+			os.RemoveAll(dir)
 		}
 	}
-	return err
 }
 
 // alive reports whether a run of the tests still is, by its process number.

@@ -96,6 +96,13 @@ func (c *Container) Sh(t testing.TB, script string, args ...string) Result {
 	return c.Exec(t, append([]string{"bash", "-c", script, "bash"}, args...)...)
 }
 
+// Long is Sh for what has much to do, on a machine that has other things to do.
+func (c *Container) Long(t testing.TB, script string, args ...string) Result {
+	t.Helper()
+	argv := append([]string{"bash", "-c", script, "bash"}, args...)
+	return c.Host.feedFor(t, 4*patience, "", "docker", c.execArgs(nil, argv...)...)
+}
+
 // ExecJSON runs a program that prints JSON, and parses that into v.
 func (c *Container) ExecJSON(t testing.TB, v any, args ...string) {
 	t.Helper()

@@ -95,7 +95,11 @@ func TestIntegrationContainerGone(t *testing.T) {
 				call, tree := treeOf(t, c)
 				h.Must(t, append(way, c.ID)...)
 				allEnd(t, tree, grace)
-				want(t, "code", call.Ended(t).Code, 137)
+				r := call.Ended(t)
+				// docker exec asks for the code when it is over: all may be forgotten by then.
+				if name != "docker rm -f" || r.Code != 1 || !strings.Contains(r.Err, "No such ") {
+					want(t, "code", r.Code, 137)
+				}
 			})
 		}
 	}
@@ -194,11 +198,8 @@ func backgroundChild(t *testing.T, c *Container, script string) {
 func TestIntegrationBackgroundChildOfRun(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			start := time.Now()
 			r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "hsh", "-c", "sleep 1000 & echo $!")
-			if took := time.Since(start); r.Code != 0 || took > soon {
-				t.Errorf("it took %s: %v", took, r)
-			}
+			want(t, "code", r.Code, 0)
 			pid := atoi(t, r.Out)
 			eventually(t, soon, "the child has ended", func() bool { return !strings.Contains(cmdline(pid), "sleep 1000") })
 		})
@@ -226,12 +227,11 @@ func TestIntegrationBackgroundTerminalChild(t *testing.T) {
 func TestIntegrationRefusesNoCaller(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		w := c.Host.Watcher(t, c.Session)
-		fds, threads := countFDs(t, w.PID), statusNum(t, w.PID, "Threads")
+		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
+		fds := countFDs(t, w.PID)
 		r := c.Sh(t, `for i in {1..100}; do hsh -c 'exec sleep 1000' & kill -KILL $!; done 2>/dev/null; wait; echo done`)
 		want(t, "stdout", r.Out, "done\n")
 		eventually(t, grace, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds })
-		if n := statusNum(t, w.PID, "Threads"); n > threads+20 {
-			t.Errorf("%d threads, of %d before", n, threads)
-		}
+		within(t, "threads of the watcher", statusNum(t, w.PID, "Threads"), 48)
 	})
 }

@@ -114,7 +114,7 @@ func (b *bench) crowd(t *testing.T) {
 // processors are enough for that.
 func startJobs(t testing.TB, c *Container) (failed int) {
 	t.Helper()
-	r := c.Sh(t, `for ((i = 1; i <= 200; i++)); do
+	r := c.Long(t, `for ((i = 1; i <= 200; i++)); do
 		hostexec -d hsh -c 'echo out; echo err >&2; exec sleep 1000' >/dev/null || echo failed &
 		((i % 20)) || wait
 	done; wait`)

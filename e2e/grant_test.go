@@ -96,9 +96,7 @@ func TestIntegrationGrantRevoked(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh", "--proxy", "hp="+probePath(t), "--proxy", "hbash="+find(t, "bash"))
 			person(t, h)
-			eventually(t, patience, "somebody can be asked", func() bool {
-				return !strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there to ask")
-			})
+			attended(t, c, "hsh", "-c", "exit 0")
 			c.asked(t, "revoked", "--always")
 			g := c.grants(t)[0]
 			sock := filepath.Join(h.State, "sessions", c.Session, "control.sock")
@@ -151,9 +149,7 @@ func TestIntegrationWatchAlways(t *testing.T) {
 	h := people(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	m := person(t, h)
-	eventually(t, patience, "somebody can be asked", func() bool {
-		return !strings.Contains(c.Exec(t, "timeout", "1", "hsh", "-c", "exit 0").Err, "nobody is there")
-	})
+	attended(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "echo each time")
 	m.Expect(t, "  argv[2]  echo each time\r\n")
 	m.Expect(t, "a always, ")

@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,7 +39,10 @@ func TestIntegrationJob(t *testing.T) {
 		id, p := c.Job(t, "hsh", "-c", `printf 'a\000\001\002\001\001\001b'; echo err >&2; printf end; read x; exec sleep 1000`)
 		dir := c.jobDir(id)
 		wantOut := "a\x00\x01\x02\x01\x01\x01bend"
-		eventually(t, soon, "all is written", func() bool { return string(readFile(t, dir+"/stdout")) == wantOut })
+		eventually(t, soon, "all is written", func() bool { // by two who read a pipe each
+			both := string(readFile(t, dir+"/combined"))
+			return string(readFile(t, dir+"/stdout")) == wantOut && strings.Contains(both, "end") && strings.Contains(both, "err\n")
+		})
 		want(t, "logs: stdout", c.Exec(t, "hostexec", "logs", id).Out, wantOut)
 		want(t, "logs: stderr", c.Exec(t, "hostexec", "logs", id).Err, "err\n")
 		want(t, "docker hostexec logs --job", c.Host.Must(t, "hostexec", "logs", "--job", id[:12]), wantOut)
@@ -71,16 +75,23 @@ func TestIntegrationJob(t *testing.T) {
 // job ends.
 func TestIntegrationJobFollowed(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
-		fifo := filepath.Join(c.Host.Work, "go"+c.User)
-		check(t, syscall.Mkfifo(fifo, 0o666))
-		check(t, os.Chmod(fifo, 0o666))
-		defer os.Remove(fifo)
-		id, _ := c.Job(t, "hsh", "-c", "echo one; cat "+fifo+"; echo three >&2; exit 3")
+		fifo := func(name string) string {
+			path := filepath.Join(c.Host.Work, name+c.User)
+			check(t, syscall.Mkfifo(path, 0o666))
+			t.Cleanup(func() { os.Remove(path) })
+			check(t, os.Chmod(path, 0o666))
+			return path
+		}
+		first, second := fifo("go"), fifo("on")
+		id, _ := c.Job(t, "hsh", "-c", "echo one; cat "+first+"; cat "+second+" >&2; exit 3")
 		call := c.Start(t, "hostexec", "logs", "-f", "--combined", id)
 		want(t, "the first line", call.Line(t), "one")
-		check(t, os.WriteFile(fifo, []byte("two\n"), 0))
+		check(t, os.WriteFile(first, []byte("two\n"), 0))
+		// Only when it was read does the other stream go on: two pipes have no order.
+		want(t, "the second line", call.Line(t), "two")
+		check(t, os.WriteFile(second, []byte("three\n"), 0))
 		r := call.Wait(t)
-		want(t, "the rest", r.Out, "two\nthree\n")
+		want(t, "the rest", r.Out, "three\n")
 		want(t, "code", r.Code, 0)
 		want(t, "wait", c.Exec(t, "hostexec", "wait", id).Code, 3)
 		want(t, "docker hostexec logs -f", c.Host.Must(t, "hostexec", "logs", "--job", id, "-f", "--combined"), "one\ntwo\nthree\n")
@@ -105,7 +116,7 @@ func TestIntegrationJobTree(t *testing.T) {
 				c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")
 				words := []string{"--wait-for-log", "up", "hsh", "-c", script}
 				if name == "time" {
-					words = append([]string{"--timeout", "2s"}, words...)
+					words = append([]string{"--timeout", "8s"}, words...) // by then it is looked at
 				}
 				if end == nil {
 					callerLeaves(t, c, script)
@@ -155,14 +166,13 @@ func callerLeaves(t *testing.T, c *Container, script string) {
 	t.Helper()
 	mark := "mark-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	call := c.Start(t, "hostexec", "-d", "--wait-for-log", "never", "hsh", "-c", script, mark)
-	var p *Proc
-	eventually(t, soon, "the job runs", func() bool {
-		pids := processes("hsh", mark, "wait")
-		if len(pids) > 0 {
-			p = hold(t, pids[0])
-		}
-		return len(pids) > 0
+	pid := 0
+	eventually(t, patience, "the job runs", func() bool {
+		line := lineWith(c.Host.Must(t, "hostexec", "ps", "--no-trunc", "--format", "{{.PID}} {{.Status}} {{.Command}}", c.ID), mark)
+		fmt.Sscan(line, &pid)
+		return pid > 0
 	})
+	p := hold(t, pid)
 	call.Signal(t, "KILL")
 	p.Ends(t, grace)
 }
@@ -172,13 +182,27 @@ func TestIntegrationJobPort(t *testing.T) {
 	find(t, "busybox")
 	for _, h := range people(t) {
 		c := h.Holding(t, "--proxy", "hsh=/bin/sh")
-		port := strconv.Itoa(20000 + os.Getpid()%10000)
+		port := unusedPort(t)
 		id, p := c.Job(t, "--wait-for-port", port, "hsh", "-c", "busybox nc -l -p "+port)
 		r := c.Exec(t, "hostexec", "-d", "--wait-for-port", port, "--wait-timeout", "0.3", "hsh", "-c", "exec sleep 1000")
 		want(t, "another's port", r.Code, 124)
 		want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0)
 		want(t, "it is gone", p.Gone(0), true)
 	}
+}
+
+// unusedPort is one on which nobody listens, of those that the kernel gives to nobody.
+func unusedPort(t *testing.T) string {
+	t.Helper()
+	for i := range 10000 {
+		port := strconv.Itoa(20000 + (os.Getpid()+i)%10000)
+		if ln, err := net.Listen("tcp", ":"+port); err == nil {
+			check(t, ln.Close())
+			return port
+		}
+	}
+	t.Fatal("every port is in use")
+	return ""
 }
 
 // TestIntegrationJobElsewhere wants a session to know its own jobs only.
@@ -225,11 +249,11 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 func TestIntegrationTimeout(t *testing.T) {
 	const script = `echo partial; setsid sleep 1000 & (trap '' HUP; sleep 1000) & sleep 1000`
 	everywhere(t, func(t *testing.T, c *Container) {
-		for _, call := range []string{`hostexec --timeout 300ms hsh -c "$1"`, `HOSTEXEC_TIMEOUT=0.3 hsh -c "$1"`, `HOSTEXEC_TIMEOUT=5m hostexec --timeout=300ms hsh -c "$1"`} {
+		for _, call := range []string{`hostexec --timeout 2s hsh -c "$1"`, `HOSTEXEC_TIMEOUT=2.0 hsh -c "$1"`, `HOSTEXEC_TIMEOUT=5m hostexec --timeout=2000ms hsh -c "$1"`} {
 			begin := time.Now()
 			r := c.Sh(t, `x=$(`+call+`); code=$?; echo "$x $code"`, script)
 			// A shell may say that its child was terminated before it is told itself.
-			if r.Out != "partial 124\n" || !strings.HasSuffix(r.Err, "\n") || strings.Count(r.Err, "hostexec: hsh: timeout: ended after 300ms") != 1 {
+			if r.Out != "partial 124\n" || !strings.HasSuffix(r.Err, "\n") || strings.Count(r.Err, "hostexec: hsh: timeout: ended after 2s") != 1 {
 				t.Errorf("%s: %v", call, r)
 			}
 			if took := time.Since(begin); took > grace {

@@ -183,7 +183,8 @@ func TestIntegrationInterruptedStart(t *testing.T) {
 func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Duration) {
 	t.Helper()
 	mark := "io.hostexec.e2e.mark=" + unique(h.Name)
-	cmd := h.Command(context.Background(), "docker", h.runArgs("--label", mark, "--proxy", "hsh=/bin/sh", image(t, "full"), "/probe", "hold")...)
+	// With an --init, for a first process may be told to end before it can hear.
+	cmd := h.Command(context.Background(), "docker", h.runArgs("--label", mark, "--init", "--proxy", "hsh=/bin/sh", image(t, "full"), "/probe", "hold")...)
 	check(t, cmd.Start())
 	<-time.After(after) // the moment is what is tested
 	syscall.Kill(-cmd.Process.Pid, sig)

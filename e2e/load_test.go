@@ -7,6 +7,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -41,11 +42,12 @@ func TestIntegrationInARow(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t).As("1000")
 			w := h.Watcher(t, c.Session)
-			want(t, "failed calls", c.Exec(t, "/probe", "calls", "200", "htrue").Out, "0\n") // warm
-			fds, files := countFDs(t, w.PID), countFiles(t, h.Sessions(t)[0])
-			want(t, "failed calls", c.Exec(t, "/probe", "calls", "2000", "htrue").Out, "0\n")
+			folder := filepath.Join(h.State, "sessions", c.Session)
+			want(t, "failed calls", c.Long(t, "/probe calls 200 htrue").Out, "0\n") // warm
+			fds, files := countFDs(t, w.PID), countFiles(t, folder)
+			want(t, "failed calls", c.Long(t, "/probe calls 2000 htrue").Out, "0\n")
 			eventually(t, soon, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds })
-			want(t, "files of the session", countFiles(t, h.Sessions(t)[0]), files)
+			want(t, "files of the session", countFiles(t, folder), files)
 			eventually(t, soon, "no child of the watcher is left", func() bool { return len(children(t, w.PID)) == 0 })
 		})
 	}

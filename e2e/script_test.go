@@ -53,7 +53,8 @@ func setUp(t *testing.T, h *Host, env *testscript.Env) error {
 		env.Setenv(k, v)
 	}
 	env.Defer(func() {
-		ids, _ := exec.Command("docker", "ps", "-aq", "--filter", "name="+name).Output()
+		// Its own, NAME-2 among them: the name of another script may begin with this one.
+		ids, _ := exec.Command("docker", "ps", "-aq", "--filter", "name=^/?"+name+"(-[0-9]+)?$").Output()
 		for _, id := range strings.Fields(string(ids)) {
 			exec.Command("docker", "rm", "-f", "-v", id).Run()
 		}
@@ -70,8 +71,8 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 	defer tick.Stop()
 	for late := time.After(patience); ; {
 		cmd := exec.Command("docker", "hostexec", "status", "--format", "{{.Container}} {{.State}}")
-		for _, name := range []string{"PATH", "HOME", "DOCKER_CONFIG", "HOSTEXEC_HOME"} {
-			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		for _, name := range []string{"PATH", "HOME", "DOCKER_CONFIG", "HOSTEXEC_HOME", "DOCKER_HOST", "DOCKER_CONTEXT"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name)) // an empty one is none
 		}
 		out, err := cmd.Output()
 		line := lineWith(string(out), args[0]+" ")

@@ -47,10 +47,12 @@ commands:
 			runs := call.Host(t)
 			end(c)
 			allEnd(t, []*Proc{watcher, keeper, goes, runs}, grace)
-			gone := stays.Gone(0)
-			if want(t, name+": what was to stay is gone", gone, name == "killed"); !gone {
-				stays.Signal(t, syscall.SIGKILL)
+			if name == "killed" {
+				stays.Ends(t, grace)
+				continue
 			}
+			want(t, name+": what was to stay is gone", stays.Gone(0), false)
+			stays.Signal(t, syscall.SIGKILL)
 		}
 	})
 }

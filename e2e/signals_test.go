@@ -12,7 +12,7 @@ import (
 )
 
 // soon is how long what a local process does at once may take on a busy machine.
-const soon = 5 * time.Second
+const soon = 10 * time.Second
 
 // TestIntegrationSignalsReachTheCommand sends the shim signals, which the command on the
 // host gets under the same names.

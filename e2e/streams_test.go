@@ -172,7 +172,7 @@ func TestIntegrationOwnPipe(t *testing.T) {
 // TestIntegrationGiB passes 1 GiB through a pipe, each byte of which is known.
 func TestIntegrationGiB(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
-		r := c.Sh(t, `hp gen 1073741824 | /probe count; echo ${PIPESTATUS[*]}`)
+		r := c.Long(t, `hp gen 1073741824 | /probe count; echo ${PIPESTATUS[*]}`)
 		want(t, "out", r.Out+r.Err, "1073741824\n0 0\n")
 	})
 }
@@ -189,7 +189,7 @@ func TestIntegrationBulk(t *testing.T) {
 			"file to file":    `/probe gen ` + n + ` >/tmp/$$; hcat </tmp/$$ >/tmp/$$.out; /probe count </tmp/$$.out; rm /tmp/$$ /tmp/$$.out`,
 			"to a named pipe": `mkfifo /tmp/$$; /probe count </tmp/$$ & hp gen ` + n + ` >/tmp/$$; wait; rm /tmp/$$`,
 		} {
-			r := c.Sh(t, script)
+			r := c.Long(t, script)
 			want(t, what, r.Out+r.Err, n+"\n")
 		}
 	})

@@ -21,7 +21,9 @@ func TestIntegrationTerminal(t *testing.T) {
 		}
 		want(t, "stty size", m.Do(t, "hstty size"), "24 80\r\n")
 		m.Resize(t, 50, 132)
-		m.Do(t, "bash -c '"+sized+"' 50 132")
+		m.Type(t, "bash -c '"+sized+"echo re\"\"sized' 50 132\r")
+		m.Expect(t, "\r\nresized\r\n") // not what was typed: until then docker is told again
+		m.Expect(t, "ready> ")
 		want(t, "stty size", m.Do(t, "hstty size"), "50 132\r\n")
 		want(t, "the three", m.Do(t, "hsh -c 'echo $TERM; test -t 0 && test -t 1 && test -t 2 && echo all; exit 9'; echo $?"), "xterm\r\nall\r\n9\r\n")
 		want(t, "/dev/tty", m.Do(t, "hsh -c 'echo to the terminal >/dev/tty'"), "to the terminal\r\n")
@@ -50,7 +52,8 @@ func TestIntegrationEditor(t *testing.T) {
 		os.Remove(file) // an earlier run's, if there was one
 		m := c.Shell(t)
 		m.Type(t, "vi "+name+"\r")
-		m.Expect(t, name)
+		m.Expect(t, "vi "+name+"\r\n")
+		m.Expect(t, name) // in its last line
 		m.Type(t, "ihello from vi\x1b:wq\r")
 		m.Expect(t, "ready> ")
 		got, err := os.ReadFile(file)

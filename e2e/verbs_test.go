@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestIntegrationVerbs types the words of hostexec itself in a container.
@@ -61,9 +63,8 @@ func TestIntegrationList(t *testing.T) {
 		want(t, "banned", got["banned"], "deny")
 		call := c.Start(t, "hp", "pid", "eof")
 		call.Host(t)
-		if ps := c.Exec(t, "hostexec", "ps").Out; lineWith(ps, "hp pid eof") == "" {
-			t.Errorf("hostexec ps shows %q", ps)
-		}
+		// It is noted when it has been started: it may have said so itself by then.
+		eventually(t, soon, "hostexec ps shows it", func() bool { return lineWith(c.Exec(t, "hostexec", "ps").Out, "hp pid eof") != "" })
 		call.Wait(t)
 	})
 }
@@ -135,7 +136,7 @@ func TestIntegrationProcess(t *testing.T) {
 		want(t, "argv[0]", self.Argv0, "hp")
 		want(t, "cwd", self.Cwd, c.Host.Work)
 		st := c.Exec(t, "hcat", "/proc/self/status").Out
-		for _, field := range []string{"NoNewPrivs:\t1", "Umask:\t0022"} {
+		for _, field := range []string{"NoNewPrivs:\t1", "Umask:\t" + status(os.Getpid(), "Umask")} {
 			if !strings.Contains(st, field+"\n") {
 				t.Errorf("%s is not in\n%s", field, st)
 			}
@@ -205,11 +206,17 @@ func TestIntegrationWorkspace(t *testing.T) {
 	}
 }
 
+// marked is a word for the audit log that no other test writes there, nor this one when it
+// runs again.
+func marked(t *testing.T) string {
+	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
 // TestIntegrationAudit finds AUTO_APPROVE, START and COMPLETE for what ran, DENY for what
 // did not, and the first two while the command still runs.
 func TestIntegrationAudit(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
-		mark := "mark-" + strings.ReplaceAll(t.Name(), "/", "-")
+		mark := marked(t)
 		call := c.Start(t, "hsh", "-c", "echo $$; read x; exit 3", mark)
 		call.Host(t)
 		want(t, "lines while it runs", len(c.Host.Audit(t, mark)), 2)
@@ -233,7 +240,7 @@ func TestIntegrationAudit(t *testing.T) {
 // TestIntegrationAuditOfTheDead has a caller die: COMPLETE is recorded all the same.
 func TestIntegrationAuditOfTheDead(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
-		mark := "dead-" + strings.ReplaceAll(t.Name(), "/", "-")
+		mark := marked(t)
 		call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000", mark)
 		call.Host(t)
 		call.Signal(t, "KILL")

@@ -152,7 +152,7 @@ func TestIntegrationBrokenWhileAsked(t *testing.T) {
 		call := c.Start(t, "hostexec", "echo", "broken")
 		h.Watcher(t, c.Session).Signal(t, syscall.SIGHUP) // ends nothing
 		pending(t, h, "broken", 1)
-		h.Write(t, h.State, "config.yaml", patient("  bogus: 1\n"), 0o600)
+		h.reconfigure(t, patient("  bogus: 1\n"))
 		if r := call.Ended(t); r.Code != 126 || r.Out != "" || !strings.Contains(r.Err, "the host's configuration is broken") {
 			t.Errorf("the caller is told %v", r)
 		}

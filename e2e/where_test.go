@@ -56,8 +56,8 @@ func TestIntegrationWhere(t *testing.T) {
 		c := h.Holding(t, places(t)...)
 		for _, row := range whereRows {
 			t.Run(h.Name+"/"+row, func(t *testing.T) {
-				on := c.Sh(t, strings.ReplaceAll(row, "X", "h"))
-				in := c.Sh(t, strings.ReplaceAll(row, "X", "c"))
+				on := c.Long(t, strings.ReplaceAll(row, "X", "h"))
+				in := c.Long(t, strings.ReplaceAll(row, "X", "c"))
 				if in != on {
 					t.Errorf("in a container: %v\non the host: %v", in, on)
 				}

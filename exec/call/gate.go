@@ -19,7 +19,7 @@ const (
 	// nothing.
 	maxUnheard = 64
 	maxNew     = 1024
-	dawdling   = 200 * time.Millisecond
+	dawdling   = time.Second
 )
 
 // gate holds the connections whose request has not been heard yet, oldest first.
