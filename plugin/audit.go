@@ -72,8 +72,8 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
-	flags.StringVar(&opts.format, "format", "table", "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVar(&opts.filters, "filter", nil, "Only show records with `KEY=VALUE` ("+filterKeys(auditCriteria)+")")
+	formatFlag(cmd, &opts.format)
+	filterFlag(cmd, &opts.filters, "", "records", auditCriteria)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(cli))
 	return cmd

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/spf13/cobra"
 )
 
 // criterion is a key of --filter, for lists of T.
@@ -19,6 +22,36 @@ type criterion[T any] struct {
 type chosen[T any] struct {
 	by     []criterion[T]
 	values map[string][]string
+}
+
+// filterFlag adds --filter to cmd, which lists what.
+func filterFlag[T any](cmd *cobra.Command, values *[]string, short, what string, by []criterion[T]) {
+	cmd.Flags().StringArrayVarP(values, "filter", short, nil, "Only show "+what+" with `KEY=VALUE` ("+filterKeys(by)+")")
+	_ = cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completeFilter(by, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}) // it is there: the line above
+}
+
+// completeFilter offers the keys, then the values of one that has but some.
+func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
+	key, _, given := strings.Cut(typed, "=")
+	for _, c := range by {
+		switch {
+		case !given:
+			offers = append(offers, c.key+"=")
+		case c.key == key:
+			for _, value := range c.only {
+				offers = append(offers, key+"="+value)
+			}
+		}
+	}
+	return offers
+}
+
+// formatFlag adds --format to cmd, which shows a table unless it is told otherwise.
+func formatFlag(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVar(format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // parseFilters reads --filter KEY=VALUE, of the keys and values that there are.

@@ -67,8 +67,8 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
-	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show requests with `KEY=VALUE` ("+filterKeys(questionCriteria)+")")
+	formatFlag(cmd, &opts.format)
+	filterFlag(cmd, &opts.filters, "f", "requests", questionCriteria)
 	return cmd
 }
 

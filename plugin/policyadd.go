@@ -34,7 +34,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 		Use:               "add [OPTIONS] [--] COMMAND [ARG...]",
 		Short:             "Allow a command with exactly these arguments",
 		Long:              policyAddLong,
-		Example:           "  docker hostexec policy add -- git fetch origin\n  docker hostexec policy add --ask --project -- make deploy",
+		Example:           "  docker hostexec policy add -- gh pr list\n  docker hostexec policy add --ask --project -- make deploy",
 		Args:              cli.RequiresMinArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(_ *cobra.Command, args []string) error {

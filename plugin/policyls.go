@@ -60,7 +60,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
 	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
-	flags.StringVar(&format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	formatFlag(cmd, &format)
 	return cmd
 }
 

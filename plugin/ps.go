@@ -59,8 +59,8 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show those with `KEY=VALUE` ("+filterKeys(activityCriteria)+")")
-	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	filterFlag(cmd, &opts.filters, "f", "those", activityCriteria)
+	formatFlag(cmd, &opts.format)
 	return cmd
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/docker/cli/cli/command"
-	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -56,8 +55,8 @@ func newStatusCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show all sessions, those of stopped and removed containers too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	flags.StringVar(&opts.format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
-	flags.StringArrayVarP(&opts.filters, "filter", "f", nil, "Only show sessions with `KEY=VALUE` ("+filterKeys(sessionCriteria)+")")
+	formatFlag(cmd, &opts.format)
+	filterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria)
 	return cmd
 }
 

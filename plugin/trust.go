@@ -72,12 +72,15 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	if err != nil {
 		return err
 	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
+		fmt.Fprintln(dockerCLI.Out(), printable(line))
+	}
+	fmt.Fprintln(dockerCLI.Out())
+	writeProblems(dockerCLI.Out(), config.Review(path, content))
+	if err := config.Acceptable(src, path, content); err != nil {
+		return err
+	}
 	if !force {
-		for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
-			fmt.Fprintln(dockerCLI.Out(), printable(line))
-		}
-		fmt.Fprintln(dockerCLI.Out())
-		writeProblems(dockerCLI.Out(), config.Review(path, content))
 		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
 			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", printable(src.Workspace)))
 		if err != nil || !yes {

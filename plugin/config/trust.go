@@ -50,11 +50,8 @@ func Trust(src Source, digest string) error {
 	if now != digest {
 		return fmt.Errorf("%s has changed meanwhile", path)
 	}
-	d := parse(path, content, workspace)
-	for _, p := range append(d.problems, d.warnings...) {
-		if p.Fatal {
-			return errors.New(p.String())
-		}
+	if err := Acceptable(src, path, content); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
 		return fmt.Errorf("trust %s: %w", path, err)
@@ -64,6 +61,28 @@ func Trust(src Source, digest string) error {
 	}
 	if err := os.WriteFile(filepath.Join(src.trustDir(), digest), []byte(path+"\n"), 0o600); err != nil {
 		return fmt.Errorf("trust %s: %w", path, err)
+	}
+	return nil
+}
+
+// Acceptable says why a proposal cannot be trusted: it is not understood whole, or would
+// change what the host has configured, and break all of it by that.
+func Acceptable(src Source, path string, content []byte) error {
+	d := parse(path, content, workspace)
+	for _, p := range d.warnings {
+		if p.Fatal {
+			return errors.New(p.String())
+		}
+	}
+	c := Load(Source{Store: src.Store, Project: src.Project, File: src.File})
+	c.problems = nil // of the host's own files
+	if c.add(d, src); len(c.problems) == 0 {
+		c.selfTest()
+	}
+	for _, p := range c.problems {
+		if p.Where == path || strings.HasPrefix(p.Where, path+":") {
+			return errors.New(p.String())
+		}
 	}
 	return nil
 }

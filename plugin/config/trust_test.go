@@ -115,9 +115,14 @@ func TestProposalLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Trust(src, digest); err != nil {
-				return // it says so at once
+			if err := Trust(src, digest); err == nil || !strings.HasPrefix(err.Error(), src.Proposal()+":1: ") {
+				t.Errorf("trusting it: %v", err)
 			}
+			// One that was trusted before the host said so: nothing is allowed by mistake.
+			if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(src.trustDir(), digest), src.Proposal()+"\n")
 			if c := Load(src); c.Err == nil {
 				t.Errorf("the workspace changed it: %+v", c.rules)
 			}

@@ -17,7 +17,7 @@ const maxDecision = 64 << 10
 
 // serveQuestions adds the questions and their answers to mux.
 func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
-	mux.HandleFunc("GET /pending", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusOK, pending(q)) })
+	mux.HandleFunc("GET /pending", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, pending(q)) })
 	mux.HandleFunc("GET /events", byPerson(func(w http.ResponseWriter, r *http.Request) { events(w, r, q) }))
 	mux.HandleFunc("POST /approve/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		decide(w, r, "approved", func(d Decision) error { return approve(q, r.PathValue("id"), d, whoAsks(r)) })
@@ -57,7 +57,7 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 		err = errors.New("there is more behind it")
 	}
 	if err != nil {
-		reply(w, http.StatusBadRequest, problem{"not a decision: " + err.Error()})
+		Reply(w, http.StatusBadRequest, problem{"not a decision: " + err.Error()})
 		return
 	}
 	conclude(w, r, done, settle(d))
@@ -67,31 +67,21 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 func conclude(w http.ResponseWriter, r *http.Request, done string, err error) {
 	switch {
 	case err == nil:
-		reply(w, http.StatusOK, settled{Status: done, ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, settled{Status: done, ID: r.PathValue("id")})
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant):
-		reply(w, http.StatusNotFound, problem{err.Error()})
+		Reply(w, http.StatusNotFound, problem{err.Error()})
 	case errors.Is(err, approval.ErrChanged):
-		reply(w, http.StatusConflict, problem{err.Error()})
+		Reply(w, http.StatusConflict, problem{err.Error()})
 	case errors.Is(err, approval.ErrTerms):
-		reply(w, http.StatusBadRequest, problem{err.Error()})
+		Reply(w, http.StatusBadRequest, problem{err.Error()})
 	default:
-		reply(w, http.StatusInternalServerError, problem{err.Error()})
+		Reply(w, http.StatusInternalServerError, problem{err.Error()})
 	}
 }
 
 type settled struct {
 	Status string `json:"status"`
 	ID     string `json:"id"`
-}
-
-type problem struct {
-	Error string `json:"error"`
-}
-
-func reply(w http.ResponseWriter, code int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(v) // fails only if the client has gone
 }
 
 // patience is how long a client may take to read one event.

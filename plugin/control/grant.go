@@ -45,7 +45,7 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 		for _, g := range q.Grants() {
 			all = append(all, shownGrant(g))
 		}
-		reply(w, http.StatusOK, all)
+		Reply(w, http.StatusOK, all)
 	})
 	mux.HandleFunc("DELETE /grants/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		conclude(w, r, "revoked", q.Revoke(r.PathValue("id")))

@@ -30,7 +30,7 @@ func serveJobs(mux *http.ServeMux, s Session) {
 			info.Args, info.Dir, info.Reason = PrintableArgs(info.Args), printable(info.Dir), printable(info.Reason)
 			all = append(all, info)
 		}
-		reply(w, http.StatusOK, all)
+		Reply(w, http.StatusOK, all)
 	})
 	mux.HandleFunc("POST /jobs/{id}/signal", byPerson(func(w http.ResponseWriter, r *http.Request) { signalJob(w, r, s) }))
 }
@@ -41,13 +41,13 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDecision))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
-		reply(w, http.StatusBadRequest, problem{"not a signal: " + err.Error()})
+		Reply(w, http.StatusBadRequest, problem{"not a signal: " + err.Error()})
 		return
 	}
 	if body.Signal != "" {
 		sig, err := job.ParseSignal(body.Signal)
 		if err != nil {
-			reply(w, http.StatusBadRequest, problem{err.Error()})
+			Reply(w, http.StatusBadRequest, problem{err.Error()})
 			return
 		}
 		body.Signal = sig
@@ -62,15 +62,15 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	err := s.EndJob(ctx, r.PathValue("id"), body.Signal)
 	switch {
 	case err == nil && body.Signal == "":
-		reply(w, http.StatusOK, settled{Status: "killed", ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, settled{Status: "killed", ID: r.PathValue("id")})
 	case err == nil:
-		reply(w, http.StatusOK, settled{Status: "signalled", ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, settled{Status: "signalled", ID: r.PathValue("id")})
 	case errors.Is(err, job.ErrUnknown):
-		reply(w, http.StatusNotFound, problem{job.ErrUnknown.Error()})
+		Reply(w, http.StatusNotFound, problem{job.ErrUnknown.Error()})
 	case errors.Is(err, job.ErrEnded):
-		reply(w, http.StatusConflict, problem{job.ErrEnded.Error()})
+		Reply(w, http.StatusConflict, problem{job.ErrEnded.Error()})
 	default:
-		reply(w, http.StatusInternalServerError, problem{err.Error()})
+		Reply(w, http.StatusInternalServerError, problem{err.Error()})
 	}
 }
 

@@ -7,8 +7,8 @@ import "net/http"
 // kill has s end the command of request id.
 func kill(w http.ResponseWriter, id string, s Session) {
 	if !s.Kill(id) {
-		reply(w, http.StatusNotFound, problem{ErrNotRunning.Error()})
+		Reply(w, http.StatusNotFound, problem{ErrNotRunning.Error()})
 		return
 	}
-	reply(w, http.StatusOK, settled{Status: "killed", ID: id})
+	Reply(w, http.StatusOK, settled{Status: "killed", ID: id})
 }

@@ -55,7 +55,7 @@ func Called() bool { return called(os.Getpid()) }
 func byPerson(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || called(p.pid) {
-			reply(w, http.StatusForbidden, problem{ErrCalled.Error()})
+			Reply(w, http.StatusForbidden, problem{ErrCalled.Error()})
 			return
 		}
 		h(w, r)

@@ -50,23 +50,23 @@ type ShellEvent struct {
 
 // serveShells adds the shells to mux.
 func serveShells(mux *http.ServeMux, h ShellHost) {
-	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusOK, h.Shells()) })
+	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, h.Shells()) })
 	mux.HandleFunc("PUT /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		var o ShellOptions
 		if !take(w, r, &o) {
 			return
 		}
 		if err := h.CreateShell(r.PathValue("name"), shell.Options(o)); err != nil {
-			reply(w, http.StatusInternalServerError, problem{err.Error()})
+			Reply(w, http.StatusInternalServerError, problem{err.Error()})
 			return
 		}
-		reply(w, http.StatusOK, settled{Status: "created", ID: r.PathValue("name")})
+		Reply(w, http.StatusOK, settled{Status: "created", ID: r.PathValue("name")})
 	}))
 	mux.HandleFunc("DELETE /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		// Its tree has some seconds to end.
 		if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) == nil {
 			h.RemoveShell(r.PathValue("name"))
-			reply(w, http.StatusOK, settled{Status: "removed", ID: r.PathValue("name")})
+			Reply(w, http.StatusOK, settled{Status: "removed", ID: r.PathValue("name")})
 		}
 	}))
 	mux.HandleFunc("POST /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func take(w http.ResponseWriter, r *http.Request, v any) bool {
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxShellCommand))
 	in.DisallowUnknownFields()
 	if err := in.Decode(v); err != nil {
-		reply(w, http.StatusBadRequest, problem{"not what is wanted here: " + err.Error()})
+		Reply(w, http.StatusBadRequest, problem{"not what is wanted here: " + err.Error()})
 		return false
 	}
 	return true

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // codeLife is how long a browser may take to come up with the code it was started with.
@@ -48,7 +50,7 @@ func (c *codes) take(code string, now time.Time) bool {
 
 // newCode answers POST /code.
 func (p *Page) newCode(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, struct {
+	control.Reply(w, http.StatusOK, struct {
 		Code string `json:"code"`
 	}{p.codes.mint(time.Now())})
 }
@@ -62,7 +64,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "this link was used already, or is too old: docker hostexec ui makes another")
 		return
 	}
-	reply(w, http.StatusOK, struct {
+	control.Reply(w, http.StatusOK, struct {
 		Token string `json:"token"`
 	}{p.place.Token})
 }

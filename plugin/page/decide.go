@@ -106,7 +106,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge
 		render(w, http.StatusOK, "settled", card{Request: request(now), Outcome: done.Outcome, Here: true, Held: done.held})
 		return
 	}
-	reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})
+	control.Reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})
 }
 
 // refuse says why a decision on now was not taken, and shows what there is instead.
@@ -124,7 +124,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Questi
 			return
 		}
 		q := request(now)
-		reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
+		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
 	case errors.Is(err, approval.ErrTerms):
 		fail(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, control.ErrCalled):
@@ -154,6 +154,6 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, http.StatusBadGateway, err.Error())
 	default:
-		reply(w, http.StatusOK, settled{Status: "killed", ID: id})
+		control.Reply(w, http.StatusOK, settled{Status: "killed", ID: id})
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // grants answers GET /grants.
 func (p *Page) grants(w http.ResponseWriter, r *http.Request) {
-	reply(w, http.StatusOK, grants(r.Context(), p.Store))
+	control.Reply(w, http.StatusOK, grants(r.Context(), p.Store))
 }
 
 // grants asks the watchers of all sessions which approvals hold on, oldest first. Those
@@ -68,7 +68,7 @@ func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, http.StatusBadGateway, err.Error())
 	default:
-		reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+		control.Reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
 	}
 }
 

@@ -104,6 +104,9 @@ func TestGuard(t *testing.T) {
 		if a.code != tt.code {
 			t.Errorf("%s: %s %s = %d, want %d: %s", tt.name, tt.method, tt.path, a.code, tt.code, a.body)
 		}
+		if a.code >= 400 && tt.method != "HEAD" && !strings.HasPrefix(a.body, `{"error":"`) {
+			t.Errorf("%s: %s %s says %q, which is no error in JSON", tt.name, tt.method, tt.path, a.body)
+		}
 		for name, value := range headers {
 			if a.header.Get(name) != value {
 				t.Errorf("%s: %s = %q, want %q", tt.name, name, a.header.Get(name), value)

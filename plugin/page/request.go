@@ -57,11 +57,11 @@ func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("HX-Request") == "true":
 		render(w, http.StatusOK, "pending", cards(all, nil))
 	case strings.Contains(r.Header.Get("Accept"), version2) || r.URL.Query().Get("v") == "2":
-		reply(w, http.StatusOK, struct {
+		control.Reply(w, http.StatusOK, struct {
 			Requests []Request `json:"requests"`
 		}{list})
 	default:
-		reply(w, http.StatusOK, list)
+		control.Reply(w, http.StatusOK, list)
 	}
 }
 

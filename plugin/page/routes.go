@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 //go:embed static
@@ -51,8 +53,32 @@ func (p *Page) handler() http.Handler {
 	for pattern, answer := range p.routes() {
 		mux.HandleFunc(pattern, answer)
 	}
-	return p.guard(mux)
+	return p.guard(inJSON(mux))
 }
+
+// inJSON answers with mux, and where that knows no such path or method, with an error as
+// all others are.
+func inJSON(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		m := &muted{ResponseWriter: w, code: http.StatusOK}
+		h.ServeHTTP(m, r) // which sets Allow, and a text
+		fail(w, m.code, strings.ToLower(http.StatusText(m.code)))
+	})
+}
+
+// muted takes the headers of an answer, but neither its status nor its body.
+type muted struct {
+	http.ResponseWriter
+	code int
+}
+
+func (m *muted) WriteHeader(code int)        { m.code = code }
+func (m *muted) Write(p []byte) (int, error) { return len(p), nil }
 
 func index(w http.ResponseWriter, _ *http.Request) { render(w, http.StatusOK, "index.html", nil) }
 
@@ -105,13 +131,7 @@ type problem struct {
 	Request *Request `json:"request,omitempty"` // 409: what waits now
 }
 
-func fail(w http.ResponseWriter, code int, why string) { reply(w, code, problem{Error: why}) }
-
-func reply(w http.ResponseWriter, code int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(v) // fails only if the client has gone
-}
+func fail(w http.ResponseWriter, code int, why string) { control.Reply(w, code, problem{Error: why}) }
 
 // wantsHTML reports whether r is htmx's, or a browser's.
 func wantsHTML(r *http.Request) bool {

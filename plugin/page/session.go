@@ -20,7 +20,7 @@ func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadGateway, err.Error())
 		return
 	}
-	reply(w, http.StatusOK, list)
+	control.Reply(w, http.StatusOK, list)
 }
 
 // survey asks every session's watcher what it is doing, oldest session first. Those that
@@ -56,7 +56,7 @@ func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	reply(w, http.StatusOK, list)
+	control.Reply(w, http.StatusOK, list)
 }
 
 // running returns the folder of the session in which a command runs for request id.
