@@ -21,7 +21,7 @@ func agentArgs(t testing.TB, mode, img string, flags ...string) []string {
 	t.Helper()
 	args := []string{"hostexec", "agent", "--mode", mode}
 	if mode == "container" {
-		args = append(args, "--image", image(t, img), "--label", runLabel)
+		args = append(args, "--image", image(t, img), "--label", runLabel, "--network", "none")
 	}
 	return append(args, flags...)
 }

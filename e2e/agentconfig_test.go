@@ -46,7 +46,7 @@ func TestIntegrationAgentConfig(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		args := []string{"hostexec", "agent", "--config", h.agentFile(t, mode, "true")}
 		if mode == "container" {
-			args = append(args, "--label", runLabel)
+			args = append(args, "--label", runLabel, "--network", "none")
 		}
 		r := h.Docker(t, args...)
 		cwd := map[string]string{"process": h.Work, "container": "/workspace"}[mode]
@@ -90,7 +90,7 @@ func TestIntegrationAgentKept(t *testing.T) {
 	for _, shared := range people(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
-			r := h.Docker(t, "hostexec", "agent", "--config", h.agentFile(t, "container", "false"), "--label", runLabel)
+			r := h.Docker(t, "hostexec", "agent", "--config", h.agentFile(t, "container", "false"), "--label", runLabel, "--network", "none")
 			want(t, "code", r.Code, 0)
 			id := h.agents(t)
 			want(t, "its log", h.Must(t, "logs", id), r.Out)

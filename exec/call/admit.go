@@ -91,7 +91,7 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*job, error
 		return nil, errors.Join(j.note(req, audit.Record{Kind: audit.Deny, Reason: reason}), p.end(e))
 	}
 	if j.v.Action == policy.Deny {
-		return deny(j.v.Reason, refusal(req, j.v))
+		return deny(j.v.Reason, refusal(sc, req, j.v))
 	}
 	if lost != nil {
 		return deny(lost.Error(), misplaced(sc, req))
