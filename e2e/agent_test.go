@@ -21,7 +21,7 @@ func agentArgs(t testing.TB, mode, img string, flags ...string) []string {
 	t.Helper()
 	args := []string{"hostexec", "agent", "--mode", mode}
 	if mode == "container" {
-		args = append(args, "--image", image(t, img), "--label", runLabel)
+		args = append(args, "--image", image(t, img), "--label", runLabel, "--network", "none")
 	}
 	return append(args, flags...)
 }
@@ -91,9 +91,15 @@ func (h *Host) Agent(t testing.TB, args ...string) *Call {
 // ask sends one request to an agent and returns its answer.
 func (call *Call) ask(t testing.TB, method, params string) string {
 	t.Helper()
+	call.write(t, method, params)
+	return call.Line(t)
+}
+
+// write sends one request to an agent.
+func (call *Call) write(t testing.TB, method, params string) {
+	t.Helper()
 	_, err := fmt.Fprintf(call.In, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`+"\n", method, params)
 	check(t, err)
-	return call.Line(t)
 }
 
 // answered is the answer of the echo agent with that result.

@@ -20,18 +20,27 @@ var (
 // TestAttackTable holds the table of docs/security.md to the tests that there are: an attack
 // that no test runs any more is not one that is survived.
 func TestAttackTable(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "security.md"))
+	if rows := holdTable(t, "security.md", "Attacks that are tests", "attack"); rows < 50 {
+		t.Errorf("%d attacks, want 50 at least", rows)
+	}
+}
+
+// holdTable holds the table of a section of the documentation, which begins with the word
+// head, to the tests that it names. It returns how many rows there are.
+func holdTable(t *testing.T, doc, section, head string) (rows int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", doc))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, ok := strings.Cut(string(text), "\n## Attacks that are tests\n")
+	_, table, ok := strings.Cut(string(text), "\n## "+section+"\n")
 	if !ok {
-		t.Fatal("docs/security.md has no such section")
+		t.Fatalf("docs/%s has no section %s", doc, section)
 	}
-	tests, rows := testsByRoom(t), 0
+	tests := testsByRoom(t)
 	for line := range strings.Lines(table) {
 		row := tableRow.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if row == nil || row[1] == "attack" {
+		if row == nil || row[1] == head {
 			continue
 		}
 		rows++
@@ -45,9 +54,7 @@ func TestAttackTable(t *testing.T) {
 			t.Errorf("%s: neither a test nor a reason", row[1])
 		}
 	}
-	if rows < 50 {
-		t.Errorf("%d attacks, want 50 at least", rows)
-	}
+	return rows
 }
 
 // testsByRoom returns the tests of each package, as exec/policy.TestMatch.

@@ -91,7 +91,7 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, e
 		return nil, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: reason}), p.end(e))
 	}
 	if w.v.Action == policy.Deny {
-		return deny(w.v.Reason, refusal(req, w.v))
+		return deny(w.v.Reason, refusal(sc, req, w.v))
 	}
 	if req.kept && w.v.Action == policy.Allow && !w.v.Keep {
 		return deny(errUnkeepable.Error(), unkeepable(req, w.v))

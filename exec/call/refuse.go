@@ -42,23 +42,31 @@ func plainText(s string) string {
 }
 
 // refusal answers a request that v denies.
-func refusal(req *request, v policy.Verdict) end {
+func refusal(sc *Scene, req *request, v policy.Verdict) end {
 	e := end{status: statusNotProxied, name: word(req.Args[0]), reason: plainText(v.Reason), rule: v.Rule, request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
-		e.hint = "to allow shells, start the container with docker hostexec run --proxy-shell on the host"
+		e.hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
 	case v.Rule == policy.RuleBroken:
 		e.status = statusRefused
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
 		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.name)
 	case v.Known():
-		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start the container with docker hostexec run --proxy %s on the host", e.name)
+		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
-		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it, start the container with docker hostexec run --proxy %s on the host", e.name)
+		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it, start %s --proxy %s on the host", sc.start(), e.name)
 	default:
 		e.hint = "hostexec ls shows the commands there are"
 	}
 	return e
+}
+
+// start is what to type for a session such as this one, but for its flags.
+func (sc *Scene) start() string {
+	if sc.Agent != "" {
+		return "the agent with docker hostexec agent"
+	}
+	return "the container with docker hostexec run"
 }
 
 // misplaced answers a request whose working directory has no counterpart on the host.

@@ -79,7 +79,7 @@ func (s *Server) createShell(p *peer, req *request, o sessionOptions) error {
 	req.Args = append([]string{policy.Shell}, shell.Command{Text: ":"}.Words(o.env)...)
 	req.shell = &shellCall{name: o.name}
 	if v := sc.Policy.Decide(req.Request); v.Action == policy.Deny && len(sc.Policy.Rules[policy.Shell].Rules) == 0 {
-		return p.end(refusal(req, v))
+		return p.end(refusal(sc, req, v))
 	}
 	if _, ok := sc.bash(); !ok {
 		return p.end(end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"})

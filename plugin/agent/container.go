@@ -76,11 +76,11 @@ type begun struct {
 
 // begin creates, attaches, waits and starts, in that order: so nothing that the agent says
 // or does is missed. A step that fails undoes those before it.
-func (c *Contained) begin(ctx context.Context) (p *begun, err error) {
+func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Spec.Container.Startup, errStartup)
 	defer cancel()
 	config, host := translate(&c.Spec, c.Extra)
-	p = &begun{copies: make(chan struct{}), broken: make(chan error, 1)}
+	p := &begun{copies: make(chan struct{}), broken: make(chan error, 1)}
 	defer func() {
 		if err == nil {
 			return

@@ -36,7 +36,14 @@ func (c *Contained) feed(p *begun) {
 	if err != nil {
 		c.Log("stdin: %v", err) // the agent has ended, mostly
 	}
-	_ = to.CloseWrite() // as above
+	if c.Extra.TTY {
+		_, err = to.Conn.Write([]byte{4}) // what ends a terminal's input; its output would end with the connection's
+	} else {
+		err = to.CloseWrite()
+	}
+	if err != nil {
+		c.Log("end of stdin: %v", err)
+	}
 }
 
 func (c *Contained) takeStdout(p *begun) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestIntegrationAgentCalls calls commands of the host from an agent: what is proxied runs,
+// decided and written down under the agent's name, and nothing else does.
+func TestIntegrationAgentCalls(t *testing.T) {
+	eachMode(t, func(t *testing.T, h *Host, mode string) {
+		flags := append([]string{"--proxy", "hsh=/bin/sh", "--proxy", "banned=deny", "--proxy", "hp=" + probePath(t)}, echo(t, mode)...)
+		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)
+		want(t, "a command", a.ask(t, "run", `["hsh","-c","echo called; exit 7"]`), answered(`"called\n(7)"`))
+		want(t, "one that is denied", a.ask(t, "run", `["banned"]`), answered(`"(126)"`))
+		want(t, "one that is not there", a.ask(t, "run", `["hostexec","nosuch"]`), answered(`"(127)"`))
+		ls := a.ask(t, "run", `["hostexec","ls"]`)
+		want(t, "hostexec ls", strings.Contains(ls, "hsh") && strings.Contains(ls, "banned"), true)
+		where := map[string]string{"process": h.Work, "container": filepath.Join(h.State, "workspaces", h.session(t))}[mode]
+		want(t, "where it runs", a.ask(t, "run", `["hsh","-c","pwd -P"]`), answered(`"`+where+`\n(0)"`))
+		want(t, "elsewhere", a.ask(t, "run", `["sh","-c","cd /tmp && hsh -c true"]`), answered(`"(126)"`))
+		status := h.Must(t, "hostexec", "status", "--format", "{{.State}}")
+		want(t, "status", status, "running\n")
+		want(t, "code", a.Wait(t).Code, 0)
+		for _, kind := range []string{"START", "COMPLETE", "DENY"} {
+			name := filepath.Base(echo(t, mode)[1])
+			if len(h.Audit(t, kind, " agent="+name+" ")) == 0 {
+				t.Errorf("no %s of agent %s in %q", kind, name, h.Audit(t))
+			}
+		}
+	})
+}
+
+// TestIntegrationAgentAsks asks a person about an agent's call, who sees which agent it is.
+func TestIntegrationAgentAsks(t *testing.T) {
+	eachMode(t, func(t *testing.T, h *Host, mode string) {
+		file := h.Write(t, h.Work, "a.yaml", "agent: {name: my-agent}\n", 0o644)
+		h.Write(t, h.State, "config.yaml", "approval: {wait: always}\n", 0o600)
+		flags := append([]string{"--config", file, "--proxy", "hsh=ask"}, echo(t, mode)...)
+		h.Env = []string{"PATH=" + shDir(t, h) + ":" + os.Getenv("PATH")}
+		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)
+		a.write(t, "run", `["hsh","-c","echo called"]`)
+		var q struct{ ID, Agent string }
+		eventually(t, patience, "a question", func() bool {
+			out := h.Must(t, "hostexec", "pending", "--format", "json")
+			return json.Unmarshal([]byte(out), &q) == nil && q.ID != ""
+		})
+		want(t, "agent", q.Agent, "my-agent")
+		h.Must(t, "hostexec", "approve", q.ID)
+		want(t, "answer", a.Line(t), answered(`"called\n(0)"`))
+		want(t, "code", a.Wait(t).Code, 0)
+		want(t, "approved", len(h.Audit(t, "APPROVE", " agent=my-agent ")), 1)
+	})
+}
+
+// shDir is a directory with hsh, which is sh.
+func shDir(t *testing.T, h *Host) string {
+	t.Helper()
+	dir := filepath.Join(h.Home, "bin")
+	h.mkdir(t, dir)
+	check(t, os.Symlink("/bin/sh", filepath.Join(dir, "hsh")))
+	return dir
+}
+
+// TestIntegrationAgentWorkspace writes in the workspace: it is seen on the host at once, stays
+// when the agent has ended, and belongs to whom the image says.
+func TestIntegrationAgentWorkspace(t *testing.T) {
+	for _, shared := range people(t) {
+		for img, uid := range map[string]uint32{"busybox": 0, "user": 1000} {
+			t.Run(shared.Name+"/"+img, func(t *testing.T) {
+				h := newHost(t, shared.cred != nil)
+				base := filepath.Join(h.Home, "spaces")
+				file := h.Write(t, h.Work, "a.yaml", "agent: {container: {workspace_host_base: '$HOME/spaces', workspace_container_path: /my/space}}\n", 0o644)
+				if uid == 0 {
+					base, file = filepath.Join(h.State, "workspaces"), h.Write(t, h.Work, "a.yaml", "agent: {container: {workspace_container_path: /my/space}}\n", 0o644)
+				}
+				a := h.Agent(t, agentArgs(t, "container", img, append([]string{"--config", file}, echo(t, "container")...)...)...)
+				want(t, "answer", a.ask(t, "run", `["sh","-c","pwd; echo text >made; id -u"]`), answered(`"/my/space\n`+map[uint32]string{0: "0", 1000: "1000"}[uid]+`\n(0)"`))
+				dir := filepath.Join(base, h.session(t))
+				made := filepath.Join(dir, "made")
+				want(t, "on the host at once", string(readFile(t, made)), "text\n")
+				want(t, "code", a.Wait(t).Code, 0)
+				h.agentless(t)
+				want(t, "afterwards", string(readFile(t, made)), "text\n")
+				fi, err := os.Stat(dir)
+				check(t, err)
+				owner := fi.Sys().(*syscall.Stat_t).Uid
+				if h.cred != nil && uid == 0 {
+					uid = h.cred.Uid // the container's root needs no directory of its own
+				}
+				want(t, "owner", owner, uid)
+			})
+		}
+	}
+}
