@@ -27,7 +27,10 @@ func (s *Server) place(req *request, j *job) error {
 		copies = j.copies.dir
 	}
 	var at string
-	j.runner, at = j.sc.Elsewhere(j.v.Place, req.Cwd, copies)
+	var err error
+	if j.runner, at, err = j.sc.Elsewhere(j.v.Place, req.Cwd, copies); err != nil {
+		return err
+	}
 	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(j.v.Env.Pass, name)

@@ -11,6 +11,7 @@
 //	    projects/<name>.yaml         the same for one project
 //	    trust/<digest>               workspaces' proposals that count
 //	    images/                      what was found in images, by their digests
+//	    engines                      where commands' containers were made, but for the sessions' own
 //	    shims/                       decompressed shims, hard-linked into sessions
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
 //	    sessions/<id>/               0700

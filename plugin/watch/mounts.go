@@ -44,8 +44,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			continue
 		}
 		source := resolved(m.Source)
-		home := resolved(w.store.Home)
-		if within(home, source) || within(source, home) {
+		if covers(source, w.store.Home) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", m.Source, w.store.Home)
 		}
 		if !m.RW {
@@ -86,6 +85,12 @@ func (w *Watcher) kept() (all []kept) {
 		}
 	}
 	return all
+}
+
+// covers reports whether one of two directories of the host is in the other, or is it.
+func covers(a, b string) bool {
+	a, b = resolved(a), resolved(b)
+	return within(a, b) || within(b, a)
 }
 
 // leadsInto reports whether path is below source, or goes there by a link on its way.
