@@ -58,7 +58,8 @@ type Rooms struct {
 	left []leftover      // what an engine has not removed
 }
 
-// leftover is a container that its engine was told to remove, and has not.
+// leftover is a container that its engine was told to remove, and has not, or that it may
+// have made though it did not say so.
 type leftover struct {
 	api Engine
 	id  string
@@ -106,9 +107,11 @@ func (r *Runner) Run(ctx context.Context, c executor.Command, s executor.Streams
 // Close returns when all containers are gone, or are known not to go. No Run comes after.
 func (r *Rooms) Close() {
 	r.wg.Wait()
-	left := r.left
-	r.left = nil
-	for _, c := range left { // the engine may be back
-		r.remove(c.api, c.id)
+	ctx, cancel := context.WithTimeout(context.Background(), contact)
+	defer cancel()
+	for _, c := range r.left { // the engine may be back
+		if err := removeNow(ctx, c.api, c.id); err != nil {
+			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
+		}
 	}
 }

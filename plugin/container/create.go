@@ -99,6 +99,9 @@ func (r *Rooms) create(ctx context.Context, api Engine, c executor.Command, p Pl
 	}
 	config, host := r.config(c, p, dir, as)
 	resp, err := api.ContainerCreate(ctx, config, host, nil, nil, name(c.ID))
+	if errors.Is(err, context.DeadlineExceeded) {
+		r.leave(api, name(c.ID))
+	}
 	return resp.ID, explain(err, p, dir)
 }
 
@@ -154,11 +157,29 @@ func (m Mount) asked() mount.Mount {
 func (r *Rooms) remove(api Engine, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), answering)
 	defer cancel()
-	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+	if err := removeNow(ctx, api, id); err != nil {
 		r.Log.Warn("remove a command's container", "container", id, "error", err)
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.leave(api, id)
+	}
+}
+
+// removeNow removes a container that may have gone, or be on its way out.
+func removeNow(ctx context.Context, api Engine, id string) error {
+	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// maxLeft is how many containers Close is to try again. Sweep finds the rest.
+const maxLeft = 1000
+
+// leave has Close try again to remove a container.
+func (r *Rooms) leave(api Engine, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.left) < maxLeft {
 		r.left = append(r.left, leftover{api, id})
 	}
 }
@@ -178,8 +199,7 @@ func Sweep(ctx context.Context, api Engine, home string, dead func(session strin
 		if !slices.Contains(c.Names, "/"+name(c.Labels[LabelRequest])) || !dead(c.Labels[Label]) {
 			continue
 		}
-		err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
-		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		if err := removeNow(ctx, api, c.ID); err != nil {
 			errs = append(errs, fmt.Errorf("remove a command's container: %w", err))
 		}
 	}

@@ -157,11 +157,13 @@ var dangerous = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// engineIn reports whether source is an engine's socket, or a directory that holds one.
-func engineIn(source string) bool {
+// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
+// those where it usually is, or of sockets.
+func engineIn(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true
 	}
 	source = resolved(source)
-	return slices.ContainsFunc([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, func(sock string) bool { return within(sock, source) })
+	sockets = append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)
+	return slices.ContainsFunc(sockets, func(sock string) bool { return within(sock, source) })
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
-		mounts, err := lent(mounts, at, copies, w.store.Home)
+		mounts, err := lent(mounts, at, copies, w.store.Home, w.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
@@ -84,11 +85,27 @@ func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) 
 	}
 }
 
+// socketsOf returns the sockets of the session's engine and of that at host, where they are
+// sockets.
+func (w *Watcher) socketsOf(host string) (sockets []string) {
+	hosts := []string{host}
+	if api, err := w.Engine(); err == nil {
+		hosts = append(hosts, api.DaemonHost())
+	}
+	for _, h := range hosts {
+		if path, ok := strings.CutPrefix(h, "unix://"); ok {
+			sockets = append(sockets, resolved(path))
+		}
+	}
+	return sockets
+}
+
 // lent returns those of mounts that a command's container gets, which runs in cwd: neither
 // those in which the caller could put something else in the place of what is hostexec's own
 // there, nor those with which it could do whatever it likes: home is the state directory. A
-// call from below one of these cannot be served.
-func lent(mounts []dir.Mount, cwd, copies, home string) (kept []dir.Mount, err error) {
+// call from below one of these cannot be served. Beside the usual places there are engines at
+// sockets.
+func lent(mounts []dir.Mount, cwd, copies, home string, sockets []string) (kept []dir.Mount, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -96,7 +113,7 @@ func lent(mounts []dir.Mount, cwd, copies, home string) (kept []dir.Mount, err e
 			continue // the container has something else there
 		case within(state.Target, m.Target), copies != "" && within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
-		case m.Source != "" && engineIn(m.Source):
+		case m.Source != "" && engineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
 		case m.Source != "" && covers(m.Source, home):
 			why = "it holds hostexec's own state"

@@ -34,11 +34,12 @@ func TestLent(t *testing.T) {
 		{"no copies", []dir.Mount{{Target: "/home", Source: "/x"}}, "/home", "", []dir.Mount{{Target: "/home", Source: "/x"}}, ""},
 		{"the engine's socket", []dir.Mount{w, {Target: "/s", Source: "/run"}}, "/w", "", []dir.Mount{w}, ""},
 		{"a call from beside it", []dir.Mount{{Target: "/s", Source: "/run"}}, "/s/x", "", nil, "the engine's socket"},
+		{"another engine's socket", []dir.Mount{w, {Target: "/s", Source: "/user/1"}}, "/w", "", []dir.Mount{w}, ""},
 		{"the state", []dir.Mount{{Target: "/home/you", Source: "/home/you"}}, "/home/you", "", nil, "hostexec's own state"},
 		{"in the state", []dir.Mount{{Target: "/c", Source: copies}}, "/c", "", nil, "hostexec's own state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := lent(tt.mounts, tt.cwd, tt.copies, home)
+			got, err := lent(tt.mounts, tt.cwd, tt.copies, home, []string{"/user/1/docker.sock"})
 			if !slices.Equal(got, tt.want) || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("lent = %v, %v; want %v, %q", got, err, tt.want, tt.err)
 			}
