@@ -179,12 +179,23 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			h.Must(t, "hostexec", "resume", c.ID)
 			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
 		})
+		t.Run(h.Name+"/keeper and watcher killed", func(t *testing.T) {
+			call := start()
+			watcher := h.Watcher(t, c.Session)
+			h.Keeper(t, c.Session).Signal(t, syscall.SIGKILL)
+			watcher.Signal(t, syscall.SIGKILL)
+			want(t, "code", call.Ended(t).Code, 125)
+			eventually(t, grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
+			h.Must(t, "hostexec", "resume", c.ID)
+			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
+		})
 		t.Run(h.Name+"/left over", func(t *testing.T) {
-			id := strings.TrimSpace(h.Must(t, "run", "-d", "--label", runLabel, "--label", "io.hostexec.call=000000000000", "--label", "io.hostexec.home="+h.State, image(t, "full"), "/probe", "hold"))
-			t.Cleanup(func() { h.Docker(t, "rm", "-f", id) })
+			id := h.leftover(t, nil, "hostexec-"+unique("left"), image(t, "full"))
+			other := h.leftover(t, nil, unique("committed"), image(t, "full")) // its image was made of such a container
 			call := start()
 			h.Must(t, "hostexec", "prune", "-f")
 			want(t, "the leftover", h.Docker(t, "inspect", id).Code, 1)
+			want(t, "what only has its labels", h.Docker(t, "inspect", other).Code, 0)
 			want(t, "containers of a session that lives", len(c.rooms(t)), 1)
 			call.Signal(t, "TERM")
 			want(t, "code", call.Ended(t).Code, 143)
@@ -195,6 +206,15 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			eventually(t, leaves+grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
 		})
 	}
+}
+
+// leftover makes a container with the labels of a command's whose session is gone.
+func (h *Host) leftover(t testing.TB, flags []string, name, image string) (id string) {
+	t.Helper()
+	id = strings.TrimSpace(h.Must(t, append(flags, "run", "-d", "--name", name, "--label", runLabel, "--label", "io.hostexec.call=000000000000",
+		"--label", "io.hostexec.request="+strings.TrimPrefix(name, "hostexec-"), "--label", "io.hostexec.home="+h.State, image, "/probe", "hold")...))
+	t.Cleanup(func() { h.Docker(t, append(flags, "rm", "-f", id)...) })
+	return id
 }
 
 // TestIntegrationWhereAtOnce makes twenty calls at once.

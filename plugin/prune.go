@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/client"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -77,7 +78,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 }
 
 // sweepRooms removes the containers of commands whose watcher is gone, on each engine that
-// there are sessions on, and on the one that docker uses now.
+// there are sessions on, that commands were sent to, and on the one that docker uses now.
 func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": globalArgs(cli)}
@@ -93,18 +94,33 @@ func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []
 		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	var errs []error
+	hosts, err := store.Engines()
+	errs := []error{err}
+	for _, host := range hosts {
+		engines["--host\x00"+host] = []string{"--host", host}
+	}
 	for _, args := range engines {
 		api, err := connect(cli.ConfigFile(), args)
 		if err != nil {
 			continue // its sessions are unknown, and stay
 		}
-		if _, err := api.Ping(ctx); err == nil {
-			errs = append(errs, container.Sweep(ctx, api, store.Home, dead))
-		}
+		errs = append(errs, sweepEngine(ctx, api, store, dead))
 		api.Close()
 	}
 	return errors.Join(errs...)
+}
+
+// pinging is how long an engine may take to say that it is there.
+const pinging = 5 * time.Second
+
+// sweepEngine removes what is left on an engine, if that answers.
+func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
+	soon, cancel := context.WithTimeout(ctx, pinging)
+	defer cancel()
+	if _, err := api.Ping(soon); err != nil {
+		return nil // as above
+	}
+	return container.Sweep(ctx, api, store.Home, dead)
 }
 
 // prunable spares a session that is just being made: its watcher starts after its record.

@@ -22,6 +22,9 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 				Dir:     args[0],
 				Version: Version,
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
+				Another: func(host string) (watch.Engine, error) {
+					return connect(dockerCLI.ConfigFile(), []string{"--host", host})
+				},
 			}
 			return w.Run(cmd.Context(), watch.Uplink())
 		}),

@@ -57,7 +57,7 @@ type Scene struct {
 	// Elsewhere returns what runs commands in a place that is not the host, for a caller
 	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
 	// there too. Nil: there is no such place.
-	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string)
+	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.

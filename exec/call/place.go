@@ -27,7 +27,10 @@ func (s *Server) place(req *request, w *warrant) error {
 		copies = w.copies.dir
 	}
 	var at string
-	w.runner, at = w.sc.Elsewhere(w.v.Place, req.Cwd, copies)
+	var err error
+	if w.runner, at, err = w.sc.Elsewhere(w.v.Place, req.Cwd, copies); err != nil {
+		return err
+	}
 	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(w.v.Env.Pass, name)

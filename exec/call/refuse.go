@@ -114,9 +114,9 @@ func notRun(req *request, v policy.Verdict, err error) end {
 	case errors.As(err, &hint):
 		e.status, e.reason, e.hint = statusFailed, plainText(err.Error()), plainText(hint.Hint())
 	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
-		e.status, e.reason = statusNotFound, "not found in "+v.Program()
+		e.status, e.reason, e.hint = statusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
 	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
-		e.status, e.reason = statusNotExecutable, "not executable in "+v.Program()
+		e.status, e.reason, e.hint = statusNotExecutable, "not executable in "+v.Program(), "look at its mode in the image"
 	case errors.Is(err, fs.ErrNotExist):
 		e.status, e.reason, e.hint = statusNotFound, "not found on the host any more", "look for "+path+" there"
 	case errors.Is(err, fs.ErrPermission):

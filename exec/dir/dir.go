@@ -30,6 +30,7 @@ type Mount struct {
 	Bind   bool   // false for a volume, a tmpfs, a single file and our own
 
 	ReadOnly bool // for the container
+	File     bool // a single file is mounted there; only Share says so
 }
 
 // Table maps a container's directories to the host's. Its methods may be called by
@@ -48,6 +49,7 @@ type mount struct {
 	real     string // the same without links
 	bind     bool
 	readOnly bool
+	file     bool  // it is a single file
 	fd       int   // -1 when not held
 	err      error // why a bind is not held
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,33 @@ func openHost(path string) (*Dir, error) {
 // points may be on the way: sources are the person's choice.
 func openSource(root int, rest string) (int, error) {
 	return resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// openInside holds the directory name of another container, whose root directory is root:
+// links lead where they lead in it.
+func openInside(root int, name string) (int, error) {
+	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+}
+
+// covered sees that something is mounted over the entry name below dir, and that no link is
+// on the way.
+func covered(dir int, name string) error {
+	above, err := openSource(dir, path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(above)
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(above, path.Base(name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if mountID(fd) == mountID(above) {
+		return errReplaced
+	}
+	return nil
 }
 
 // openBelow holds the directory rest below root and sees that a command can start in it.

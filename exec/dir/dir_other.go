@@ -37,8 +37,13 @@ func openHost(string) (*Dir, error)       { return nil, errSystem }
 func openBelow(int, string) (*Dir, error) { return nil, errSystem }
 func openFile(int, string) (*File, error) { return nil, errSystem }
 func openSource(int, string) (int, error) { return -1, errSystem }
+func openInside(int, string) (int, error) { return -1, errSystem }
+func covered(int, string) error           { return errSystem }
 func notDir(error) bool                   { return false }
 func closeHeld(int) error                 { return nil }
 func openHeld(int) (*os.File, error)      { return nil, errSystem }
 func holds(int, string, int) bool         { return false }
 func cloexecAll() error                   { return errSystem }
+
+// Same reports whether two descriptors are of one file.
+func Same(int, int) bool { return false }

@@ -42,7 +42,7 @@ func (t *Table) hold(m Mount) (held mount) {
 	switch {
 	case err == nil:
 	case notDir(err):
-		held.bind = false
+		held.bind, held.file = false, true
 	default:
 		held.err = fmt.Errorf("hold %s: %w", strconv.QuoteToASCII(held.source), err)
 	}

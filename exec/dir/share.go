@@ -2,13 +2,21 @@
 
 package dir
 
-import "path"
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+var errReplaced = errors.New("it was replaced meanwhile")
 
 // Share returns the container's directories of the host as another container can be given
-// them, for a command in cwd, and what cwd is called there. Only the caller can know that
-// the engine mounts what is held: it looks at where the command then stands. So of a source
-// that the container could have replaced, because another mount of its lets it write there,
-// only that of cwd is shared.
+// them, for a command in cwd, and what cwd is called there. One without a Source is where
+// this container has something else over a directory of the host, a volume say: the other
+// one may not see what is below that. Sources are names, which may lead elsewhere by the
+// time that they are mounted: Shown tells.
 func (t *Table) Share(cwd string) (mounts []Mount, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
@@ -18,21 +26,95 @@ func (t *Table) Share(cwd string) (mounts []Mount, at string) {
 	}
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		if m.bind && m.err == nil && (m == own || !t.replaceable(m)) {
+		switch over, _ := t.find(m.target); {
+		case over != m: // another one lies over it
+		case m.shared():
 			mounts = append(mounts, Mount{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
+		case t.within(m.target):
+			mounts = append(mounts, Mount{Target: m.target, File: m.file, ReadOnly: true})
 		}
 	}
 	return mounts, at
 }
 
-// replaceable reports whether the container can put something else where m's source is.
-func (t *Table) replaceable(m *mount) bool {
+// shared reports whether m is a directory of the host's that is held.
+func (m *mount) shared() bool { return m.bind && m.err == nil }
+
+// within reports whether a directory of the host's is mounted above target.
+func (t *Table) within(target string) bool {
 	for i := range t.mounts {
-		o := &t.mounts[i]
-		rest, below := cut(m.source, o.source)
-		if o.bind && !o.readOnly && below && rest != "." {
+		if rest, below := cut(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
 			return true
 		}
 	}
 	return false
+}
+
+// Shown reports whether the container whose root directory is root has at each of mounts,
+// which Share returned, what is held here. Below another of them no link may lead there:
+// who can write there could have had the engine mount this one anywhere.
+func (t *Table) Shown(root int, mounts []Mount) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.closed {
+		return errors.New("look at another container's mounts: the mount table is closed")
+	}
+	for _, m := range mounts {
+		if err := t.shown(root, m, mounts); err != nil {
+			return fmt.Errorf("%s is not what the caller has there: %w", strconv.QuoteToASCII(m.Target), err)
+		}
+	}
+	return nil
+}
+
+func (t *Table) shown(root int, m Mount, mounts []Mount) error {
+	if m.Source == "" {
+		above := innermost(m.Target, mounts)
+		if above == nil {
+			return nil // what it hides is not there
+		}
+		dir, err := openShown(root, *above, mounts)
+		if err != nil {
+			return err
+		}
+		defer closeHeld(dir)
+		rest, _ := cut(m.Target, above.Target)
+		return covered(dir, rest)
+	}
+	fd, err := openShown(root, m, mounts)
+	if err != nil {
+		return err
+	}
+	defer closeHeld(fd)
+	if held, _ := t.find(m.Target); held == nil || !Same(fd, held.fd) {
+		return errReplaced
+	}
+	return nil
+}
+
+// openShown holds what a container has at m's target: from the innermost of mounts that is
+// above it, or else from the root, where only the image has a say.
+func openShown(root int, m Mount, mounts []Mount) (int, error) {
+	above := innermost(m.Target, mounts)
+	if above == nil {
+		return openInside(root, strings.TrimPrefix(m.Target, "/"))
+	}
+	dir, err := openShown(root, *above, mounts)
+	if err != nil {
+		return -1, err
+	}
+	defer closeHeld(dir)
+	rest, _ := cut(m.Target, above.Target)
+	return openSource(dir, rest)
+}
+
+// innermost returns that of mounts in which target is, but for itself, or nil.
+func innermost(target string, mounts []Mount) (above *Mount) {
+	for i := range mounts {
+		rest, below := cut(target, mounts[i].Target)
+		if below && rest != "." && (above == nil || len(mounts[i].Target) > len(above.Target)) {
+			above = &mounts[i]
+		}
+	}
+	return above
 }

@@ -11,26 +11,33 @@ import (
 // Place is where a command runs. Its zero value is the host.
 type Place struct {
 	Image   string // of a container that is made for the one call; empty: the host
+	Host    string // the engine that makes it, as DOCKER_HOST names one; empty: the session's
 	Network string // its network, in the engine's words; empty: the engine's default
-	Memory  int64  // bytes; 0: no limit, as for the rest
-	CPUs    int64  // billionths of one
-	Pids    int64  // processes and threads
+	Memory  int64  // bytes; 0: no limit
+	CPUs    int64  // billionths of one; 0: no limit
+	Pids    int64  // processes and threads; 0: as many as any container gets
 }
 
 // Contained reports whether it is not the host.
 func (p Place) Contained() bool { return p.Image != "" }
 
-// String is p as --proxy and the configuration write it, without the limits.
+// String is p as --proxy writes it, without the network and the limits.
 func (p Place) String() string {
-	if !p.Contained() {
+	switch {
+	case !p.Contained():
 		return "host"
+	case p.Host != "":
+		return "container:" + p.Image + ",docker_host=" + p.Host
 	}
 	return "container:" + p.Image
 }
 
-// Limits are p's network and limits in words; empty where there are none.
+// Limits are p's engine, network and limits in words; empty where nothing is said of them.
 func (p Place) Limits() string {
 	var words []string
+	if p.Host != "" {
+		words = append(words, "docker_host "+p.Host)
+	}
 	if p.Network != "" {
 		words = append(words, "network "+p.Network)
 	}

@@ -60,15 +60,16 @@ func TestPlace(t *testing.T) {
 }
 
 func TestPlaceInWords(t *testing.T) {
-	all := Place{Image: "img:1", Network: "none", Memory: 1 << 20, CPUs: 15e8, Pids: 3}
+	all := Place{Image: "img:1", Host: "unix:///e", Network: "none", Memory: 1 << 20, CPUs: 15e8, Pids: 3}
 	for _, tt := range []struct{ got, want string }{
 		{Place{}.String(), "host"},
-		{all.String(), "container:img:1"},
+		{Place{Image: "img:1", Network: "none"}.String(), "container:img:1"},
+		{all.String(), "container:img:1,docker_host=unix:///e"},
 		{Place{}.Limits(), ""},
-		{all.Limits(), "network none, memory 1048576 bytes, cpus 1.5, pids 3"},
+		{all.Limits(), "docker_host unix:///e, network none, memory 1048576 bytes, cpus 1.5, pids 3"},
 		{Verdict{Command: Command{Path: "/bin/x"}}.Program(), "/bin/x"},
-		{Verdict{Place: all}.Program(), "container:img:1"},
-		{Verdict{Place: all, Command: Command{Path: "/bin/x"}}.Program(), "container:img:1 /bin/x"},
+		{Verdict{Place: all}.Program(), "container:img:1,docker_host=unix:///e"},
+		{Verdict{Place: all, Command: Command{Path: "/bin/x"}}.Program(), "container:img:1,docker_host=unix:///e /bin/x"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)

@@ -19,6 +19,8 @@ var (
 	// imageForm takes what the engine may understand; whether it does is for it to say.
 	imageForm   = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,254}\z`)
 	networkForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}\z`)
+	// engineForm takes what a shell takes as it is, too: it stands in lines to be typed.
+	engineForm = regexp.MustCompile(`\A(unix:///|tcp://|ssh://)[A-Za-z0-9._/:@%+-]{1,250}\z`)
 )
 
 // Where reads where a command runs: host, or container:IMAGE.
@@ -31,18 +33,31 @@ func Where(s string) (policy.Place, error) {
 		return policy.Place{}, errors.New("checkout is not supported yet: host or container:IMAGE")
 	case !contained:
 		return policy.Place{}, fmt.Errorf("%q is neither host nor container:IMAGE", s)
+	case image == "":
+		return policy.Place{}, errors.New("no image named: container:IMAGE")
 	case !imageForm.MatchString(image):
 		return policy.Place{}, fmt.Errorf("%q cannot be the name of an image", image)
 	}
 	return policy.Place{Image: image}, nil
 }
 
-// Limit adds a limit to a container, or its network: memory, cpus, pids or network. It
-// reports whether key is one of these.
+// limits are the keys that Limit knows.
+var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
+
+// Limit adds a limit to a container, or says more of it: its engine, or its network. It
+// reports whether key is one of limits.
 func Limit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
+	case "docker_host":
+		if !engineForm.MatchString(value) {
+			return true, fmt.Errorf("%q is no engine: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", value)
+		}
+		p.Host = value
 	case "network":
-		if !networkForm.MatchString(value) {
+		switch {
+		case value == "host":
+			return true, errors.New("host would have it reach what listens on this host alone: name a network of the engine's")
+		case !networkForm.MatchString(value):
 			return true, fmt.Errorf("%q cannot be a network", value)
 		}
 		p.Network = value
@@ -70,11 +85,11 @@ func cpus(s string) (int64, error) {
 	return int64(math.Round(f * 1e9)), nil
 }
 
-// container reads the limits of commands that run in containers.
+// container reads what else is said of commands that run in containers.
 func (d *document) container(p *policy.Place) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		known := map[string]func(*yaml.Node){}
-		for _, key := range []string{"network", "memory", "cpus", "pids"} {
+		for _, key := range limits {
 			known[key] = func(n *yaml.Node) {
 				if w, ok := d.word(n, key); ok {
 					if _, err := Limit(p, key, w); err != nil {

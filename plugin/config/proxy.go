@@ -35,15 +35,21 @@ func ParseProxy(value string) (state.Command, error) {
 			return c, err
 		}
 	}
+	seen := map[string]bool{}
 	for more {
 		var option string
 		option, rest, more = strings.Cut(rest, ",")
+		key, _, _ := strings.Cut(option, "=")
+		if seen[key] {
+			return c, fmt.Errorf("%s given twice", key)
+		}
+		seen[key] = true
 		if err := longValue(&c, option); err != nil {
 			return c, err
 		}
 	}
 	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.Place{}) {
-		return c, errors.New("limits are a container's: where=container:IMAGE has to be there, too")
+		return c, errors.New("docker_host, network and limits are a container's: where=container:IMAGE has to be there, too")
 	}
 	return c, nil
 }
@@ -87,7 +93,7 @@ func longValue(c *state.Command, option string) error {
 	case "where":
 		p, err := Where(value)
 		if err != nil {
-			return fmt.Errorf("where=%s: neither host nor container:IMAGE", quoted(value))
+			return fmt.Errorf("where: %w", err)
 		}
 		place(c).Image = p.Image
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,10 +28,10 @@ func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.
 	if err != nil {
 		return fmt.Errorf("meet the container's first process: %w", err)
 	}
-	same := kind == wire.KindNotice && len(fds) == 1 && dir.Same(fds[0], c.Dir)
+	err = p.shown(kind, c.Dir, fds)
 	dir.Close(fds...)
-	if !same {
-		return errElsewhere
+	if err != nil {
+		return err
 	}
 	if g.pid, err = peer(g.conn); err != nil {
 		return err
@@ -55,11 +56,28 @@ func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.
 	return err
 }
 
+// shown sees that the container is what it was to be, of which fds are the directory that
+// its first process stands in, and its root.
+func (p Place) shown(kind wire.Kind, cwd int, fds []int) error {
+	switch {
+	case kind != wire.KindNotice || len(fds) != 2:
+		return wire.ErrKind
+	case !dir.Same(fds[0], cwd):
+		return errElsewhere
+	case p.Shown == nil:
+		return nil
+	}
+	return p.Shown(fds[1])
+}
+
 // send sends what is to be run, and what its descriptors are to be.
 func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) error {
 	m := wire.Exec{Args: append([]string{cmp.Or(c.Path, c.Args[0])}, c.Args...)}
 	if size != nil {
 		m.Winsize = wire.Winsize(*size)
+	}
+	if mask := umask(); mask != "" {
+		m.Env = []string{mask} // its environment it has from the engine
 	}
 	var riders []int
 	for i, fd := range files {
@@ -77,6 +95,15 @@ func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) e
 	}
 	_, err := g.conn.Write(payload)
 	return err
+}
+
+// umask is this process's, in octal, or "" where nothing tells. To ask the kernel by umask(2)
+// would be to change it for a moment, and for all threads.
+func umask() string {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(text), "\nUmask:\t")
+	mask, _, _ := strings.Cut(rest, "\n")
+	return mask
 }
 
 // notStarted is why the room has not started c. It wraps fs.ErrNotExist or fs.ErrPermission
@@ -109,10 +136,10 @@ func (g *guest) terminal(fd int) error {
 }
 
 // hear reads one frame and takes what descriptors come with it, of which it wants no more
-// than one.
+// than two.
 func hear(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err error) {
 	var head [wire.HeaderLen]byte
-	oob := make([]byte, unix.CmsgSpace(4))
+	oob := make([]byte, unix.CmsgSpace(2*4))
 	n, oobn, _, _, err := conn.ReadMsgUnix(head[:1], oob)
 	if err == nil && n == 0 {
 		err = io.ErrUnexpectedEOF

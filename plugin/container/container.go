@@ -39,35 +39,54 @@ type Engine interface {
 
 // Rooms makes the containers of one session's commands. Set its fields before the first Run.
 type Rooms struct {
-	Session string                 // whose they are
-	Home    string                 // the state directory, which tells one user's from another's
-	Dir     string                 // private: a folder for each container while it is there
-	Program string                 // the room's, static, of the engine's architecture
-	Engine  func() (Engine, error) // connects to the session's engine
+	Session string // whose they are
+	Home    string // the state directory, which tells one user's from another's
+	Dir     string // private: a folder for each container while it is there
+	Program string // the room's, static, of the engine's architecture
 	Host    *executor.Host
 	Log     *slog.Logger
+	// Engine connects to the engine at host, as DOCKER_HOST names one; empty is the session's.
+	Engine func(host string) (Engine, error)
 
-	wg sync.WaitGroup // of the containers that are being removed
+	wg     sync.WaitGroup // of the containers that are being removed
+	once   sync.Once      // makes the turns
+	all    turns          // of the containers that are there
+	making turns          // of those that are being made
 
-	mu sync.Mutex // guards the field below
-	as *user      // once the engine was asked
+	mu   sync.Mutex      // guards the fields below
+	as   map[string]user // by engine, once that was asked
+	left []leftover      // what an engine has not removed
+}
+
+// leftover is a container that its engine was told to remove, and has not, or that it may
+// have made though it did not say so.
+type leftover struct {
+	api Engine
+	id  string
 }
 
 // Place is what a container is made of.
 type Place struct {
 	Image   string
+	Host    string // the engine's; empty: the session's
 	Network string // the engine's default when empty
-	Memory  int64  // bytes; 0: no limit, as for the rest
-	CPUs    int64  // billionths of one
-	Pids    int64
+	Memory  int64  // bytes; 0: no limit
+	CPUs    int64  // billionths of one; 0: no limit
+	Pids    int64  // 0: defaultPids
 	Mounts  []Mount
 	Cwd     string // in the container, below one of the mounts
+
+	// Shown looks whether a container whose root directory it is given has Mounts as they
+	// were meant: a name may lead elsewhere by the time that the engine follows it. Nil: it
+	// does not matter.
+	Shown func(root int) error
 }
 
-// Mount is a directory of the host.
+// Mount is a directory of the host. Without a Source there is nothing to be seen at Target:
+// an empty directory, or file.
 type Mount struct {
 	Source, Target string
-	ReadOnly       bool
+	ReadOnly, File bool
 }
 
 // Runner returns what runs commands in fresh containers of p. A command's Path is one of
@@ -86,4 +105,13 @@ func (r *Runner) Run(ctx context.Context, c executor.Command, s executor.Streams
 }
 
 // Close returns when all containers are gone, or are known not to go. No Run comes after.
-func (r *Rooms) Close() { r.wg.Wait() }
+func (r *Rooms) Close() {
+	r.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), contact)
+	defer cancel()
+	for _, c := range r.left { // the engine may be back
+		if err := removeNow(ctx, c.api, c.id); err != nil {
+			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
+		}
+	}
+}

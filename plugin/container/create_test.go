@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/docker/docker/api/types/mount"
+
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
@@ -13,8 +15,8 @@ import (
 func TestConfig(t *testing.T) {
 	r := &Rooms{Session: "0123", Home: "/home/you/.docker/hostexec"}
 	c := executor.Command{ID: "4567", Args: []string{"make", "-j", "4"}, Env: []string{"A=b"}}
-	p := Place{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}}}
-	config, host := r.config(c, p, "/room", user{name: "1:2"})
+	p := Place{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}, {Target: "/w/vol"}, {Target: "/w/file", File: true}}}
+	config, host := r.config(c, p, "/room", user{name: "1:2", groups: []string{"3"}})
 	switch {
 	case config.Image != "img" || config.WorkingDir != "/w/sub" || config.User != "1:2":
 		t.Errorf("image %q, directory %q, user %q", config.Image, config.WorkingDir, config.User)
@@ -30,15 +32,20 @@ func TestConfig(t *testing.T) {
 		t.Errorf("limits %+v", host.Resources)
 	case !slices.Equal(host.SecurityOpt, []string{"no-new-privileges"}):
 		t.Errorf("security %q", host.SecurityOpt)
-	case len(host.Mounts) != 2 || !host.Mounts[0].ReadOnly || host.Mounts[0].Source != "/room" || !host.Mounts[1].ReadOnly || host.Mounts[1].Target != "/w":
+	case !slices.Equal(host.GroupAdd, []string{"3"}):
+		t.Errorf("groups %q", host.GroupAdd)
+	case len(host.Mounts) != 4 || !host.Mounts[0].ReadOnly || host.Mounts[0].Source != "/room" || !host.Mounts[1].ReadOnly || host.Mounts[1].Target != "/w":
 		t.Errorf("mounts %+v", host.Mounts)
+	case host.Mounts[2] != (mount.Mount{Type: mount.TypeTmpfs, Target: "/w/vol", ReadOnly: true}) ||
+		host.Mounts[3] != (mount.Mount{Type: mount.TypeBind, Source: "/dev/null", Target: "/w/file", ReadOnly: true}):
+		t.Errorf("what hides: %+v", host.Mounts[2:])
 	case host.UsernsMode != "":
 		t.Errorf("user namespace %q", host.UsernsMode)
 	}
 
 	c.NewPrivs = true
 	_, host = r.config(c, Place{Image: "img"}, "/room", user{name: "1:2", remap: true})
-	if host.PidsLimit != nil || host.SecurityOpt != nil || host.UsernsMode != "host" {
+	if *host.PidsLimit != defaultPids || host.SecurityOpt != nil || host.UsernsMode != "host" {
 		t.Errorf("without limits: %+v, %q, %q", host.PidsLimit, host.SecurityOpt, host.UsernsMode)
 	}
 }

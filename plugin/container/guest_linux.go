@@ -142,6 +142,7 @@ func (g *guest) discard() {
 }
 
 func (g *guest) close() {
+	defer g.rooms.all.giveBack()
 	if g.forget != nil {
 		g.forget()
 	}

@@ -20,8 +20,12 @@ import (
 
 // Enter implements executor.Room: it makes a container and starts c in it.
 func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.Guest, error) {
-	api, err := r.rooms.Engine()
+	r.rooms.once.Do(func() { r.rooms.all, r.rooms.making = make(turns, atOnce), make(turns, making) })
+	api, err := r.rooms.Engine(r.place.Host)
 	if err != nil {
+		return nil, silent{r.place.Host, err}
+	}
+	if err := r.rooms.all.take(ctx); err != nil {
 		return nil, err
 	}
 	g := &guest{rooms: r.rooms, api: api, dir: filepath.Join(r.rooms.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
@@ -38,6 +42,10 @@ func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, si
 }
 
 func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
+	if err := g.rooms.making.take(ctx); err != nil {
+		return err
+	}
+	defer g.rooms.making.giveBack()
 	ln, err := g.furnish()
 	if err != nil {
 		return err
@@ -55,7 +63,7 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 		return context.Cause(ctx)
 	}
 	if err := g.api.ContainerStart(patient, g.id, container.StartOptions{}); err != nil {
-		return fmt.Errorf("start a container of %s: %w", p.Image, err)
+		return fmt.Errorf("start a container of %s: %w", p.Image, explain(err, p, g.dir))
 	}
 	if g.conn, err = g.accept(ctx, ln); err != nil {
 		return err

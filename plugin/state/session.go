@@ -41,6 +41,7 @@ type Command struct {
 // Place is where a command runs, as exec/policy has it. Without an image it is the host.
 type Place struct {
 	Image   string `json:"image,omitempty"`
+	Host    string `json:"docker_host,omitempty"`
 	Network string `json:"network,omitempty"`
 	Memory  int64  `json:"memory,omitempty"`
 	CPUs    int64  `json:"nano_cpus,omitempty"`

@@ -12,6 +12,7 @@
 //	    trust/<digest>               workspaces' proposals that count
 //	    workspaces/<id>/             an agent's own directory, which stays: plugin/agent
 //	    images/                      what was found in images, by their digests
+//	    engines                      where commands' containers were made, but for the sessions' own
 //	    shims/                       decompressed shims, hard-linked into sessions
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
 //	    sessions/<id>/               0700

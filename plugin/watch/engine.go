@@ -22,6 +22,7 @@ import (
 // Engine is what the watcher needs of an engine: that of commands' containers, and a look.
 type Engine interface {
 	room.Engine
+	DaemonHost() string // as DOCKER_HOST names it
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error

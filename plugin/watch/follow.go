@@ -99,7 +99,7 @@ func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink
 	}
 	until := container.WaitConditionNextExit
 	if c.State.Running { // resumed
-		w.sweepRooms(ctx, api)
+		w.sweepRooms(ctx)
 		until = container.WaitConditionNotRunning
 	}
 	exit := register(ctx, api, id, until)

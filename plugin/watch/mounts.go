@@ -45,8 +45,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			continue
 		}
 		source := resolved(m.Source)
-		home := resolved(w.store.Home)
-		if within(home, source) || within(source, home) {
+		if covers(source, w.store.Home) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", m.Source, w.store.Home)
 		}
 		if !m.RW {
@@ -87,6 +86,12 @@ func (w *Watcher) kept() (all []kept) {
 		}
 	}
 	return all
+}
+
+// covers reports whether one of two directories of the host is in the other, or is it.
+func covers(a, b string) bool {
+	a, b = resolved(a), resolved(b)
+	return within(a, b) || within(b, a)
 }
 
 // leadsInto reports whether path is below source, or goes there by a link on its way.
@@ -153,11 +158,13 @@ var dangerous = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// engineIn reports whether source is an engine's socket, or a directory that holds one.
-func engineIn(source string) bool {
+// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
+// those where it usually is, or of sockets.
+func engineIn(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true
 	}
 	source = resolved(source)
-	return slices.ContainsFunc([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, func(sock string) bool { return within(sock, source) })
+	sockets = append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)
+	return slices.ContainsFunc(sockets, func(sock string) bool { return within(sock, source) })
 }

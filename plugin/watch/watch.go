@@ -47,10 +47,11 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                 // the session's folder
-	Version string                 // ours
-	Engine  func() (Engine, error) // connects to the session's engine
-	Notify  Notify                 // how a person is told that a request waits
+	Dir     string                            // the session's folder
+	Version string                            // ours
+	Engine  func() (Engine, error)            // connects to the session's engine
+	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	Notify  Notify                            // how a person is told that a request waits
 
 	store    *state.Store
 	id       string // the session's
@@ -61,6 +62,7 @@ type Watcher struct {
 	queue    *approval.Queue
 	notifier notify.Notifier
 	rooms    *container.Rooms
+	others   engines // for rooms
 	since    time.Time
 	down     atomic.Bool // the container does not run at the moment
 	keeping  atomic.Bool // and is not waited for, but for jobs that are kept

@@ -16,8 +16,8 @@ type problem struct {
 
 func (p problem) Error() string { return p.what + ": " + p.err.Error() }
 
-// meet connects to the host, shows it where this container's command would stand, and
-// returns what it wants to be run, with the descriptors that came along.
+// meet connects to the host, shows it where this container's command would stand and what
+// its root is, and returns what it wants to be run, with the descriptors that came along.
 func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
 	if l.fd, err = syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
 		return req, nil, err
@@ -25,13 +25,13 @@ func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
 	if err = syscall.Connect(l.fd, &syscall.SockaddrUnix{Name: socket}); err != nil {
 		return req, nil, err
 	}
-	const path = 0x200000 // O_PATH
-	cwd, err := syscall.Open(".", path|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	const how = 0x200000 | syscall.O_DIRECTORY | syscall.O_CLOEXEC // O_PATH
+	cwd, _ := syscall.Open(".", how, 0)
+	root, _ := syscall.Open("/", how, 0)
+	err = l.send(wire.KindNotice, nil, cwd, root) // it fails if one of them is none
+	syscall.Close(cwd)
+	syscall.Close(root)
 	if err != nil {
-		return req, nil, err
-	}
-	defer syscall.Close(cwd)
-	if err := l.send(wire.KindNotice, nil, cwd); err != nil {
 		return req, nil, err
 	}
 	return l.hear()

@@ -2,8 +2,8 @@
 
 // Package room is the first process of a container that was made for one command.
 //
-//	room -> Notice (+ its working directory)                                 -> host
-//	room <- Exec (+ what 0, 1 and 2 are to be)  Signal*                      <- host
+//	room -> Notice (+ its working directory, and its root)                   -> host
+//	room <- Exec (umask for environment, + what 0, 1, 2 are to be)  Signal*   <- host
 //	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit    -> host
 //
 // Its one law: nothing outlives the host's end of the connection. When that closes, whatever

@@ -71,6 +71,9 @@ func (r *room) start(req wire.Exec, fds []int, env []string) error {
 			attr.Files[i], rest = uintptr(rest[0]), rest[1:]
 		}
 	}
+	if len(req.Env) == 1 {
+		syscall.Umask(octal(req.Env[0])) // the engine has one of its own
+	}
 	path, err := look(req.Args[0], variable(env, "PATH"))
 	if err != nil {
 		return problem{"", err}

@@ -76,3 +76,11 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+func TestOctal(t *testing.T) {
+	for s, want := range map[string]int{"": 0, "0": 0, "0022": 0o22, "077": 0o77, "777": 0o777} {
+		if got := octal(s); got != want {
+			t.Errorf("octal(%q) = %o", s, got)
+		}
+	}
+}

@@ -102,6 +102,14 @@ func decimal(n int) string {
 	return decimal(n/10) + decimal(n%10)
 }
 
+// octal is the number that the octal digits of s are.
+func octal(s string) (n int) {
+	for i := range len(s) {
+		n = n<<3 | int(s[i]&7)
+	}
+	return n
+}
+
 // variable returns a variable's value, of several the first, as getenv(3) does.
 func variable(env []string, name string) string {
 	for _, kv := range env {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
+)
+
+// What an engine has against a container, and what to do about it. Callers are told both.
+
+// missingImage is an image that is not there, for which nobody was told to get it.
+type missingImage struct{ image, host string }
+
+func (m missingImage) Error() string { return "the engine" + at(m.host) + " has no image " + m.image }
+
+// Hint says what to do about it.
+func (m missingImage) Hint() string {
+	return docker(m.host) + " pull " + m.image + " on the host: none is pulled for a call"
+}
+
+// badImage is what cannot be the name of an image.
+type badImage struct{ image, host string }
+
+func (b badImage) Error() string { return strconv.Quote(b.image) + " cannot be the name of an image" }
+
+// Hint says what to do about it.
+func (b badImage) Hint() string {
+	return docker(b.host) + " image ls on the host shows the images there are"
+}
+
+// missingNetwork is a network that is not there.
+type missingNetwork struct{ network, host string }
+
+func (m missingNetwork) Error() string {
+	return "the engine" + at(m.host) + " has no network " + m.network
+}
+
+// Hint says what to do about it.
+func (m missingNetwork) Hint() string {
+	return docker(m.host) + " network ls on the host shows those there are"
+}
+
+// silent is an engine that does not answer.
+type silent struct {
+	host string
+	err  error
+}
+
+func (s silent) Error() string {
+	return "the engine" + at(s.host) + " does not answer: " + s.err.Error()
+}
+
+func (s silent) Unwrap() error { return s.err }
+
+// Hint says what to do about it.
+func (s silent) Hint() string { return docker(s.host) + " info on the host tells more" }
+
+// abroad is an engine that does not see this host's files.
+type abroad struct{ host string }
+
+func (a abroad) Error() string {
+	return "the engine" + at(a.host) + " does not see this host's directories"
+}
+
+// Hint says what to do about it.
+func (a abroad) Hint() string {
+	return "a command's container is made by an engine on the same host: change docker_host, or where"
+}
+
+func at(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " at " + host
+}
+
+// docker is what is typed to reach the engine at host.
+func docker(host string) string {
+	if host == "" {
+		return "docker"
+	}
+	return "docker --host " + host
+}
+
+// explain returns what the engine at p.Host had against making a container of p, whose room
+// is in dir.
+func explain(err error, p Place, dir string) error {
+	switch {
+	case err == nil:
+		return nil
+	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded):
+		return silent{p.Host, err}
+	case errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(err.Error()), "no such image"):
+		return missingImage{p.Image, p.Host}
+	case errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), "invalid reference format"):
+		return badImage{p.Image, p.Host}
+	case errdefs.IsNotFound(err) && p.Network != "" && strings.Contains(err.Error(), "network "+p.Network+" not found"):
+		return missingNetwork{p.Network, p.Host}
+	case strings.Contains(err.Error(), "path does not exist: "+dir):
+		return abroad{p.Host}
+	}
+	return err
+}

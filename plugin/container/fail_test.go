@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
+)
+
+// TestExplain: who asked is told what to do about it, on the engine that it is about.
+func TestExplain(t *testing.T) {
+	lost := fmt.Errorf("No such image: img:latest (%w)", errdefs.ErrNotFound)
+	network := fmt.Errorf("network image not found (%w)", errdefs.ErrNotFound)
+	for _, tt := range []struct {
+		name       string
+		err        error
+		host       string
+		text, hint string
+	}{
+		{"an image", lost, "", "the engine has no image img", "docker pull img on the host"},
+		{"an image elsewhere", lost, "unix:///e", "the engine at unix:///e has no image img", "docker --host unix:///e pull img on the host"},
+		{"no name of an image", fmt.Errorf("invalid reference format: repository name must be lowercase (%w)", errdefs.ErrInvalidArgument), "", `"img" cannot be the name`, "docker image ls on the host"},
+		{"no answer", client.ErrorConnectionFailed("unix:///e"), "", "the engine does not answer: ", "docker info on the host"},
+		{"no answer elsewhere", client.ErrorConnectionFailed("unix:///e"), "unix:///e", "the engine at unix:///e does not answer: ", "docker --host unix:///e info"},
+		{"no answer in time", context.DeadlineExceeded, "tcp://e", "the engine at tcp://e does not answer: ", "docker --host tcp://e info"},
+		{"another machine", errors.New("bind source path does not exist: /rooms/1"), "ssh://e", "the engine at ssh://e does not see this host's directories", "an engine on the same host"},
+		{"another directory", errors.New("bind source path does not exist: /other"), "", "bind source path does not exist: /other", ""},
+		{"a network", network, "", "the engine has no network image", "docker network ls"},
+	} {
+		err := explain(tt.err, Place{Image: "img", Host: tt.host, Network: "image"}, "/rooms/1")
+		var hint interface{ Hint() string }
+		if !strings.HasPrefix(err.Error(), tt.text) || errors.As(err, &hint) != (tt.hint != "") || hint != nil && !strings.Contains(hint.Hint(), tt.hint) {
+			t.Errorf("%s: %v, hint %v", tt.name, err, hint)
+		}
+	}
+	if err := explain(nil, Place{}, ""); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+}
