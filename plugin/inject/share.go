@@ -16,15 +16,15 @@ import (
 // Fill puts the shim of an architecture, and a link to it for each of names, into
 // session's share. The shim is unpacked once per user and build.
 func Fill(home, session, goarch string, names []string) error {
-	gz, err := shimFor(goarch)
+	z, err := shimFor(goarch)
 	if err != nil {
 		return err
 	}
-	return fill(home, session, goarch, gz, names)
+	return fill(home, session, goarch, z, names)
 }
 
-func fill(home, session, goarch string, gz packed, names []string) error {
-	cached, err := unpacked(home, goarch, gz)
+func fill(home, session, goarch string, z packed, names []string) error {
+	cached, err := unpacked(home, goarch, z)
 	if err != nil {
 		return fmt.Errorf("unpack the shim: %w", err)
 	}
@@ -42,16 +42,16 @@ func fill(home, session, goarch string, gz packed, names []string) error {
 
 // unpacked returns the path of the unpacked shim, which it makes if need be. Runs that
 // start together each write a file of their own; the last rename wins, with equal bytes.
-func unpacked(home, goarch string, gz packed) (string, error) {
-	dir := filepath.Join(shimsDir(home), gz.key(), goarch)
+func unpacked(home, goarch string, z packed) (string, error) {
+	dir := filepath.Join(shimsDir(home), z.key(), goarch)
 	file := filepath.Join(dir, Shim)
-	if fi, err := os.Stat(file); err == nil && fi.Size() == gz.size() && fi.Mode().Perm() == 0o755 {
+	if fi, err := os.Stat(file); err == nil && fi.Size() == z.size() && fi.Mode().Perm() == 0o755 {
 		return file, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return file, create(file, 0o755, gz.unpack)
+	return file, create(file, 0o755, z.unpack)
 }
 
 // create makes file, of that mode, in one step.
@@ -97,8 +97,8 @@ func Sweep(home string) error {
 func sweepShims(home string) error {
 	keep := make(map[string]bool)
 	for _, arch := range Arches() {
-		if gz, err := shimFor(arch); err == nil {
-			keep[gz.key()] = true
+		if z, err := shimFor(arch); err == nil {
+			keep[z.key()] = true
 		}
 	}
 	entries, err := os.ReadDir(shimsDir(home))
