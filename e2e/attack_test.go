@@ -171,7 +171,7 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 func TestIntegrationSilence(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.Shared(t)
+			c := h.Shared(t, "socket")
 			w := h.Watcher(t, c.Session)
 			fds := countFDs(t, w.PID)
 			silent := c.Start(t, "/probe", "silent", "10000")

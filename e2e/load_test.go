@@ -39,7 +39,7 @@ func TestIntegrationInFlight(t *testing.T) {
 func TestIntegrationInARow(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.Shared(t).As("1000")
+			c := h.Shared(t, "socket").As("1000")
 			w := h.Watcher(t, c.Session)
 			want(t, "failed calls", c.Exec(t, "/probe", "calls", "200", "htrue").Out, "0\n") // warm
 			fds, files := countFDs(t, w.PID), countFiles(t, h.Sessions(t)[0])

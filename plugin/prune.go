@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const pruneLong = `Remove what is left on disk of sessions whose containers were removed, and the containers
-of single commands whose watcher is gone
+const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
+single commands whose watcher is gone, and volumes of shims that no container has
 
 The audit log stays.
 
@@ -62,7 +62,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{inject.Sweep(store.Home), sweepRooms(ctx, dockerCLI, store, all)}
+	errs := []error{inject.Sweep(store.Home), sweepEngines(ctx, dockerCLI, store, all)}
 	for _, s := range all {
 		if !prunable(s, time.Now()) {
 			continue
@@ -76,9 +76,9 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 	return errors.Join(errs...)
 }
 
-// sweepRooms removes the containers of commands whose watcher is gone, on each engine that
-// there are sessions on, and on the one that docker uses now.
-func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+// sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
+// each engine that there are sessions on, and on the one that docker uses now.
+func sweepEngines(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": globalArgs(cli)}
 	for _, s := range all {
@@ -100,7 +100,7 @@ func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []
 			continue // its sessions are unknown, and stay
 		}
 		if _, err := api.Ping(ctx); err == nil {
-			errs = append(errs, container.Sweep(ctx, api, store.Home, dead))
+			errs = append(errs, container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
 		}
 		api.Close()
 	}

@@ -3,6 +3,8 @@
 package inject
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +40,37 @@ func fill(home, session, goarch string, z packed, names []string) error {
 		}
 	}
 	return nil
+}
+
+// Archive returns what a share holds whose calls a relay carries, to be unpacked where it is
+// to be seen.
+func Archive(goarch string, names []string) (io.Reader, error) {
+	z, err := shimFor(goarch)
+	if err != nil {
+		return nil, err
+	}
+	var shim, buf bytes.Buffer
+	if err := z.unpack(&shim); err != nil {
+		return nil, fmt.Errorf("unpack the shim: %w", err)
+	}
+	w := tar.NewWriter(&buf)
+	put := func(h tar.Header, data string) {
+		h.Size = int64(len(data))
+		err = errors.Join(err, w.WriteHeader(&h))
+		_, werr := io.WriteString(w, data)
+		err = errors.Join(err, werr)
+	}
+	put(tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o755}, "")
+	put(tar.Header{Typeflag: tar.TypeDir, Name: "relay/", Mode: 0o755}, "")
+	put(tar.Header{Typeflag: tar.TypeReg, Name: "carrier", Mode: 0o644}, "relay\n")
+	put(tar.Header{Typeflag: tar.TypeReg, Name: "bin/" + Shim, Mode: 0o755}, shim.String())
+	for _, name := range names {
+		put(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: Shim, Mode: 0o777}, "")
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("pack the share: %w", err)
+	}
+	return &buf, nil
 }
 
 // unpacked returns the path of the unpacked shim, which it makes if need be. Runs that
