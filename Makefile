@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # docker hostexec. `make demo` shows it, `make install` installs it, `make check` is what
-# has to pass. It needs Go and gzip; demo and integration tests need a Docker engine too.
+# has to pass. It needs Go; demo and integration tests need a Docker engine too.
 
 GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin.Version=$(VERSIO
 
 # The shim runs in the engine's Linux, whatever that is. It is embedded compressed.
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64
-SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.gz)
+SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.zst)
 SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go shim/room/*.go shim/wire/*.go))
 
 # Tests named Integration need an engine, as do the measurements; all others must not.
@@ -32,12 +32,12 @@ shims: $(SHIMS)
 # Its parts begin on pages. Go makes room for those of 64 KiB, which this one has not.
 PAGES_s390x := -R 4096
 
-# -n leaves time and name out: the same source gives the same bytes. By way of a second
-# name, so that a build that was interrupted leaves no half of a shim.
-plugin/inject/shims/linux-%.gz: $(SHIMSRC)
+plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
-	gzip -9nc bin/shims/linux-$*/hostexec >$@.tmp
-	mv $@.tmp $@
+	bin/pack bin/shims/linux-$*/hostexec $@
+
+bin/pack: plugin/inject/pack.go go.mod
+	$(GO) build -o $@ $<
 
 install: build
 	mkdir -p '$(PLUGINS)'

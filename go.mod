@@ -12,6 +12,7 @@ require (
 	github.com/docker/go-units v0.5.0 // sizes and ages as docker prints them
 	github.com/fsnotify/fsnotify v1.9.0 // tells when a command of a shell has ended
 	github.com/gofrs/flock v0.13.1 // one watcher for each session
+	github.com/klauspost/compress v1.18.7 // the shims are embedded compressed
 	github.com/moby/sys/atomicwriter v0.1.0 // replaces a file in one step, synced
 	github.com/opencontainers/image-spec v1.1.1 // a type in the engine client's ContainerCreate
 	github.com/spf13/cobra v1.10.2 // the command line, as docker/cli has it
@@ -57,7 +58,6 @@ require (
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.26.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/miekg/pkcs11 v1.1.1 // indirect
 	github.com/moby/docker-image-spec v1.3.1 // indirect

@@ -27,7 +27,7 @@ import (
 // none, and in ways that no shell would send.
 func TestIntegrationAttackEnvironment(t *testing.T) {
 	h := people(t)[0]
-	c := h.Shared(t)
+	c := h.Shared(t, "socket")
 	env := []string{
 		"LD_PRELOAD=/evil", "LD_AUDIT=/evil", "BASH_ENV=/evil", "PERL5OPT=-Mevil", "PYTHONPATH=/evil", "NODE_OPTIONS=--require=/evil", "GIT_SSH_COMMAND=evil", "GIT_EXTERNAL_DIFF=evil",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.evil", "GIT_CONFIG_VALUE_0=evil", "GIT_CONFIG_PARAMETERS='a=evil'", "GIT_TRACE=/evil", "MAKEFILES=/evil", "TAR_OPTIONS=--evil", "LESSOPEN=|evil",

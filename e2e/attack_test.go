@@ -173,7 +173,7 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 func TestIntegrationSilence(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.Shared(t)
+			c := h.Shared(t, "socket")
 			w := h.Watcher(t, c.Session)
 			c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
 			fds := countFDs(t, w.PID)

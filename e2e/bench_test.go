@@ -20,6 +20,8 @@ import (
 type bench struct {
 	host *Host
 	rows []row
+
+	sshDocker string // a line more for the configuration of the ssh server
 }
 
 // row is one line of the table. Only what has a target can be missed.

@@ -91,7 +91,7 @@ func cpuTicks(t *testing.T, pid int) int {
 
 // sizes measures the shims as they are embedded.
 func (b *bench) sizes(t *testing.T) {
-	files, err := filepath.Glob("../plugin/inject/shims/linux-*.gz")
+	files, err := filepath.Glob("../plugin/inject/shims/linux-*.zst")
 	check(t, err)
 	total, largest, name := 0, 0, ""
 	for _, file := range files {
@@ -99,7 +99,7 @@ func (b *bench) sizes(t *testing.T) {
 		check(t, err)
 		total += packed
 		if size > largest {
-			largest, name = size, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "linux-"), ".gz")
+			largest, name = size, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "linux-"), ".zst")
 		}
 	}
 	b.row("the largest shim ("+name+")", fmt.Sprintf("%.2f MB", float64(largest)/1e6), "<= 1.65 MB", largest <= maxShim)

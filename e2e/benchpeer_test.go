@@ -78,7 +78,8 @@ PermitRootLogin yes
 StrictModes no
 UsePAM no
 PidFile none
-`, port, dir), 0o600))
+%[3]s
+`, port, dir, b.sshDocker), 0o600))
 	check(t, os.MkdirAll("/run/sshd", 0o755)) // sshd wants it when it is root
 	b.background(t, find(t, "sshd", "/usr/sbin/sshd"), "-D", "-e", "-f", filepath.Join(dir, "sshd"))
 	eventually(t, patience, "sshd listens", func() bool {

@@ -17,6 +17,7 @@ type Container struct {
 	ID      string
 	Session string
 	User    string
+	Carrier string // that was asked for, where that matters
 }
 
 // Detached starts a container with `docker hostexec run -d` and the given flags, image

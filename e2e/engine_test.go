@@ -27,17 +27,20 @@ type engine struct {
 	dir string
 	net *os.File // the network namespace, the same after a restart
 	cmd *exec.Cmd
+	own bool // it has mounts of its own, too: what the tests change there nobody else sees
 }
 
 const engineRef = "hostexec-e2e/second:latest"
 
 // newEngine starts one, with the busybox image in it. Only root can.
-func newEngine(t *testing.T) *engine {
+func newEngine(t *testing.T) *engine { return newEngineOf(t, false) }
+
+func newEngineOf(t *testing.T, own bool) *engine {
 	t.Helper()
 	parent, err := base()
 	check(t, err)
 	based.Store(true)
-	e := &engine{dir: filepath.Join(parent, "engine")} // short: containerd has sockets in it
+	e := &engine{dir: filepath.Join(parent, "engine"), own: own} // short: containerd has sockets in it
 	check(t, os.MkdirAll(e.dir, 0o755))
 	// Neither the machine's settings nor its containers are this engine's.
 	check(t, os.WriteFile(filepath.Join(e.dir, "daemon.json"), []byte("{}\n"), 0o644))
@@ -92,9 +95,14 @@ func (e *engine) start(t *testing.T) {
 	log, err := os.OpenFile(e.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	check(t, err)
 	defer log.Close()
-	e.cmd = exec.Command("nsenter", "--net=/proc/self/fd/3", "--", "dockerd", "--config-file", e.dir+"/daemon.json",
+	args := []string{"--net=/proc/self/fd/3", "--"}
+	if e.own {
+		args = append(args, "unshare", "--mount", "--propagation", "private", "--")
+	}
+	args = append(args, "dockerd", "--config-file", e.dir+"/daemon.json",
 		"--data-root", e.dir+"/data", "--exec-root", e.dir+"/exec", "--pidfile", e.dir+"/pid", "--host", "unix://"+e.socket(), "--group", group,
 		"--bridge", "none", "--iptables=false", "--live-restore", "--storage-driver", "vfs")
+	e.cmd = exec.Command("nsenter", args...)
 	e.cmd.Stdout, e.cmd.Stderr, e.cmd.ExtraFiles = log, log, []*os.File{e.net}
 	check(t, e.cmd.Start())
 	eventually(t, patience, "the second engine answers", func() bool {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// big is how many processes a big tree has.
-const big = 500
+// large is how many processes a large tree has.
+const large = 500
 
 // TestIntegrationBigTree ends trees of 500 processes, which grew in every way there is, a
 // fifth of which ignores TERM: by hostexec kill, by the death of the shim, and by that of the
@@ -45,11 +45,11 @@ func TestIntegrationBigTree(t *testing.T) {
 // bigJob starts a big tree as a job, and returns its id and all of its processes.
 func bigJob(t testing.TB, c *Container) (id string, forest []*Proc) {
 	t.Helper()
-	id, _ = c.Job(t, "hp", "forest", strconv.Itoa(big))
+	id, _ = c.Job(t, "hp", "forest", strconv.Itoa(large))
 	var pids []string
 	eventually(t, patience, "all have started", func() bool {
 		pids = strings.Fields(string(readFile(t, c.jobDir(id)+"/stdout")))
-		return len(pids) == big
+		return len(pids) == large
 	})
 	for _, pid := range pids {
 		forest = append(forest, hold(t, atoi(t, pid)))
@@ -60,8 +60,8 @@ func bigJob(t testing.TB, c *Container) (id string, forest []*Proc) {
 // bigCall calls one that is as big.
 func bigCall(t testing.TB, c *Container) (call *Call, forest []*Proc) {
 	t.Helper()
-	call = c.Start(t, "hp", "forest", strconv.Itoa(big))
-	for range big {
+	call = c.Start(t, "hp", "forest", strconv.Itoa(large))
+	for range large {
 		forest = append(forest, call.Host(t))
 	}
 	return call, forest

@@ -61,7 +61,7 @@ type Host struct {
 	Work   string // where the person is; containers of Detached see it as /w
 	Env    []string
 	cred   *syscall.Credential // nil: as the tests run
-	shared sharedContainer
+	shared sharedContainers
 }
 
 // ordinaryUID is a user who is in no password file, only in the group of docker's socket.

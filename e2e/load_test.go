@@ -40,7 +40,7 @@ func TestIntegrationInFlight(t *testing.T) {
 func TestIntegrationInARow(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.Shared(t).As("1000")
+			c := h.Shared(t, "socket").As("1000")
 			w := h.Watcher(t, c.Session)
 			folder := filepath.Join(h.State, "sessions", c.Session)
 			want(t, "failed calls", c.Long(t, "/probe calls 200 htrue").Out, "0\n") // warm

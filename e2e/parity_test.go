@@ -298,7 +298,10 @@ func settings(t *testing.T, inspect string) string {
 	}
 	c.Config["Env"] = sorted(c.Config["Env"])
 	mounts, _ := c.HostConfig["Mounts"].([]any)
-	mounts = slices.DeleteFunc(mounts, func(m any) bool { return asMap(m)["Target"] == "/run/hostexec" })
+	mounts = slices.DeleteFunc(mounts, func(m any) bool {
+		target, _ := asMap(m)["Target"].(string)
+		return target == "/run/hostexec" || target == "/run/hostexec/relay"
+	})
 	if c.HostConfig["Mounts"] = mounts; len(mounts) == 0 {
 		delete(c.HostConfig, "Mounts")
 	}

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// sharedContainer is the one container in which most tests make their calls.
-type sharedContainer struct {
+// sharedContainers are those in which most tests make their calls, one for each carrier.
+type sharedContainers struct {
 	mu sync.Mutex
-	c  *Container
+	of map[string]*Container
 }
 
 var (
@@ -40,30 +40,44 @@ func people(t testing.TB) []*Host {
 }
 
 // everywhere runs f for each person at the host and each kind of user in the container,
-// in that person's shared container.
+// in that person's shared container; and for one of them with each other carrier. What a
+// carrier cannot do stands in docs/carriers.md, and f asks for c.Carrier.
 func everywhere(t *testing.T, f func(t *testing.T, c *Container)) {
+	bySocket(t, f)
+	all := people(t)
+	h := all[len(all)-1]
+	t.Run(h.Name+"/relay/uid1000", func(t *testing.T) { f(t, h.Shared(t, "relay").As("1000")) })
+}
+
+// bySocket is everywhere, for what only the socket can do.
+func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 	for _, h := range people(t) {
 		for _, user := range []string{"0", "1000"} {
-			t.Run(h.Name+"/uid"+user, func(t *testing.T) { f(t, h.Shared(t).As(user)) })
+			t.Run(h.Name+"/uid"+user, func(t *testing.T) { f(t, h.Shared(t, "socket").As(user)) })
 		}
 	}
 }
 
-// Shared returns the person's shared container, with every command of proxies.
-func (h *Host) Shared(t testing.TB) *Container {
+// Shared returns the person's shared container of a carrier, with every command of proxies.
+func (h *Host) Shared(t testing.TB, carrier string) *Container {
 	t.Helper()
 	h.shared.mu.Lock()
 	defer h.shared.mu.Unlock()
-	if c := h.shared.c; c != nil && h.Docker(t, "inspect", "--format", "{{.State.Running}}", c.ID).Out == "true\n" {
+	if c := h.shared.of[carrier]; c != nil && h.Docker(t, "inspect", "--format", "{{.State.Running}}", c.ID).Out == "true\n" {
 		return c
 	}
 	lost := h.Write(t, h.Home, "lost", "#!/bin/sh\n", 0o755)
 	unfit := h.Write(t, h.Home, "unfit", "#!/bin/sh\n", 0o755)
-	flags := append(proxies(t), "--proxy", "lost="+lost, "--proxy", "unfit="+unfit, "--proxy", "banned=deny", "-e", "CONTAINER_SECRET=of the container")
-	h.shared.c = h.detached(t, h.holding(t, flags)...)
+	flags := append(proxies(t), "--proxy", "lost="+lost, "--proxy", "unfit="+unfit, "--proxy", "banned=deny", "-e", "CONTAINER_SECRET=of the container", "--carrier", carrier)
+	c := h.detached(t, h.holding(t, flags)...)
+	c.Carrier = carrier
+	if h.shared.of == nil {
+		h.shared.of = map[string]*Container{}
+	}
+	h.shared.of[carrier] = c
 	check(t, os.Remove(lost))
 	check(t, os.Chmod(unfit, 0o644))
-	return h.shared.c
+	return c
 }
 
 // proxies are the host's programs that tests call. The names with an h are not in the

@@ -252,7 +252,7 @@ func TestIntegrationAuditOfTheDead(t *testing.T) {
 // but for the share, which the mount opens to the container alone.
 func TestIntegrationPrivateState(t *testing.T) {
 	for _, h := range people(t) {
-		c := h.Shared(t)
+		c := h.Shared(t, "socket")
 		dir := filepath.Join(h.State, "sessions", c.Session)
 		for path, mode := range map[string]os.FileMode{
 			h.State: 0o700, h.State + "/sessions": 0o700, dir: 0o700, dir + "/session.json": 0o600, dir + "/control.sock": 0o600, h.State + "/audit.log": 0o600,

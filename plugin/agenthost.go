@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -56,6 +57,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
+	r.plan.rec.Carrier = carrier.BySocket // no container, and no engine, is between
 	l, err := begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
 	if fed {
 		in.Close() // it is the agent's

@@ -21,7 +21,14 @@ func (l *launch) edited(want creation, path string) creation {
 	cfg, host := *want.config, *want.host
 	cfg.Env = inject.Env(cfg.Env, path)
 	cfg.Labels = inject.Labels(cfg.Labels, &l.plan.rec)
-	host.Mounts = append(slices.Clone(host.Mounts), inject.Mount(state.ShareDir(l.dir)))
+	share := inject.Mount(state.ShareDir(l.dir))
+	if l.volume != "" {
+		share = inject.VolumeMount(l.volume, true)
+	}
+	host.Mounts = append(slices.Clone(host.Mounts), share)
+	if l.plan.rec.Relay {
+		host.Mounts = append(host.Mounts, inject.RelayMount())
+	}
 	if dir := l.plan.workspace; dir != "" {
 		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
 		if !l.plan.keepDir {

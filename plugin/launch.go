@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -44,6 +44,7 @@ type launch struct {
 	err   error          // why it does not
 
 	id       string   // the container, once it is made
+	volume   string   // what it has in place of the share, or ""
 	writable []string // host directories that it can write
 	failed   error    // why create failed, if that was our doing
 }
@@ -61,6 +62,7 @@ func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*l
 	if p.rec.ID == "" {
 		p.rec.ID = state.NewID()
 	}
+	p.rec.Relay = p.rec.Carrier == carrier.ByRelay || p.rec.Carrier != carrier.BySocket && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
 	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
 	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs, stdio...); err != nil {
@@ -100,9 +102,9 @@ func (l *launch) create(ctx context.Context, api client.APIClient, want creation
 	if err != nil {
 		return l.fail(err)
 	}
+	resp, err := l.sendSeen(ctx, api, want, path)
 	want = l.edited(want, path)
 	l.writable = writable(want)
-	resp, err := want.send(ctx, api)
 	if err != nil {
 		return resp, l.explain(err)
 	}
@@ -148,11 +150,18 @@ func (l *launch) prepare(ctx context.Context, api client.APIClient, want creatio
 	return inject.Fill(l.store.Home, l.dir, arch, l.plan.rec.Names())
 }
 
-// explain names the likely reason when the engine does not find the share.
+// explain names the likely reason when the engine does not find what is on this host.
 func (l *launch) explain(err error) error {
-	if strings.Contains(err.Error(), "bind source path does not exist") && strings.Contains(err.Error(), l.dir) {
-		l.failed = hint(fmt.Errorf("the engine does not see this host's %s, so nothing can be called from it", l.dir),
-			"use an engine on this host: docker context ls")
+	switch dir := l.plan.workspace; {
+	case unseen(err, l.dir) && l.plan.rec.Carrier == carrier.BySocket:
+		l.failed = hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.dir),
+			"run with --carrier auto, or use an engine on this host: docker context ls")
+	case unseen(err, l.dir):
+		_ = l.store.NoteEngine(l.plan.rec.Engine, state.Engine{}) // it is found out again
+		l.failed = hint(fmt.Errorf("the engine does not see this host's %s any more", l.dir), "run again: it is looked at anew")
+	case dir != "" && unseen(err, dir):
+		l.failed = hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
+			"leave --workspace away: commands run in "+l.plan.rec.InvokedIn+", or where --workdir-host says")
 	}
 	return err
 }
@@ -165,7 +174,7 @@ func (l *launch) adopt(api client.APIClient, want creation) error {
 	<-l.ready // or the interruption of run
 	err := l.err
 	if err == nil {
-		err = l.link.Bind(l.id)
+		err = l.link.Bind(l.id, l.volume)
 	}
 	for _, w := range l.link.Warnings() {
 		l.notice("warning: %s", w)
@@ -209,5 +218,8 @@ func (l *launch) finish() error {
 		return nil
 	}
 	_ = l.link.Close() // as above, when it was the watcher that objected
+	if l.volume != "" {
+		removeVolume(l.cli.Client(), l.volume)
+	}
 	return l.store.Remove(l.plan.rec.ID)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -42,7 +43,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
 	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
-	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket`)")
+	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay`)")
 }
 
 // plan is what the flags ask for, checked, before anything has been made.
@@ -69,7 +70,7 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 		Version:  Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,
-		Carrier:  "socket",
+		Carrier:  o.carrier,
 		PassEnv:  o.passEnv,
 		NewPrivs: o.newPrivs,
 		Terminal: state.Terminal(notify.Here()),
@@ -168,10 +169,10 @@ func directory(dir string) (string, error) {
 
 func checkCarrier(name string) error {
 	switch name {
-	case "auto", "socket":
+	case "auto", carrier.BySocket, carrier.ByRelay:
 		return nil
-	case "relay", "files":
-		return fmt.Errorf("--carrier %s is not available yet: use socket", name)
+	case "files":
+		return fmt.Errorf("--carrier %s is not available yet: use socket or relay", name)
 	}
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const pruneLong = `Remove what is left on disk of sessions whose containers were removed, and the containers
-of single commands whose watcher is gone
+const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
+single commands whose watcher is gone, and volumes of shims that no container has
 
 The audit log stays.
 
@@ -63,7 +63,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{inject.Sweep(store.Home), sweepRooms(ctx, dockerCLI, store, all)}
+	errs := []error{inject.Sweep(store.Home), sweepEngines(ctx, dockerCLI, store, all)}
 	for _, s := range all {
 		if !prunable(s, time.Now()) {
 			continue
@@ -77,9 +77,9 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 	return errors.Join(errs...)
 }
 
-// sweepRooms removes the containers of commands whose watcher is gone, on each engine that
-// there are sessions on, that commands were sent to, and on the one that docker uses now.
-func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+// sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
+// each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
+func sweepEngines(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": globalArgs(cli)}
 	for _, s := range all {
@@ -94,7 +94,7 @@ func sweepRooms(ctx context.Context, cli command.Cli, store *state.Store, all []
 		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	hosts, err := store.Engines()
+	hosts, err := store.RoomHosts()
 	errs := []error{err}
 	for _, host := range hosts {
 		engines["--host\x00"+host] = []string{"--host", host}
@@ -120,7 +120,7 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	if _, err := api.Ping(soon); err != nil {
 		return nil // as above
 	}
-	return container.Sweep(ctx, api, store.Home, dead)
+	return errors.Join(container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
 }
 
 // prunable spares a session that is just being made: its watcher starts after its record.

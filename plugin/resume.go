@@ -80,7 +80,7 @@ func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 		_ = link.Done() // it has nothing to add
 		return err
 	}
-	if err := link.Bind(s.Container); err != nil {
+	if err := link.Bind(s.Container, s.Volume); err != nil {
 		_ = link.Done() // as above
 		return err
 	}

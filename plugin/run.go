@@ -20,6 +20,9 @@ signals and exit status are those of a local command. Nothing else can be called
 A command that runs code which the container can write (make, npm, git, ...) lets the
 container run anything as you. Proxy to containers that you trust that far.
 
+Calls reach the host by a socket, or, where none crosses into the container, by a relay in
+it; --carrier auto finds out which.
+
 EXIT STATUS
   That of the container, as with docker run, and:
   125  hostexec or docker could not do it; a line on stderr says what
@@ -57,7 +60,7 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 		if err != nil {
 			return failRun(err)
 		}
-		p.rec.GlobalArgs = globalArgs(cli)
+		p.rec.GlobalArgs, p.rec.Engine = globalArgs(cli), cli.DockerEndpoint().Host
 		return runSession(cmd, args, inner, p, docker)
 	}
 	return cmd

@@ -122,7 +122,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("workspace = %q, want %q", p.workspace, want)
 	}
 	rec := p.rec
-	if rec.WorkdirHost != dir || rec.InvokedIn != dir || rec.Image != "img" || rec.Carrier != "socket" || !rec.NewPrivs ||
+	if rec.WorkdirHost != dir || rec.InvokedIn != dir || rec.Image != "img" || rec.Carrier != "auto" || !rec.NewPrivs ||
 		len(rec.PassEnv) != 1 || rec.Commands[0].Path != filepath.Join(dir, "bin/make") || !p.keepDir {
 		t.Errorf("plan = %+v", p)
 	}
@@ -141,7 +141,7 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{runOptions{carrier: "auto", proxies: []string{"../x"}}, "--proxy '../x'"},
 		{runOptions{carrier: "auto", proxies: []string{"foo"}}, "command 'foo' not found in PATH"},
-		{runOptions{carrier: "relay"}, "--carrier relay"},
+		{runOptions{carrier: "files"}, "--carrier files"},
 		{runOptions{carrier: "auto", passEnv: []string{"A=1"}}, "--pass-env 'A=1'"},
 		{runOptions{carrier: "auto", workspace: "missing"}, "--workspace"},
 		{runOptions{carrier: "auto", workspace: "file"}, "not a directory"},

@@ -22,7 +22,7 @@ func testSessions() []session {
 				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
 			},
 			State:   stateRunning,
-			Watcher: &control.Status{Version: "2", Calls: 7, Running: []control.Running{{}}, Since: noon.Add(-5 * time.Minute)},
+			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Since: noon.Add(-5 * time.Minute)},
 		},
 		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: stateLost},
 	}
@@ -72,7 +72,7 @@ func TestStatusFormats(t *testing.T) {
 	if err := writeStatus(&out, testSessions()[:1], statusOptions{format: "json"}, noon); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"Calls":"7","Carrier":"socket","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
+	want := `{"Calls":"7","Carrier":"socket","CarrierWhy":"a connection has arrived","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
 		`"Image":"debian","Running":"1","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
 	if out.String() != want {
 		t.Errorf("json = %s, want %s", out.String(), want)

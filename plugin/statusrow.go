@@ -47,7 +47,7 @@ func newStatusRow() *statusRow {
 	r := &statusRow{}
 	r.Header = formatter.SubHeaderContext{
 		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
-		"Commands": "COMMANDS", "Carrier": "CARRIER", "State": "STATE", "Calls": "CALLS",
+		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Calls": "CALLS",
 		"Running": "RUNNING", "Since": "SINCE", "Version": "VERSION",
 	}
 	return r
@@ -60,8 +60,22 @@ func (r *statusRow) ID() string          { return r.s.ID }
 func (r *statusRow) Container() string   { return r.s.ContainerName }
 func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
 func (r *statusRow) Image() string       { return r.s.Image }
-func (r *statusRow) Carrier() string     { return r.s.Carrier }
-func (r *statusRow) State() string       { return r.s.State }
+func (r *statusRow) Carrier() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.Carrier
+	}
+	return r.s.Carrier
+}
+
+// CarrierWhy is how the carrier is known.
+func (r *statusRow) CarrierWhy() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.CarrierWhy
+	}
+	return ""
+}
+
+func (r *statusRow) State() string { return r.s.State }
 
 // Commands are the names of the commands, with what is not plainly allowed.
 func (r *statusRow) Commands() string {

@@ -22,27 +22,32 @@ func directory(env []string) string {
 }
 
 // dial connects to the host. The socket is tried first, for it is nearly always the one;
-// only when nobody answers there is the host's word on the carrier read, and only an
-// undecided one is waited for.
-func (c *call) dial(dir string) (int, error) {
-	sock, err := connect(dir + "/socket")
+// only when nobody answers there is the host's word on the carrier read, and what is
+// undecided, or a relay that is on its way, is waited for. By a relay no descriptor goes.
+func (c *call) dial(dir string) (sock int, relayed bool, err error) {
+	sock, err = connect(dir + "/socket")
 	pause := time.Millisecond
-	for waited := time.Duration(0); err != nil && carrier(dir) == "undecided"; waited += pause {
-		if waited > patience {
-			return -1, err
+	for waited := time.Duration(0); err != nil; waited += pause {
+		how := word(dir + "/carrier")
+		if how == "relay" {
+			if sock, e := connect(dir + "/relay/socket"); e == nil {
+				return sock, true, nil
+			} else if waited > patience {
+				return -1, false, e
+			}
+		}
+		if how != "relay" && how != "undecided" || waited > patience {
+			break
 		}
 		c.listen() // here there is time for it, and signals end the waiting
 		pause = min(2*pause, 100*time.Millisecond)
 		poll(nil, pause)
 		sock, err = connect(dir + "/socket")
 	}
-	if err == nil {
-		return sock, nil
+	if err != nil {
+		sock, err = connect(dir + "/socket") // it may have been decided since
 	}
-	if carrier(dir) == "relay" {
-		return connect(dir + "/relay/socket")
-	}
-	return connect(dir + "/socket") // it may have been decided since
+	return sock, false, err
 }
 
 func connect(path string) (int, error) {
@@ -62,14 +67,14 @@ func connect(path string) (int, error) {
 	}
 }
 
-// carrier reads the host's decision: one word; empty when there is none to read.
-func carrier(dir string) string {
-	fd, err := syscall.Open(dir+"/carrier", syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+// word reads what the host has written into a file: one word; empty when there is none.
+func word(file string) string {
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
 	defer syscall.Close(fd)
-	var b [16]byte
+	var b [40]byte
 	n, _ := syscall.Read(fd, b[:])
 	for n > 0 && b[n-1] <= ' ' {
 		n--

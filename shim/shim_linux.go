@@ -29,6 +29,9 @@ type call struct {
 }
 
 func run(args, env []string) int {
+	if relays(args) {
+		return carry(args[2])
+	}
 	c := &call{env: env}
 	req := wire.Exec{Args: args, Env: env}
 	req.Cwd = getcwd()
@@ -40,9 +43,12 @@ func run(args, env []string) int {
 		return c.fail(wire.CodeRefused, "argument list too long", "")
 	}
 	dir := directory(env)
-	sock, err := c.dial(dir)
+	sock, relayed, err := c.dial(dir)
 	if err != nil {
 		return c.unanswered(dir, err)
+	}
+	if relayed {
+		riders, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 	}
 	c.host.fd, c.in.fd = sock, sock
 	err = sendRequest(sock, b, riders)

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const socketPath = "/run/hostexec/socket"
-
+// dial connects to the host, by whichever carrier there is.
 func dial() (int, error) {
 	s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
-	return s, unix.Connect(s, &unix.SockaddrUnix{Name: socketPath})
+	if unix.Connect(s, &unix.SockaddrUnix{Name: "/run/hostexec/socket"}) == nil {
+		return s, nil
+	}
+	return s, unix.Connect(s, &unix.SockaddrUnix{Name: "/run/hostexec/relay/socket"})
 }
 
 // send is a shim that lies: `send KINDS [half]` sends the bytes that stdin has in

@@ -3,14 +3,70 @@
 // Package carrier is the roads by which a call arrives, each of them a net.Listener.
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
+//	relay    a process in the container, at the other end of an exec's stdin and stdout
 //
 // Its one law: which container calls is the listener's knowledge, for each session has
 // its own; nothing that a connection says changes it. It carries bytes and descriptors
 // and understands neither.
 package carrier
 
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
 // The names in a session's share.
 const (
-	Socket = "socket"  // what the shim dials
-	File   = "carrier" // says which carrier to use: undecided, socket or relay
+	Socket   = "socket"  // what the shim dials
+	File     = "carrier" // says which carrier to use: one of the words below
+	RelayDir = "relay"   // what a relay's socket is in
+	nonce    = "nonce"   // what a relay proves by that it sees this share
 )
+
+// The words of File.
+const (
+	Undecided = "undecided" // the shim waits for another word
+	BySocket  = "socket"
+	ByRelay   = "relay"
+	Gone      = "gone" // nobody answers
+)
+
+// Decide tells the shims which carrier to use.
+func Decide(share, word string) error {
+	if err := put(share, File, word); err != nil {
+		return fmt.Errorf("write carrier file: %w", err)
+	}
+	return nil
+}
+
+// Mark puts a nonce into share and returns it.
+func Mark(share string) (string, error) {
+	var b [16]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	text := hex.EncodeToString(b[:])
+	if err := put(share, nonce, text); err != nil {
+		return "", fmt.Errorf("mark the share: %w", err)
+	}
+	return text, nil
+}
+
+// put writes a file of share that any container user may read, in one step.
+func put(share, name, text string) error {
+	f, err := os.CreateTemp(share, ".hostexec-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text + "\n")
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(share, name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

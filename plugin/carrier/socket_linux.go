@@ -25,10 +25,6 @@ func Listen(share string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for calls: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(share, File), []byte("socket\n"), 0o644); err != nil {
-		ln.Close()
-		return nil, fmt.Errorf("write carrier file: %w", err)
-	}
 	return &socket{ln: ln, path: filepath.Join(share, Socket)}, nil
 }
 

@@ -31,10 +31,13 @@ const API = 1
 
 // Status is what a session is doing.
 type Status struct {
-	API     int       `json:"api"`
-	Version string    `json:"version"` // of the watcher
-	State   string    `json:"state"`   // running, waiting or keeping
-	Carrier string    `json:"carrier"`
+	API     int    `json:"api"`
+	Version string `json:"version"` // of the watcher
+	State   string `json:"state"`   // running, waiting or keeping
+	Carrier string `json:"carrier"` // how calls come: socket or relay; undecided while that is not known
+
+	CarrierWhy string `json:"carrier_why"` // how that is known, in words
+
 	Since   time.Time `json:"since"` // when the watcher started
 	Calls   int       `json:"calls"` // commands started so far
 	Running []Running `json:"running"`

@@ -29,7 +29,7 @@ type Summary struct {
 func Summarize(rec state.Session, st Status) Summary {
 	s := Summary{
 		ID: rec.ID, Container: Printable(rec.ContainerName), Image: Printable(rec.Image), Project: Printable(filepath.Base(rec.InvokedIn)),
-		State: st.State, Carrier: rec.Carrier, Commands: slices.Clone(rec.Commands), Created: rec.Created, Calls: st.Calls, Running: slices.Clone(st.Running),
+		State: st.State, Carrier: st.Carrier, Commands: slices.Clone(rec.Commands), Created: rec.Created, Calls: st.Calls, Running: slices.Clone(st.Running),
 	}
 	for i := range s.Running {
 		s.Running[i].Args = PrintableArgs(s.Running[i].Args)

@@ -44,6 +44,18 @@ func Mount(share string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: share, Target: Target, ReadOnly: true}
 }
 
+// VolumeMount returns the mount of a volume in place of the share.
+func VolumeMount(name string, readOnly bool) mount.Mount {
+	return mount.Mount{Type: mount.TypeVolume, Source: name, Target: Target, ReadOnly: readOnly}
+}
+
+// RelayMount returns the mount that a relay listens in. Whoever is in the container may
+// connect, and only root put another socket in its place.
+func RelayMount() mount.Mount {
+	const size = 64 << 10 // bytes; it holds a name
+	return mount.Mount{Type: mount.TypeTmpfs, Target: Target + "/relay", TmpfsOptions: &mount.TmpfsOptions{SizeBytes: size, Mode: 0o755}}
+}
+
 // Labels returns the labels of rec's container, those of have included.
 func Labels(have map[string]string, rec *state.Session) map[string]string {
 	all := make(map[string]string, len(have)+3)

@@ -3,6 +3,8 @@
 package inject
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +18,15 @@ import (
 // Fill puts the shim of an architecture, and a link to it for each of names, into
 // session's share. The shim is unpacked once per user and build.
 func Fill(home, session, goarch string, names []string) error {
-	gz, err := shimFor(goarch)
+	z, err := shimFor(goarch)
 	if err != nil {
 		return err
 	}
-	return fill(home, session, goarch, gz, names)
+	return fill(home, session, goarch, z, names)
 }
 
-func fill(home, session, goarch string, gz packed, names []string) error {
-	cached, err := unpacked(home, goarch, gz)
+func fill(home, session, goarch string, z packed, names []string) error {
+	cached, err := unpacked(home, goarch, z)
 	if err != nil {
 		return fmt.Errorf("unpack the shim: %w", err)
 	}
@@ -40,18 +42,49 @@ func fill(home, session, goarch string, gz packed, names []string) error {
 	return nil
 }
 
+// Archive returns what a share holds whose calls a relay carries, to be unpacked where it is
+// to be seen.
+func Archive(goarch string, names []string) (io.Reader, error) {
+	z, err := shimFor(goarch)
+	if err != nil {
+		return nil, err
+	}
+	var shim, buf bytes.Buffer
+	if err := z.unpack(&shim); err != nil {
+		return nil, fmt.Errorf("unpack the shim: %w", err)
+	}
+	w := tar.NewWriter(&buf)
+	put := func(h tar.Header, data string) {
+		h.Size = int64(len(data))
+		err = errors.Join(err, w.WriteHeader(&h))
+		_, werr := io.WriteString(w, data)
+		err = errors.Join(err, werr)
+	}
+	put(tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o755}, "")
+	put(tar.Header{Typeflag: tar.TypeDir, Name: "relay/", Mode: 0o755}, "")
+	put(tar.Header{Typeflag: tar.TypeReg, Name: "carrier", Mode: 0o644}, "relay\n")
+	put(tar.Header{Typeflag: tar.TypeReg, Name: "bin/" + Shim, Mode: 0o755}, shim.String())
+	for _, name := range names {
+		put(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: Shim, Mode: 0o777}, "")
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("pack the share: %w", err)
+	}
+	return &buf, nil
+}
+
 // unpacked returns the path of the unpacked shim, which it makes if need be. Runs that
 // start together each write a file of their own; the last rename wins, with equal bytes.
-func unpacked(home, goarch string, gz packed) (string, error) {
-	dir := filepath.Join(shimsDir(home), gz.key(), goarch)
+func unpacked(home, goarch string, z packed) (string, error) {
+	dir := filepath.Join(shimsDir(home), z.key(), goarch)
 	file := filepath.Join(dir, Shim)
-	if fi, err := os.Stat(file); err == nil && fi.Size() == gz.size() && fi.Mode().Perm() == 0o755 {
+	if fi, err := os.Stat(file); err == nil && fi.Size() == z.size() && fi.Mode().Perm() == 0o755 {
 		return file, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return file, create(file, 0o755, gz.unpack)
+	return file, create(file, 0o755, z.unpack)
 }
 
 // create makes file, of that mode, in one step.
@@ -97,8 +130,8 @@ func Sweep(home string) error {
 func sweepShims(home string) error {
 	keep := make(map[string]bool)
 	for _, arch := range Arches() {
-		if gz, err := shimFor(arch); err == nil {
-			keep[gz.key()] = true
+		if z, err := shimFor(arch); err == nil {
+			keep[z.key()] = true
 		}
 	}
 	entries, err := os.ReadDir(shimsDir(home))

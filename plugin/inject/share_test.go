@@ -3,28 +3,24 @@
 package inject
 
 import (
-	"bytes"
-	"compress/gzip"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-func gzipped(t *testing.T, text string) packed {
+func compressed(t *testing.T, text string) packed {
 	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
+	w, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true)) // which notes the length even of so little
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return w.EncodeAll([]byte(text), nil)
 }
 
 func TestArch(t *testing.T) {
@@ -46,16 +42,16 @@ func TestNoShimForArch(t *testing.T) {
 }
 
 func TestUnpacked(t *testing.T) {
-	home, gz := t.TempDir(), gzipped(t, "the shim")
-	file, err := unpacked(home, "amd64", gz)
+	home, z := t.TempDir(), compressed(t, "the shim")
+	file, err := unpacked(home, "amd64", z)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fi, err := os.Stat(file)
-	if err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != gz.size() {
+	if err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != z.size() {
 		t.Fatalf("unpacked shim: %v, %v, want 8 bytes with mode 0755", fi, err)
 	}
-	again, err := unpacked(home, "amd64", gz)
+	again, err := unpacked(home, "amd64", z)
 	if err != nil || again != file {
 		t.Errorf("unpacked again = %q, %v, want %q", again, err, file)
 	}
@@ -66,15 +62,15 @@ func TestUnpacked(t *testing.T) {
 
 // A crash may leave a file that was renamed before its bytes were on disk.
 func TestUnpackedMendsTruncated(t *testing.T) {
-	home, gz := t.TempDir(), gzipped(t, "the shim")
-	file, err := unpacked(home, "amd64", gz)
+	home, z := t.TempDir(), compressed(t, "the shim")
+	file, err := unpacked(home, "amd64", z)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(file, 3); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unpacked(home, "amd64", gz); err != nil {
+	if _, err := unpacked(home, "amd64", z); err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := os.ReadFile(file); string(b) != "the shim" {
@@ -83,9 +79,9 @@ func TestUnpackedMendsTruncated(t *testing.T) {
 }
 
 func TestUnpackRefusesDamaged(t *testing.T) {
-	home, gz := t.TempDir(), gzipped(t, strings.Repeat("the shim", 100))
-	gz[len(gz)-6] ^= 1 // the checksum
-	if file, err := unpacked(home, "amd64", gz); err == nil {
+	home, z := t.TempDir(), compressed(t, strings.Repeat("the shim", 100))
+	z[len(z)-2] ^= 1 // the checksum
+	if file, err := unpacked(home, "amd64", z); err == nil {
 		t.Errorf("a damaged shim was unpacked to %s", file)
 	}
 	filepath.WalkDir(home, func(p string, d fs.DirEntry, _ error) error {
@@ -106,7 +102,7 @@ func TestFill(t *testing.T) {
 	if err := store.Create(rec); err != nil {
 		t.Fatal(err)
 	}
-	if err := fill(store.Home, dir, "amd64", gzipped(t, "the shim"), []string{"make", "g++"}); err != nil {
+	if err := fill(store.Home, dir, "amd64", compressed(t, "the shim"), []string{"make", "g++"}); err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(state.ShareDir(dir), "bin")
@@ -149,7 +145,7 @@ func TestSweep(t *testing.T) {
 	if err := Sweep(home); err != nil {
 		t.Fatalf("with nothing there: %v", err)
 	}
-	file, err := unpacked(home, "amd64", gzipped(t, "of another build"))
+	file, err := unpacked(home, "amd64", compressed(t, "of another build"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,19 +3,18 @@
 package inject
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
-// shims holds linux-<arch>.gz for each architecture, put there by the Makefile.
+// shims holds linux-<arch>.zst for each architecture, put there by the Makefile.
 //
 //go:embed shims
 var shims embed.FS
@@ -39,20 +38,20 @@ func Arch(name string) string {
 // Arches returns the architectures that this build has a shim for.
 func Arches() []string {
 	var all []string
-	names, _ := fs.Glob(shims, "shims/linux-*.gz") // the pattern is well-formed
+	names, _ := fs.Glob(shims, "shims/linux-*.zst") // the pattern is well-formed
 	for _, name := range names {
-		all = append(all, strings.TrimSuffix(strings.TrimPrefix(name, "shims/linux-"), ".gz"))
+		all = append(all, strings.TrimSuffix(strings.TrimPrefix(name, "shims/linux-"), ".zst"))
 	}
 	return all
 }
 
-// packed is a compressed shim.
+// packed is a compressed shim: one frame of zstd, which tells its length and its checksum.
 type packed []byte
 
 func shimFor(goarch string) (packed, error) {
-	gz, err := shims.ReadFile("shims/linux-" + goarch + ".gz")
-	if err == nil && len(gz) >= 8 {
-		return gz, nil
+	z, err := shims.ReadFile("shims/linux-" + goarch + ".zst")
+	if err == nil {
+		return z, nil
 	}
 	have := Arches()
 	if len(have) == 0 {
@@ -62,19 +61,31 @@ func shimFor(goarch string) (packed, error) {
 }
 
 // key names this shim among those of other builds.
-func (gz packed) key() string {
-	sum := sha256.Sum256(gz)
+func (z packed) key() string {
+	sum := sha256.Sum256(z)
 	return hex.EncodeToString(sum[:8])
 }
 
-// size is what the shim unpacks to, as gzip notes it at its end.
-func (gz packed) size() int64 { return int64(binary.LittleEndian.Uint32(gz[len(gz)-4:])) }
+// size is what the shim unpacks to, or -1.
+func (z packed) size() int64 {
+	var h zstd.Header
+	if h.Decode(z) != nil || !h.HasFCS {
+		return -1
+	}
+	return int64(h.FrameContentSize)
+}
 
-func (gz packed) unpack(w io.Writer) error {
-	r, err := gzip.NewReader(bytes.NewReader(gz))
+// unpack writes the shim to w, all of it or nothing.
+func (z packed) unpack(w io.Writer) error {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, r) // r checks length and checksum
+	defer r.Close()
+	b, err := r.DecodeAll(z, nil)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
 	return err
 }

@@ -3,44 +3,68 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
-func (s *Store) engines() string { return filepath.Join(s.Home, "engines") }
-
-// Engines returns the engines, other than the sessions' own, at which containers of
-// commands may have been left.
-func (s *Store) Engines() ([]string, error) {
-	b, err := os.ReadFile(s.engines())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the engines: %w", err)
-	}
-	hosts := strings.Fields(string(b))
-	slices.Sort(hosts)
-	return slices.Compact(hosts), nil
+// Engine is what a handshake has shown of an engine.
+type Engine struct {
+	ID      string `json:"id"`              // the engine's own
+	Carrier string `json:"carrier"`         // that reaches this host from its containers: socket or relay
+	Apart   bool   `json:"apart,omitempty"` // it does not see this host's directories
 }
 
-// NoteEngine writes host down as one of Engines, before anything is made there. It has no
-// space in it.
-func (s *Store) NoteEngine(host string) error {
-	hosts, err := s.Engines()
-	if err != nil || slices.Contains(hosts, host) {
-		return err
+// Engine returns what is known of the engine at endpoint. The zero Engine knows nothing.
+func (s *Store) Engine(endpoint string) Engine {
+	all, _ := s.engines() // what cannot be read is found out again
+	return all[endpoint]
+}
+
+// Engines returns what is known of each, by its endpoint.
+func (s *Store) engines() (map[string]Engine, error) {
+	all := map[string]Engine{}
+	b, err := os.ReadFile(s.enginesFile())
+	if err == nil {
+		err = json.Unmarshal(b, &all)
 	}
-	// One write of one line: two that come at once both stay, and twice is once.
-	f, err := os.OpenFile(s.engines(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || all == nil {
+		return map[string]Engine{}, err
+	}
+	return all, nil
+}
+
+// NoteEngine remembers what was shown of the engine at endpoint; the zero Engine forgets it.
+// Of two that note at once the last wins: the other is found out again.
+func (s *Store) NoteEngine(endpoint string, e Engine) error {
+	all, _ := s.engines()
+	if all[endpoint] == e {
+		return nil
+	}
+	all[endpoint] = e
+	if e == (Engine{}) {
+		delete(all, endpoint)
+	}
+	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		return fmt.Errorf("note the engine %s: %w", host, err)
+		return fmt.Errorf("note the engine: %w", err)
 	}
-	_, err = f.WriteString(host + "\n")
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("note the engine %s: %w", host, err)
+	tmp, err := os.CreateTemp(s.Home, ".engines-*") // 0600
+	if err != nil {
+		return fmt.Errorf("note the engine: %w", err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), s.enginesFile())
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("note the engine: %w", err)
 	}
 	return nil
 }
+
+func (s *Store) enginesFile() string { return filepath.Join(s.Home, "engines.json") }

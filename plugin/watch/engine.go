@@ -10,19 +10,27 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/volume"
 
 	room "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Engine is what the watcher needs of an engine: that of commands' containers, and a look.
+// Engine is what the watcher needs of an engine: that of commands' containers, a look, and
+// an exec for a relay.
 type Engine interface {
 	room.Engine
 	DaemonHost() string // as DOCKER_HOST names it
+	Info(ctx context.Context) (system.Info, error)
+	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
+	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
+	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)
+	VolumeRemove(ctx context.Context, name string, force bool) error
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
@@ -156,8 +164,26 @@ func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration)
 			w.remove(ctx, api, c.ID)
 		}
 		if time.Now().After(over) || !pause(ctx, looking) {
+			if w.rec.Relay {
+				w.sweepVolumes(api)
+			}
 			return
 		}
+	}
+}
+
+// sweepVolumes removes the volumes that hold the session's share. The session's end must not
+// end this.
+func (w *Watcher) sweepVolumes(api Engine) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.rec.ID))
+	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
+	for _, v := range list.Volumes {
+		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
+	}
+	if err != nil {
+		w.log.Warn("remove the volume", "error", err)
 	}
 }
 

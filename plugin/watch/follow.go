@@ -20,7 +20,7 @@ import (
 
 // follow stays with the session's container, from before it starts, until it is over. It
 // returns why: errGone when nothing of the session need stay.
-func (w *Watcher) follow(ctx context.Context, link *uplink) error {
+func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	link.ready()
 	if w.rec.OnHost() {
 		return w.followProcess(ctx, link)
@@ -34,12 +34,18 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) error {
 		link.fail(err)
 		return err
 	}
+	defer func() {
+		if errors.Is(err, errGone) && w.rec.Volume != "" {
+			w.sweepVolumes(api)
+		}
+	}()
 	exit, err := w.adopt(ctx, api, id, link)
 	if err != nil {
 		return err
 	}
-	// ends with run, or with ctx.
+	// end with run, or with ctx.
 	w.wg.Go(func() { w.noteRun(ctx, api, id, link) })
+	w.wg.Go(func() { w.settleReach(ctx, api, id) })
 	for {
 		if err := w.wait(ctx, api, id, exit); err != nil {
 			return err
@@ -69,6 +75,8 @@ func (w *Watcher) hearID(ctx context.Context, link *uplink) (string, error) {
 	select {
 	case line := <-link.lines:
 		if id, ok := strings.CutPrefix(line, "container "); ok {
+			id, volume, _ := strings.Cut(id, " ")
+			w.settleShare(volume)
 			return id, nil
 		}
 		patience := inFlight
@@ -81,6 +89,18 @@ func (w *Watcher) hearID(ctx context.Context, link *uplink) (string, error) {
 		return "", errGone
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
+	}
+}
+
+// settleShare takes note that the container has a volume in place of the share: then the
+// engine sees nothing of this host.
+func (w *Watcher) settleShare(volume string) {
+	if volume == "" {
+		return
+	}
+	w.rec.Volume, w.rec.Apart = volume, true
+	if w.relay != nil {
+		w.relay.Nonce = "" // there is none in it
 	}
 }
 
@@ -161,7 +181,7 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if fallback == "" {
 		fallback = w.rec.InvokedIn
 	}
-	dirs, err := table(c, fallback)
+	dirs, err := table(c, fallback, !w.rec.Apart)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}

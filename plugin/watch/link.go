@@ -18,7 +18,7 @@ import (
 //
 //	run -> watcher    recorded               the session's folder and record are there
 //	run <- watcher    ready                  the doors are open
-//	run -> watcher    container ID           this one was created and is not started yet
+//	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
 //	run <- watcher    warn TEXT ...          what the user should know of its mounts
 //	run <- watcher    bound                  it may start
 //	run -> watcher    done | abort           run has ended: the container stays | there is none
@@ -66,10 +66,11 @@ func (l *Link) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Bind tells the watcher which container the session is for, before it starts. It
-// returns the watcher's objections to the container's mounts, if it has any.
-func (l *Link) Bind(container string) error {
-	if _, err := fmt.Fprintf(l.f, "container %s\n", container); err != nil {
+// Bind tells the watcher which container the session is for, before it starts, and which
+// volume it has in place of the share; the empty one is none. It returns the watcher's
+// objections to the container's mounts, if it has any.
+func (l *Link) Bind(container, volume string) error {
+	if _, err := fmt.Fprintln(l.f, strings.TrimSpace("container "+container+" "+volume)); err != nil {
 		return fmt.Errorf("tell the watcher: %w", err)
 	}
 	return l.await("bound")

@@ -18,13 +18,14 @@ import (
 )
 
 // table is what the container's directories are on the host. The engine says so, never
-// the container; our own mount does not count.
-func table(c container.InspectResponse, fallback string) (*dir.Table, error) {
+// the container; our own mount does not count. What an engine that is not near mounts is
+// another host's.
+func table(c container.InspectResponse, fallback string, near bool) (*dir.Table, error) {
 	var mounts []dir.Mount
 	for _, m := range c.Mounts {
 		mounts = append(mounts, dir.Mount{
 			Target: m.Destination, Source: m.Source,
-			Bind: m.Type == mount.TypeBind && m.Destination != state.Target, ReadOnly: !m.RW,
+			Bind: near && m.Type == mount.TypeBind && m.Destination != state.Target, ReadOnly: !m.RW,
 		})
 	}
 	if c.HostConfig != nil {
@@ -38,6 +39,9 @@ func table(c container.InspectResponse, fallback string) (*dir.Table, error) {
 // preflight refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run.
 func (w *Watcher) preflight(c container.InspectResponse) error {
+	if w.rec.Apart {
+		return nil // it mounts nothing of this host's
+	}
 	share := filepath.Join(w.Dir, "share")
 	own := filepath.Join(w.store.Workspaces(), w.rec.ID) // an agent's, with nothing else in it
 	for _, m := range c.Mounts {

@@ -49,7 +49,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 	if api, ok := w.others.known[host]; ok {
 		return api, nil
 	}
-	if err := w.store.NoteEngine(host); err != nil { // prune would not find what is left there
+	if err := w.store.NoteRoomHost(host); err != nil { // prune would not find what is left there
 		return nil, err
 	}
 	api, err := w.Another(host)
@@ -137,7 +137,7 @@ const sweeping = 5 * time.Second
 // sweepRooms removes what a watcher before this one has left of commands' containers.
 func (w *Watcher) sweepRooms(ctx context.Context) {
 	mine := func(session string) bool { return session == w.rec.ID }
-	hosts, err := w.store.Engines()
+	hosts, err := w.store.RoomHosts()
 	if err != nil {
 		w.log.Warn("look for leftovers", "error", err)
 	}

@@ -67,6 +67,9 @@ type Watcher struct {
 	down     atomic.Bool // the container does not run at the moment
 	keeping  atomic.Bool // and is not waited for, but for jobs that are kept
 	term     atomic.Pointer[term]
+	reach    atomic.Pointer[reach]
+	relay    *carrier.Relay // nil where no relay has a place
+	arrived  chan struct{}  // closed when a connection has come to the socket
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
@@ -160,18 +163,18 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	if w.server.Jobs, err = job.Open(state.JobsDir(w.Dir)); err != nil {
 		return errors.Join(err, host.Close())
 	}
-	calls, err := carrier.Listen(state.ShareDir(w.Dir))
+	doors, err := w.doors()
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
 	ctl, err := carrier.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen for control: %w", err), calls.Close(), host.Close())
+		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}
 	w.begin(ctx)
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
-	w.wg.Go(func() { w.accept(ctx, calls) })
+	w.wg.Go(func() { w.welcome(ctx, doors) })
 	doorman.Go(func() { w.log.Debug("control ended", "error", control.Serve(ctl, w)) })
 	// end with ctx.
 	w.wg.Go(func() { w.signals(ctx) })
@@ -182,8 +185,9 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	err = w.follow(ctx, link)
 	w.stop(err) // calls in flight and jobs end, whole trees of them
 	w.log.Info("ending", "reason", err)
-	err = calls.Close()
+	err = closeAll(doors)
 	w.wg.Wait()
+	w.decide(reach{carrier.Gone, "the session has ended"})
 	w.rooms.Close()
 	err = errors.Join(err, w.server.Shells.Close(), host.Close())
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
@@ -199,10 +203,28 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	return err
 }
 
+func closeAll(doors []net.Listener) (err error) {
+	for _, d := range doors {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
+
+// welcome serves what comes to doors until they are closed. It returns when all calls, and
+// the jobs that they began, have ended.
+func (w *Watcher) welcome(ctx context.Context, doors []net.Listener) {
+	var wg sync.WaitGroup
+	for _, ln := range doors {
+		// ends when ln is closed.
+		wg.Go(func() { w.accept(ctx, ln) })
+	}
+	wg.Wait()
+	w.server.Wait()
+}
+
 // accept serves each call in a goroutine of its own, until ln is closed, and returns
-// when all of them, and the jobs that they began, have ended.
+// when all of them have ended.
 func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
-	defer w.server.Wait()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
@@ -302,8 +324,11 @@ func (w *Watcher) AuditLog() string { return w.store.Audit() }
 // Status implements control.Session.
 func (w *Watcher) Status() control.Status {
 	st := control.Status{
-		API: control.API, Version: w.Version, State: control.StateRunning, Carrier: w.rec.Carrier,
+		API: control.API, Version: w.Version, State: control.StateRunning,
 		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+	}
+	if r := w.reach.Load(); r != nil {
+		st.Carrier, st.CarrierWhy = r.carrier, r.why
 	}
 	switch {
 	case w.keeping.Load():

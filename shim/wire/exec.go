@@ -38,6 +38,10 @@ type Exec struct {
 // passed, flags and size.
 const execFixed = 1 + 3 + 1 + 1 + winsizeLen
 
+// PassedAt is where the byte Passed is in the payload of an Exec: a shim learns only when
+// it has connected whether descriptors can ride along.
+const PassedAt = 4
+
 // Append appends the payload of m. It may come out longer than MaxExec: the caller looks.
 func (m *Exec) Append(b []byte) []byte {
 	b = append(b, Version, byte(m.FDs[0]), byte(m.FDs[1]), byte(m.FDs[2]), m.Passed, 0)

@@ -93,3 +93,16 @@ func FuzzReadFrame(f *testing.F) {
 		}
 	})
 }
+
+func FuzzChunk(f *testing.F) {
+	f.Add(AppendChunk(nil, 7, MaxChunk))
+	f.Add((&Hello{Socket: true, Nonce: "n", Failed: "why"}).Append(nil))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if call, n, err := ParseChunk(p); err == nil && (n > MaxChunk || !bytes.Equal(AppendChunk(nil, call, n), p[:ChunkLen])) {
+			t.Errorf("ParseChunk(%q) = %d, %d", p, call, n)
+		}
+		if h, err := ParseHello(p); err == nil && !bytes.Equal(h.Append(nil), p) {
+			t.Errorf("ParseHello(%q).Append() = %q", p, h.Append(nil))
+		}
+	})
+}

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestEngines: what is noted, by however many at once, is there once.
-func TestEngines(t *testing.T) {
+// TestRoomHosts: what is noted, by however many at once, is there once.
+func TestRoomHosts(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
-	if got, err := s.Engines(); err != nil || len(got) != 0 {
+	if got, err := s.RoomHosts(); err != nil || len(got) != 0 {
 		t.Errorf("Engines = %q, %v, want none", got, err)
 	}
 	var wg sync.WaitGroup
@@ -19,14 +19,14 @@ func TestEngines(t *testing.T) {
 		for _, host := range []string{"unix:///b", "unix:///a"} {
 			// ends with its note.
 			wg.Go(func() {
-				if err := s.NoteEngine(host); err != nil {
+				if err := s.NoteRoomHost(host); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
 	wg.Wait()
-	if got, err := s.Engines(); err != nil || !slices.Equal(got, []string{"unix:///a", "unix:///b"}) {
+	if got, err := s.RoomHosts(); err != nil || !slices.Equal(got, []string{"unix:///a", "unix:///b"}) {
 		t.Errorf("Engines = %q, %v", got, err)
 	}
 }

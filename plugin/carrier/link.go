@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// link is one stream to a relay. What calls send is queued, and one goroutine writes it:
+// many small frames go in one write, and a call that is closed waits for no stream.
+type link struct {
+	stream io.ReadWriteCloser
+	writer sync.WaitGroup
+
+	mu    sync.Mutex // guards the fields below
+	more  sync.Cond  // out, or what waits for room in it, has changed
+	calls map[uint32]*relayed
+	out   []byte
+	ended bool
+}
+
+// maxQueued is how many bytes wait for the stream before calls do.
+const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
+
+var errTooMany = errors.New("more calls than a relay may carry")
+
+func (l *link) open(call uint32) (*relayed, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.calls) >= maxCalls {
+		return nil, errTooMany
+	}
+	c := newRelayed(l, call)
+	l.calls[call] = c
+	return c, nil
+}
+
+// deliver hands b to a call, which it is the end of if it is empty.
+func (l *link) deliver(call uint32, b []byte) {
+	l.mu.Lock()
+	c := l.calls[call]
+	l.mu.Unlock()
+	switch {
+	case c == nil:
+	case len(b) == 0:
+		c.hangUp()
+	default:
+		c.put(b)
+	}
+}
+
+// send queues b for a call's shim, when there is room. It fails when the call is closed.
+func (l *link) send(c *relayed, b []byte) (n int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n < len(b) {
+		for len(l.out) >= maxQueued && !l.ended && !c.over {
+			l.more.Wait()
+		}
+		if l.ended || c.over {
+			return n, net.ErrClosed
+		}
+		chunk := b[n:min(len(b), n+wire.MaxChunk)]
+		l.out = append(wire.AppendChunk(l.out, c.call, len(chunk)), chunk...)
+		n += len(chunk)
+		l.more.Broadcast()
+	}
+	return n, nil
+}
+
+// drop forgets a call, and has the relay hang up on its shim after all that was sent.
+func (l *link) drop(c *relayed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.over {
+		return
+	}
+	c.over = true
+	delete(l.calls, c.call)
+	if !l.ended {
+		l.out = wire.AppendChunk(l.out, c.call, 0)
+	}
+	l.more.Broadcast()
+}
+
+// write writes what is queued until the link ends.
+func (l *link) write() {
+	var spare []byte
+	for {
+		l.mu.Lock()
+		for len(l.out) == 0 && !l.ended {
+			l.more.Wait()
+		}
+		if l.ended {
+			l.mu.Unlock()
+			return
+		}
+		b := l.out
+		l.out = spare[:0]
+		l.more.Broadcast()
+		l.mu.Unlock()
+		if _, err := l.stream.Write(b); err != nil {
+			l.stream.Close() // the reader sees to the rest
+			return
+		}
+		spare = b
+		if cap(spare) > maxQueued || l.idle() {
+			spare = nil // nothing is held for calls that are not there
+		}
+	}
+}
+
+func (l *link) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.calls) > 0 {
+		return false
+	}
+	if len(l.out) == 0 {
+		l.out = nil
+	}
+	return true
+}
+
+// end closes the stream and ends all its calls.
+func (l *link) end() {
+	l.stream.Close()
+	l.mu.Lock()
+	l.ended = true
+	calls := l.calls
+	l.calls = nil
+	l.more.Broadcast()
+	l.mu.Unlock()
+	for _, c := range calls {
+		c.hangUp()
+	}
+	l.writer.Wait()
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build ignore
+
+// Command pack compresses a shim for the plugin to embed: pack FILE PACKED. The same file
+// gives the same bytes.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func main() {
+	if err := pack(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
+		os.Exit(1)
+	}
+}
+
+// pack writes file's content to packed, by way of a second name, so that a build that was
+// interrupted leaves no half of a shim.
+func pack(file, packed string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(packed+".tmp", w.EncodeAll(b, nil), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(packed+".tmp", packed)
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// reach is how calls reach this host, and how that is known. A carrier is never guessed: a
+// connection that arrives at the session's socket proves that sockets cross, and a relay
+// that is ready and did not reach it proves that they do not.
+type reach struct{ carrier, why string }
+
+// silence is how long a container may make no call before its engine is looked at more
+// closely, where that has not been proven.
+const silence = time.Second
+
+var errCrosses = errors.New("the socket crosses into the container")
+
+// doors opens the listeners of the session's carriers.
+func (w *Watcher) doors() (doors []net.Listener, err error) {
+	share := state.ShareDir(w.Dir)
+	known := w.store.Engine(w.rec.Engine)
+	first := reach{carrier.Undecided, "nothing has come from the container yet"}
+	switch {
+	case w.rec.Carrier == carrier.BySocket:
+		first = reach{carrier.BySocket, "it was asked for"}
+	case w.rec.Carrier == carrier.ByRelay:
+		first.why = "a relay was asked for, and is not up yet"
+	case known.Carrier == carrier.BySocket && !w.rec.Apart:
+		first = reach{carrier.BySocket, "it was proven with this engine before"}
+	}
+	var nonce string
+	if !w.rec.Apart {
+		if nonce, err = carrier.Mark(share); err != nil {
+			return nil, err
+		}
+	}
+	w.decide(first)
+	w.arrived = make(chan struct{})
+	if w.rec.Carrier != carrier.ByRelay {
+		ln, err := carrier.Listen(share)
+		if err != nil {
+			return nil, err
+		}
+		doors = append(doors, &bell{Listener: ln, rung: w.arrived})
+	}
+	if w.rec.Relay {
+		w.relay = carrier.NewRelay(nonce)
+		doors = append(doors, w.relay)
+	}
+	return doors, nil
+}
+
+// bell is a listener that tells of its first connection.
+type bell struct {
+	net.Listener
+	once sync.Once
+	rung chan struct{}
+}
+
+func (b *bell) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if err == nil {
+		b.once.Do(func() { close(b.rung) })
+	}
+	return c, err
+}
+
+// decide makes r known: to the shims, and to who asks.
+func (w *Watcher) decide(r reach) {
+	old := w.reach.Swap(&r)
+	if old != nil && *old == r {
+		return
+	}
+	w.log.Info("carrier", "is", r.carrier, "for", r.why)
+	if w.rec.Apart {
+		return // its share is out of our reach, and says relay from the start
+	}
+	if err := carrier.Decide(state.ShareDir(w.Dir), r.carrier); err != nil {
+		w.log.Error("carrier", "error", err)
+	}
+}
+
+// settleReach finds out how calls of container id reach this host, and sees to the relay if
+// that is how. It returns when there is nothing more to do about it, or ctx is done.
+func (w *Watcher) settleReach(ctx context.Context, api Engine, id string) {
+	if w.rec.Carrier == carrier.BySocket || w.relay == nil && w.rec.Carrier != "auto" {
+		return
+	}
+	if w.rec.Carrier == carrier.ByRelay || w.rec.Apart {
+		w.keepRelay(ctx, api, id)
+		return
+	}
+	quiet := time.NewTimer(silence)
+	defer quiet.Stop()
+	if w.store.Engine(w.rec.Engine).Carrier != carrier.ByRelay {
+		select {
+		case <-w.arrived:
+			w.crossed(ctx, api)
+			return
+		case <-ctx.Done():
+			return
+		case <-quiet.C:
+		}
+	}
+	switch {
+	case w.relay != nil:
+		w.keepRelay(ctx, api, id)
+	case !w.sameEngine(ctx, api):
+		w.decide(reach{carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail"})
+		w.note(state.Engine{})
+	}
+}
+
+// crossed notes that a connection has arrived at the socket.
+func (w *Watcher) crossed(ctx context.Context, api Engine) {
+	w.decide(reach{carrier.BySocket, "a connection of the container's has arrived"})
+	if known := w.store.Engine(w.rec.Engine); known.Carrier != carrier.BySocket {
+		w.proven(ctx, api, state.Engine{Carrier: carrier.BySocket})
+	}
+}
+
+// proven notes e of the engine, for sessions to come.
+func (w *Watcher) proven(ctx context.Context, api Engine, e state.Engine) {
+	info, err := api.Info(ctx)
+	if err != nil {
+		return // the next session finds out again
+	}
+	e.ID = info.ID
+	w.note(e)
+}
+
+func (w *Watcher) note(e state.Engine) {
+	if w.rec.Engine == "" {
+		return // the session is older than this
+	}
+	if err := w.store.NoteEngine(w.rec.Engine, e); err != nil {
+		w.log.Warn("remember the engine", "error", err)
+	}
+}
+
+func (w *Watcher) sameEngine(ctx context.Context, api Engine) bool {
+	info, err := api.Info(ctx)
+	return err != nil || info.ID == w.store.Engine(w.rec.Engine).ID
+}

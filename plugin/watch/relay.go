@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const (
+	// soon and later are the shortest and the longest pause before another relay is tried.
+	soon  = 50 * time.Millisecond
+	later = time.Second
+	// arriving is how long a connection may take that the relay says it has made.
+	arriving = 5 * time.Second
+)
+
+// keepRelay keeps a relay in container id for as long as it runs, and after it was started
+// again. It returns when ctx is done, or the socket turns out to do.
+func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
+	wait, last := soon, ""
+	for {
+		was := w.reach.Load()
+		err := w.relayOnce(ctx, api, id)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errCrosses) {
+			w.crossed(ctx, api)
+			return
+		}
+		if w.reach.Load() != was { // it was up
+			wait = soon
+			w.decide(reach{carrier.Undecided, "the relay has ended, and another one is on its way"})
+		}
+		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
+			last = text
+			w.log.Info("relay", "error", err)
+			w.decide(reach{carrier.Undecided, text})
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		wait = min(2*wait, later)
+	}
+}
+
+// relayOnce runs one relay to its end, and says why it ended.
+func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string) error {
+	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
+		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
+		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
+	})
+	if err != nil {
+		return err
+	}
+	at, err := api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
+	if err != nil {
+		return err
+	}
+	stream := execStream{at, carrier.Stdout(at.Reader)}
+	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	return w.relay.Serve(stream, func(socket bool) error { return w.relayUp(ctx, api, socket) })
+}
+
+// relayUp decides for the relay, unless the socket does: then no relay is needed.
+func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
+	switch {
+	case w.rec.Apart:
+		w.decide(reach{carrier.ByRelay, "the engine does not see this host's directories"})
+		w.proven(ctx, api, state.Engine{Carrier: carrier.ByRelay, Apart: true})
+		return nil
+	case w.rec.Carrier == carrier.ByRelay:
+		w.decide(reach{carrier.ByRelay, "it was asked for"})
+		return nil
+	}
+	if socket { // the container says so, but only an arrival is proof
+		timeout := time.NewTimer(arriving)
+		defer timeout.Stop()
+		select {
+		case <-w.arrived:
+			return errCrosses
+		case <-timeout.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	w.decide(reach{carrier.ByRelay, "no socket of this host crosses into the container"})
+	w.proven(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	return nil
+}
+
+// execStream is an exec's stdin and stdout.
+type execStream struct {
+	at  types.HijackedResponse
+	out io.Reader
+}
+
+func (s execStream) Read(p []byte) (int, error)  { return s.out.Read(p) }
+func (s execStream) Write(p []byte) (int, error) { return s.at.Conn.Write(p) }
+
+// Close ends the relay, too: it goes at the end of its stdin.
+func (s execStream) Close() error { return s.at.Conn.Close() }
