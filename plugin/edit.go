@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,6 +23,9 @@ func (l *launch) edited(want creation, path string) creation {
 	cfg.Env = inject.Env(cfg.Env, path)
 	cfg.Labels = inject.Labels(cfg.Labels, &l.plan.rec)
 	host.Mounts = append(slices.Clone(host.Mounts), inject.Mount(state.ShareDir(l.dir)))
+	if l.plan.rec.Carrier == carrier.NameFiles {
+		host.Mounts = append(host.Mounts, inject.Requests(state.ProxyDir(l.dir)))
+	}
 	if dir := l.plan.workspace; dir != "" {
 		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
 		if !l.plan.keepDir {

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -141,6 +142,10 @@ func (l *launch) prepare(ctx context.Context, api client.APIClient, want creatio
 	arch, err := engineArch(ctx, api)
 	if err != nil {
 		return err
+	}
+	if rec := &l.plan.rec; rec.Carrier == carrier.NameFiles {
+		c := carrier.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
+		return inject.FillClient(l.store.Home, l.dir, arch, c.Script(), rec.Names())
 	}
 	return inject.Fill(l.store.Home, l.dir, arch, l.plan.rec.Names())
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -42,7 +43,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
 	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
-	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket`)")
+	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|files`)")
 }
 
 // plan is what the flags ask for, checked, before anything has been made.
@@ -62,6 +63,9 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 	if err := checkCarrier(o.carrier); err != nil {
 		return nil, err
 	}
+	if o.carrier == "auto" {
+		o.carrier = "socket"
+	}
 	if err := checkEnv(o.passEnv); err != nil {
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 		Version:  Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,
-		Carrier:  "socket",
+		Carrier:  o.carrier,
 		PassEnv:  o.passEnv,
 		NewPrivs: o.newPrivs,
 		Terminal: state.Terminal(notify.Here()),
@@ -89,13 +93,9 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 // configured adds the commands that the configuration proxies for this project to those of
 // the flags, which have the last word, and the programs that it names. A broken configuration would have every call refused.
 func (p *plan) configured(commands []state.Command) ([]state.Command, error) {
-	store, err := state.Open()
-	if err != nil {
+	var err error
+	if p.config, err = p.load(); err != nil {
 		return nil, err
-	}
-	p.config = config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
-	if p.config.Err != nil {
-		return nil, hint(fmt.Errorf("read the configuration: %w", p.config.Err), "docker hostexec policy check")
 	}
 	more, err := parseProxies(p.config.Proxies)
 	if err != nil {
@@ -168,9 +168,9 @@ func directory(dir string) (string, error) {
 
 func checkCarrier(name string) error {
 	switch name {
-	case "auto", "socket":
+	case "auto", "socket", carrier.NameFiles:
 		return nil
-	case "relay", "files":
+	case "relay":
 		return fmt.Errorf("--carrier %s is not available yet: use socket", name)
 	}
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))

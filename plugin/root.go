@@ -30,6 +30,7 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 	run.SetFlagErrorFunc(dockercli.FlagErrorFunc) // docker run's own code too
 	cmd.AddCommand(
 		run,
+		newProxyCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
 		newPendingCommand(cli),

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
@@ -153,7 +154,25 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	name := strings.TrimPrefix(c.Name, "/")
+	if c.Config != nil && c.Config.WorkingDir != "" {
+		w.home.Store(&c.Config.WorkingDir)
+	}
+	w.enterScene(strings.TrimPrefix(c.Name, "/"), dirs)
+	return nil
+}
+
+// setProxyScene sets up a session without a container: every call is made where it began.
+func (w *Watcher) setProxyScene() error {
+	dirs, err := dir.NewTable(nil, w.rec.InvokedIn)
+	if err != nil {
+		return err
+	}
+	w.enterScene("proxy", dirs)
+	return nil
+}
+
+// enterScene has later calls depend on dirs, and on the configuration of now.
+func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 	w.scene.Lock()
 	defer w.scene.Unlock()
 	w.server.SetScene(&call.Scene{
@@ -177,5 +196,4 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if old != nil {
 		old.Close()
 	}
-	return nil
 }

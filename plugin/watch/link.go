@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -22,6 +23,10 @@ import (
 //	run <- watcher    bound                  it may start
 //	run -> watcher    done | abort           run has ended: the container stays | there is none
 //	run <- watcher    error TEXT             instead of any of the above
+//
+// A proxy has no container: after ready comes nothing but
+//
+//	proxy -> watcher  drain                  end when the calls in flight have
 //
 // A stream that ends with neither done nor abort means that run was killed.
 
@@ -72,6 +77,17 @@ func (l *Link) Done() error { return l.end("done\n") }
 
 // Close ends the link and the session: there is no container.
 func (l *Link) Close() error { return l.end("abort\n") }
+
+// Drain asks a session without a container to end when its calls have. It does not wait.
+func (l *Link) Drain() error {
+	if _, err := l.f.WriteString("drain\n"); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	return nil
+}
+
+// Ended returns when the watcher is gone. Nothing more is expected of it.
+func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
 
 func (l *Link) end(word string) error {
 	_, err := l.f.WriteString(word)
@@ -139,10 +155,14 @@ func (u *uplink) recorded(ctx context.Context) bool {
 func (u *uplink) ready() { fmt.Fprintln(u.f, "ready") }
 
 func (u *uplink) bound(warnings []string) {
+	u.warn(warnings)
+	fmt.Fprintln(u.f, "bound")
+}
+
+func (u *uplink) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
-	fmt.Fprintln(u.f, "bound")
 }
 
 func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }

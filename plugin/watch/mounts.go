@@ -24,7 +24,7 @@ func table(c container.InspectResponse, fallback string) (*dir.Table, error) {
 	for _, m := range c.Mounts {
 		mounts = append(mounts, dir.Mount{
 			Target: m.Destination, Source: m.Source,
-			Bind: m.Type == mount.TypeBind && m.Destination != state.Target, ReadOnly: !m.RW,
+			Bind: m.Type == mount.TypeBind && !within(m.Destination, state.Target), ReadOnly: !m.RW,
 		})
 	}
 	if c.HostConfig != nil {
@@ -38,9 +38,9 @@ func table(c container.InspectResponse, fallback string) (*dir.Table, error) {
 // preflight refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run.
 func (w *Watcher) preflight(c container.InspectResponse) error {
-	share := filepath.Join(w.Dir, "share")
+	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == share {
+		if m.Type != mount.TypeBind || m.Source == share || m.Source == requests {
 			continue
 		}
 		source := resolved(m.Source)

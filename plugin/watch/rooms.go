@@ -10,6 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -20,7 +21,7 @@ func (w *Watcher) newRooms(host *executor.Host) *container.Rooms {
 		Session: w.rec.ID,
 		Home:    w.store.Home,
 		Dir:     state.RoomsDir(w.Dir),
-		Program: state.ShimFile(w.Dir),
+		Program: w.shim(),
 		Engine:  func() (container.Engine, error) { return w.Engine() },
 		Host:    host,
 		Log:     w.log,
@@ -48,4 +49,12 @@ func (w *Watcher) sweepRooms(ctx context.Context, api Engine) {
 	if err := container.Sweep(ctx, api, w.store.Home, mine); err != nil {
 		w.log.Warn("look for leftovers", "error", err)
 	}
+}
+
+// shim is the program that stands in commands' containers.
+func (w *Watcher) shim() string {
+	if w.rec.Carrier == carrier.NameFiles && w.rec.Proxy == nil {
+		return state.SpareShim(w.Dir)
+	}
+	return state.ShimFile(w.Dir)
 }
