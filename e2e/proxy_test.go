@@ -24,8 +24,8 @@ type Proxy struct {
 	Host  *Host
 	Lines []string // what it has said on stdout
 	cmd   *exec.Cmd
-	errs  bytes.Buffer
-	end   chan int // the code, once
+	errs  bytes.Buffer // to be read when it has ended
+	end   chan int     // the code, once
 }
 
 // noEngine is where no engine is: a proxy needs none.

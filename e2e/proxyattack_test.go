@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +92,7 @@ func TestIntegrationAttackFilesNames(t *testing.T) {
 	want(t, "the longest name", Answer(t, h.At("touch"), strings.Repeat("x", 64)).String(), Result{}.String())
 	_, err := os.Stat(h.Work + "/evil")
 	want(t, "nothing else ran", os.IsNotExist(err), true)
+	p.Stop(t, syscall.SIGTERM)
 	want(t, "what it says", p.errs.String(), "")
 }
 

@@ -68,11 +68,11 @@ func TestIntegrationProxyStale(t *testing.T) {
 			check(t, os.MkdirAll(h.At("make"), 0o755))
 			check(t, os.WriteFile(h.At("make")+"/make.pid", []byte(tt.pid), 0o644))
 			p := h.Proxy(t, "make")
-			want(t, "what it says", p.errs.String(), tt.says)
 			if text := string(readFile(t, h.At("make")+"/make.pid")); text == tt.pid {
 				t.Errorf("make.pid still has %q", text)
 			}
 			p.Stop(t, syscall.SIGTERM)
+			want(t, "what it says", p.errs.String(), tt.says) // all of which has come by now
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strconv"
@@ -110,8 +111,7 @@ func (b *Box) Read(name string, max int) ([]byte, Entry, error) {
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
 // Create makes the file name, in place of whatever has that name but a directory, open for
-// reading and writing, and gives it to owner, if that is not ours and we may. The caller
-// closes it.
+// reading and writing. It is owner's as soon as it can be seen. The caller closes it.
 func (b *Box) Create(name string, owner Entry) (*os.File, error) { return b.create(name, owner) }
 
 // Open opens the regular file name for reading; the caller closes it.
@@ -129,15 +129,15 @@ func (b *Box) Rename(from, to string) error { return b.rename(from, to) }
 // Remove removes name unless it is a directory.
 func (b *Box) Remove(name string) error { return b.remove(name) }
 
-// Exec makes name, in one step, a program of ours that everybody may run.
-func (b *Box) Exec(name string, text []byte) error {
+// Put makes name, in one step, a file of ours with that text and mode.
+func (b *Box) Put(name string, text []byte, mode fs.FileMode) error {
 	const making = ".making"
 	f, err := b.Create(name+making, Entry{UID: -1})
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o755), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Close())
 	if err == nil {
 		err = b.Rename(name+making, name)
 	}

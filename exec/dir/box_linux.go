@@ -117,24 +117,37 @@ func (b *Box) open(name string) (*os.File, Entry, error) {
 	return f, e, err
 }
 
-// create has the kernel make a file or say that there is something: that goes, and is
-// tried no oftener than somebody can mean well by it.
+// create makes the file under another name first: who sees it may have it already. What can
+// be done to that name meanwhile is to what others see, and not to the file that is held.
 func (b *Box) create(name string, owner Entry) (*os.File, error) {
+	making := "." + name + ".new"
+	fd, err := b.exclusive(making)
+	if err != nil {
+		return nil, err
+	}
+	give(fd, owner)
+	if err := b.rename(making, name); err != nil {
+		b.remove(making)
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// exclusive has the kernel make a file or say that there is something: that goes, and is
+// tried no oftener than somebody can mean well by it.
+func (b *Box) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
 		fd, err := unix.Openat(b.fd, name, how, 0o600)
-		if err == nil {
-			give(fd, owner)
-			return os.NewFile(uintptr(fd), name), nil
-		}
 		if err != unix.EEXIST {
-			return nil, err
+			return fd, err
 		}
 		if err := b.remove(name); err != nil && err != unix.ENOENT {
-			return nil, err
+			return -1, err
 		}
 	}
-	return nil, unix.EEXIST
+	return -1, unix.EEXIST
 }
 
 // give makes the file owner's. Where that is not for us to do everybody may have it, for

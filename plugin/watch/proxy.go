@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
@@ -94,7 +93,7 @@ func (w *Watcher) lock(box *dir.Box, key, name string) error {
 	}
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 0 {
 		why := "no longer running"
-		if kerr := syscall.Kill(pid, 0); pid != l.Was() && (kerr == nil || kerr == syscall.EPERM) {
+		if pid != l.Was() && state.ProcessAlive(pid) {
 			why = "is another process"
 		}
 		w.proxy.stale = append(w.proxy.stale, fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
@@ -108,15 +107,10 @@ const pidSuffix = ".pid"
 func (w *Watcher) publish() error {
 	for name, box := range w.proxy.boxes {
 		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
-		if err := box.Exec(name, c.Script()); err != nil {
+		if err := box.Put(name, c.Script(), 0o755); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
-		f, err := box.Create(name+pidSuffix, dir.Entry{UID: -1})
-		if err == nil {
-			_, err = fmt.Fprintln(f, os.Getpid())
-			err = errors.Join(err, f.Chmod(0o644), f.Close())
-		}
-		if err != nil {
+		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 			return fmt.Errorf("write the PID file of %s: %w", name, err)
 		}
 	}
