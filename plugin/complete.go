@@ -25,7 +25,7 @@ func completeRun(cmd *cobra.Command) {
 		"workdir-host":    directories,
 		"pass-env":        completeEnv,
 		"allow-new-privs": cobra.NoFileCompletions,
-		"carrier":         fixed("auto", "socket", "relay"),
+		"carrier":         fixed("auto", "socket", "relay", "files"),
 	} {
 		// It fails only for a flag that does not exist, or twice: see the test of run.
 		_ = cmd.RegisterFlagCompletionFunc(flag, complete)

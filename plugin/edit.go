@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -28,6 +29,9 @@ func (l *launch) edited(want creation, path string) creation {
 	host.Mounts = append(slices.Clone(host.Mounts), share)
 	if l.plan.rec.Relay {
 		host.Mounts = append(host.Mounts, inject.RelayMount())
+	}
+	if l.plan.rec.Carrier == carrier.ByFiles {
+		host.Mounts = append(host.Mounts, inject.Requests(state.ProxyDir(l.dir)))
 	}
 	if dir := l.plan.workspace; dir != "" {
 		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})

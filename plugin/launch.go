@@ -62,7 +62,7 @@ func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*l
 	if p.rec.ID == "" {
 		p.rec.ID = state.NewID()
 	}
-	p.rec.Relay = p.rec.Carrier == carrier.ByRelay || p.rec.Carrier != carrier.BySocket && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
+	p.rec.Relay = p.rec.Carrier == carrier.ByRelay || p.rec.Carrier == "auto" && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
 	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
 	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs, stdio...); err != nil {
@@ -146,6 +146,10 @@ func (l *launch) prepare(ctx context.Context, api client.APIClient, want creatio
 	arch, err := engineArch(ctx, api)
 	if err != nil {
 		return err
+	}
+	if rec := &l.plan.rec; rec.Carrier == carrier.ByFiles {
+		c := carrier.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
+		return inject.FillClient(l.store.Home, l.dir, arch, c.Script(), rec.Names())
 	}
 	return inject.Fill(l.store.Home, l.dir, arch, l.plan.rec.Names())
 }

@@ -43,7 +43,7 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
 	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
-	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay`)")
+	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
 }
 
 // plan is what the flags ask for, checked, before anything has been made.
@@ -62,6 +62,9 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 	}
 	if err := checkCarrier(o.carrier); err != nil {
 		return nil, err
+	}
+	if o.carrier == "auto" {
+		o.carrier = "socket"
 	}
 	if err := checkEnv(o.passEnv); err != nil {
 		return nil, err
@@ -90,13 +93,9 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 // configured adds the commands that the configuration proxies for this project to those of
 // the flags, which have the last word, and the programs that it names. A broken configuration would have every call refused.
 func (p *plan) configured(commands []state.Command) ([]state.Command, error) {
-	store, err := state.Open()
-	if err != nil {
+	var err error
+	if p.config, err = p.load(); err != nil {
 		return nil, err
-	}
-	p.config = config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
-	if p.config.Err != nil {
-		return nil, hint(fmt.Errorf("read the configuration: %w", p.config.Err), "docker hostexec policy check")
 	}
 	more, err := defaultProxies(p.config)
 	if err != nil {
@@ -169,10 +168,8 @@ func directory(dir string) (string, error) {
 
 func checkCarrier(name string) error {
 	switch name {
-	case "auto", carrier.BySocket, carrier.ByRelay:
+	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
 		return nil
-	case "files":
-		return fmt.Errorf("--carrier %s is not available yet: use socket or relay", name)
 	}
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
 }

@@ -3,44 +3,282 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"time"
 
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// parseProxies reads the values of all --proxy flags, in order.
-func parseProxies(values []string) ([]state.Command, error) {
-	all := make([]state.Command, 0, len(values))
-	seen := make(map[string]bool, len(values))
-	for _, v := range values {
-		c, err := config.ParseProxy(v)
-		if err == nil && seen[c.Name] {
-			err = errors.New("given twice")
+const proxyLong = `Run commands of this host for whoever can write to a directory
+
+No engine is needed, and no socket: a request is a file, and so are the answers, so that
+any container that has the directory mounted read-write can call, whatever it runs on. The
+client is a script that is put there, for a POSIX shell; any other program that keeps to
+the protocol of docs/files.md does as well. Commands run as you, in the directory where
+this was started.
+
+Requests lie in .hostexec/proxy/CMD, one directory for each command, with the client CMD
+and its CMD.pid in it, or all in --dir. It ends with ^C or TERM: requests are refused then,
+and calls in flight have --shutdown-grace to end; a second one ends them at once. Client
+and PID file are removed.
+
+EXIT STATUS
+  0    it was told to end
+  1    another proxy serves that command there, or the command line is wrong
+  125  it could not begin; a line on stderr says why`
+
+const proxyExample = `  docker hostexec proxy make
+  docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
+
+  # several commands, one of which asks first, for all containers that have this directory
+  docker hostexec proxy --global make git=ask`
+
+// proxyOptions are the flags of proxy.
+type proxyOptions struct {
+	dir      string
+	global   bool
+	grace    time.Duration
+	passEnv  []string
+	newPrivs bool
+}
+
+func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts proxyOptions
+	cmd := &cobra.Command{
+		Use:               "proxy [OPTIONS] CMD[=allow|ask|deny|/path] [CMD...]",
+		Short:             "Run commands for whoever can write to a directory, without an engine",
+		Long:              proxyLong,
+		Example:           proxyExample,
+		Args:              cli.RequiresMinArgs(1),
+		ValidArgsFunction: completeProxy,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := named(cmd.Flags(), "dir")
+			if err == nil {
+				err = runProxy(cmd.Context(), dockerCLI, opts, args)
+			}
+			var running *state.ProxyRunning
+			if errors.As(err, &running) {
+				return &failure{code: codeVerb, err: running}
+			}
+			return failRun(err)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.dir, "dir", "", "`Directory` in which the requests of all the commands lie")
+	flags.BoolVar(&opts.global, "global", false, "Use ~/.hostexec/proxy in place of ./.hostexec/proxy")
+	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
+	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
+	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
+	cmd.MarkFlagsMutuallyExclusive("dir", "global")
+	return cmd
+}
+
+// runProxy starts the session's watcher and stays with it until it ends.
+func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, args []string) error {
+	p, err := opts.plan(args, globalArgs(dockerCLI))
+	if err != nil {
+		return err
+	}
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	if err := apart(store.Home, p.rec); err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, dockerCLI)
+	defer stop()
+	p.rec.ID = state.NewID()
+	link, err := watch.Start(store.Dir(p.rec.ID), p.rec.GlobalArgs)
+	if err != nil {
+		return err
+	}
+	if err = store.Create(&p.rec); err == nil {
+		// What runs in a container of its own needs the shim there.
+		err = inject.Fill(store.Home, store.Dir(p.rec.ID), runtime.GOARCH, nil)
+	}
+	if err == nil {
+		err = link.Recorded()
+	}
+	if err == nil {
+		err = link.Ready(ctx)
+	}
+	if err != nil {
+		_ = link.Close() // it has nothing to add
+		return explainProxy(p.rec, err)
+	}
+	announceProxy(dockerCLI, opts, p, link.Warnings())
+	startPage(store, p.rec, p.config)
+	gone := make(chan struct{})
+	// ends when the watcher does, which it does at the latest when link is closed.
+	go func() {
+		defer close(gone)
+		link.Ended()
+	}()
+	select {
+	case <-gone:
+		return nil // told to end by somebody else
+	case <-ctx.Done():
+	}
+	err = link.Drain()
+	<-gone
+	return err
+}
+
+// plan is what was asked for, checked, before anything has been made.
+func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
+	commands, err := parseProxies(args)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
+	}
+	if err := checkEnv(o.passEnv); err != nil {
+		return nil, err
+	}
+	p := &plan{rec: state.Session{
+		Version: Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
+		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
+	}}
+	if p.rec.InvokedIn, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	p.rec.Workspace = p.rec.InvokedIn
+	if p.rec.Proxy, err = o.place(p.rec.InvokedIn); err != nil {
+		return nil, err
+	}
+	if p.config, err = p.load(); err != nil {
+		return nil, err
+	}
+	for i, c := range commands {
+		if c.Path == "" {
+			commands[i].Path = p.config.Program(c.Name)
 		}
+	}
+	p.rec.Commands = commands
+	return p, resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
+}
+
+// place finds where requests are to lie. What is there already of a directory that was named
+// is the person's choice, links and all; what has to be made is made below that.
+func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
+	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: max(o.grace, 0)}
+	switch {
+	case o.global:
+		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fmt.Errorf("--proxy %s: %w", quoted(v), err)
+			return nil, fmt.Errorf("--global: %w", err)
 		}
-		seen[c.Name] = true
-		all = append(all, c)
+		p.Base = home
+	case o.dir != "":
+		abs, err := filepath.Abs(o.dir)
+		if err != nil {
+			return nil, err
+		}
+		p.Flat = true
+		p.Base, p.Rest = existing(abs)
+		if p.Rest == "" {
+			return nil, fmt.Errorf("--dir %s: not a directory for requests", quoted(o.dir))
+		}
 	}
-	return all, nil
+	return p, nil
 }
 
-// defaultProxies are the commands that the configuration has run proxy, in its order.
-func defaultProxies(c *config.Config) ([]state.Command, error) {
-	var values []string
-	for _, p := range c.Proxies {
-		values = append(values, p.Value)
+// existing splits an absolute path: into what there is of the directory it lies in, links
+// resolved, and the rest. The root has no rest.
+func existing(abs string) (base, rest string) {
+	for base = abs; base != "/"; {
+		base, rest = filepath.Dir(base), filepath.Join(filepath.Base(base), rest)
+		if real, err := filepath.EvalSymlinks(base); err == nil {
+			return real, rest
+		}
 	}
-	return parseProxies(values)
+	return base, rest
 }
 
-// quoted shows what a user typed in printable ASCII, whatever it is.
-func quoted(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return "'" + strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`) + "'"
+// apart refuses requests where hostexec's own state lies, or a program that they run.
+func apart(home string, rec state.Session) error {
+	for _, c := range rec.Commands {
+		dir, _ := rec.Proxy.Dir(c.Name)
+		switch {
+		case inside(home, dir), inside(dir, home):
+			return hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", dir, home), "use another --dir, or set HOSTEXEC_HOME")
+		case c.Path != "" && inside(c.Path, dir):
+			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
+		}
+	}
+	return nil
+}
+
+// inside reports whether path is dir or below it, by whole elements.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// explainProxy finds the process that has a command, if that is why it could not begin.
+func explainProxy(rec state.Session, err error) error {
+	for _, c := range rec.Commands {
+		_, after, found := strings.Cut(err.Error(), fmt.Sprintf("proxy for '%s' already running (PID ", c.Name))
+		var pid int
+		if _, serr := fmt.Sscanf(after, "%d)", &pid); found && serr == nil {
+			return &state.ProxyRunning{Command: c.Name, PID: pid}
+		}
+	}
+	return err
+}
+
+// announceProxy says that calls are answered, and where the clients are.
+func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *plan, warnings []string) {
+	for _, w := range warnings {
+		say(dockerCLI.Err(), "%s", w)
+	}
+	for _, w := range p.config.Warnings {
+		say(dockerCLI.Err(), "warning: %s", w)
+	}
+	if tools := codeRunners(p.rec.Commands); len(tools) > 0 && dockerCLI.Err().IsTerminal() {
+		say(dockerCLI.Err(), "HOST CODE EXECUTION: %s code from %s, which a container may have been given", run(tools), p.rec.InvokedIn)
+	}
+	for _, c := range p.rec.Commands {
+		fmt.Fprintf(dockerCLI.Out(), "[proxy] Listening for '%s' commands...\n", c.Name)
+		fmt.Fprintf(dockerCLI.Out(), "[proxy] Container script: %s\n", opts.script(p.rec.Proxy, c.Name))
+	}
+}
+
+// script is the client of a command as the person would type it.
+func (o *proxyOptions) script(p *state.Proxy, name string) string {
+	if o.dir != "" {
+		return filepath.Join(o.dir, name)
+	}
+	dir, rest := p.Dir(name)
+	if o.global {
+		return filepath.Join(dir, name)
+	}
+	return filepath.Join(rest, name)
+}
+
+// load reads the configuration. A broken one would have every call refused.
+func (p *plan) load() (*config.Config, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	c := config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
+	if c.Err != nil {
+		return nil, hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
+	}
+	return c, nil
 }

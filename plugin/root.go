@@ -31,6 +31,7 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 	cmd.AddCommand(
 		run,
 		newAgentCommand(cli),
+		newProxyCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
 		newPendingCommand(cli),

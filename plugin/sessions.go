@@ -41,7 +41,10 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 	all := make([]session, len(recs))
 	for i, rec := range recs {
 		s := session{Session: rec, Watcher: ask(ctx, store, rec.ID)}
-		if s.Watcher == nil {
+		switch {
+		case s.Watcher == nil && rec.Proxy != nil:
+			s.State = stateGone
+		case s.Watcher == nil:
 			key := strings.Join(rec.GlobalArgs, "\x00")
 			found, asked := engines[key]
 			if !asked {
@@ -49,7 +52,9 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 				engines[key] = found
 			}
 			s.State = stateOf(rec.Container, found)
-		} else {
+		case rec.Proxy != nil:
+			s.State = s.Watcher.State
+		default:
 			s.State = watchedState(rec, s.Watcher.State)
 		}
 		all[i] = s

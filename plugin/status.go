@@ -14,7 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const statusLong = `List sessions: containers that call commands of this host
+const statusLong = `List sessions: containers that call commands of this host, and proxies, which have a
+directory in place of a container
 
 STATE is one of
   running  the container runs and its calls are answered

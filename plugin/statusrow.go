@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -56,8 +57,16 @@ func newStatusRow() *statusRow {
 // MarshalJSON is what {{json .}} shows.
 func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
-func (r *statusRow) ID() string          { return r.s.ID }
-func (r *statusRow) Container() string   { return r.s.ContainerName }
+func (r *statusRow) ID() string { return r.s.ID }
+
+// Container is the container's name, or where the requests of a session without one lie.
+func (r *statusRow) Container() string {
+	if p := r.s.Proxy; p != nil {
+		return filepath.Join(p.Base, p.Rest)
+	}
+	return r.s.ContainerName
+}
+
 func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
 func (r *statusRow) Image() string       { return r.s.Image }
 func (r *statusRow) Carrier() string {

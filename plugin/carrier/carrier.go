@@ -4,6 +4,7 @@
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
 //	relay    a process in the container, at the other end of an exec's stdin and stdout
+//	files    a directory that callers can write to; any script can be one
 //
 // Its one law: which container calls is the listener's knowledge, for each session has
 // its own; nothing that a connection says changes it. It carries bytes and descriptors
@@ -32,7 +33,8 @@ const (
 	Undecided = "undecided" // the shim waits for another word
 	BySocket  = "socket"
 	ByRelay   = "relay"
-	Gone      = "gone" // nobody answers
+	ByFiles   = "files" // the shim is not asked
+	Gone      = "gone"  // nobody answers
 )
 
 // Decide tells the shims which carrier to use.

@@ -56,6 +56,15 @@ func RelayMount() mount.Mount {
 	return mount.Mount{Type: mount.TypeTmpfs, Target: Target + "/relay", TmpfsOptions: &mount.TmpfsOptions{SizeBytes: size, Mode: 0o755}}
 }
 
+// TargetRequests is where a container puts requests that are files. It may write there.
+const TargetRequests = Target + "/proxy"
+
+// Requests returns the mount of a session's directory for them. It lies in the share's,
+// which the engine mounts first.
+func Requests(dir string) mount.Mount {
+	return mount.Mount{Type: mount.TypeBind, Source: dir, Target: TargetRequests}
+}
+
 // Labels returns the labels of rec's container, those of have included.
 func Labels(have map[string]string, rec *state.Session) map[string]string {
 	all := make(map[string]string, len(have)+3)

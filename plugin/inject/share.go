@@ -25,6 +25,29 @@ func Fill(home, session, goarch string, names []string) error {
 	return fill(home, session, goarch, z, names)
 }
 
+// FillClient is Fill with a program in the shim's place that calls by files, which the shim
+// does not. The shim is there all the same, for what runs in a container of its own.
+func FillClient(home, session, goarch string, client []byte, names []string) error {
+	z, err := shimFor(goarch)
+	if err != nil {
+		return err
+	}
+	cached, err := unpacked(home, goarch, z)
+	if err != nil {
+		return fmt.Errorf("unpack the shim: %w", err)
+	}
+	bin := filepath.Join(state.ShareDir(session), "bin")
+	err = errors.Join(mkdir(state.ProxyDir(session), 0o711), mkdir(state.RequestsMount(session), 0o755))
+	err = errors.Join(err, link(cached, state.SpareShim(session)), create(filepath.Join(bin, Shim), 0o755, func(w io.Writer) error {
+		_, err := w.Write(client)
+		return err
+	}))
+	if err != nil {
+		return fmt.Errorf("put the client into %s: %w", bin, err)
+	}
+	return linkNames(bin, names)
+}
+
 func fill(home, session, goarch string, z packed, names []string) error {
 	cached, err := unpacked(home, goarch, z)
 	if err != nil {
@@ -34,6 +57,19 @@ func fill(home, session, goarch string, z packed, names []string) error {
 	if err := link(cached, filepath.Join(bin, Shim)); err != nil {
 		return fmt.Errorf("put the shim into %s: %w", bin, err)
 	}
+	return linkNames(bin, names)
+}
+
+// mkdir makes a directory that the watcher may have made before.
+func mkdir(dir string, mode fs.FileMode) error {
+	err := os.Mkdir(dir, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return errors.Join(err, os.Chmod(dir, mode)) // the umask is not the container's business
+}
+
+func linkNames(bin string, names []string) error {
 	for _, name := range names {
 		if err := os.Symlink(Shim, filepath.Join(bin, name)); err != nil {
 			return fmt.Errorf("name %s in the share: %w", name, err)

@@ -10,6 +10,12 @@ import (
 	"syscall"
 )
 
+// ProcessAlive reports whether there is a process pid, of whomever.
+func ProcessAlive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM
+}
+
 // private refuses a state directory that another user made or may write: what lies in
 // it decides what runs here.
 func private(dir string) error {

@@ -72,6 +72,7 @@ type Session struct {
 	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's own flags, to reach the same engine
 	Terminal      Terminal  `json:"terminal,omitzero"`     // on which it was started
 	Agent         *Agent    `json:"agent,omitempty"`       // whose session it is; nil: run's
+	Proxy         *Proxy    `json:"proxy,omitempty"`       // where its requests come from, without a container
 }
 
 // Agent is what is recorded of an agent: never its environment, nor its arguments.
@@ -91,6 +92,24 @@ func (s *Session) AgentName() string {
 		return ""
 	}
 	return s.Agent.Name
+}
+
+// Proxy is the directory of requests of a session that has no container. Base was there;
+// what is below it is reached through no link.
+type Proxy struct {
+	Base  string        `json:"base"`           // absolute
+	Rest  string        `json:"rest"`           // below it; one more directory for each command unless Flat
+	Flat  bool          `json:"flat,omitempty"` // all commands' requests lie in one directory
+	Grace time.Duration `json:"grace"`          // for calls in flight, when it ends
+}
+
+// Dir returns the directory for the requests of command, and what is the same below Base.
+func (p *Proxy) Dir(command string) (path, rest string) {
+	rest = p.Rest
+	if !p.Flat {
+		rest = filepath.Join(rest, command)
+	}
+	return filepath.Join(p.Base, rest), rest
 }
 
 // Terminal is the terminal on which a session was started. Its zero value is none.

@@ -12,7 +12,8 @@
 //	    trust/<digest>               workspaces' proposals that count
 //	    workspaces/<id>/             an agent's own directory, which stays: plugin/agent
 //	    images/                      what was found in images, by their digests
-//	    engines                      where commands' containers were made, but for the sessions' own
+//	    room-hosts                   where commands' containers were made, but for the sessions' own engines
+//	    proxies/<directory>/         a lock for each command that is called by files in it
 //	    shims/                       decompressed shims, hard-linked into sessions
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
 //	    sessions/<id>/               0700
@@ -20,12 +21,14 @@
 //	        lock                     held by the session's watcher
 //	        control.sock             0600 from birth
 //	        jobs/                    0700, commands that go on without their callers: exec/job
+//	        shim                     where share/bin/hostexec is another client
 //	        watch.log
 //	        grants.json              0600, approvals that hold on
 //	        rooms/                   0700, a folder for each container of a command's while it is there
 //	        share/                   the only part that a container sees, read-only
+//	        proxy/                   for requests as files, a directory for each command; it may write there
 //
-// Its one law: nothing but share/ and a session's own workspace is ever below a mount. It knows neither Docker nor
+// Its one law: nothing but share/, proxy/ and a session's own workspace is ever below a mount. It knows neither Docker nor
 // what a session does.
 package state
 
@@ -118,11 +121,14 @@ func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces")
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
 // The parts of a session's folder.
-func ShareDir(session string) string    { return filepath.Join(session, "share") }
-func RoomsDir(session string) string    { return filepath.Join(session, "rooms") }
-func ShimFile(session string) string    { return filepath.Join(ShareDir(session), "bin", "hostexec") }
-func LogFile(session string) string     { return filepath.Join(session, "watch.log") }
-func GrantsFile(session string) string  { return filepath.Join(session, "grants.json") }
-func LockFile(session string) string    { return filepath.Join(session, "lock") }
-func ControlSock(session string) string { return filepath.Join(session, "control.sock") }
-func JobsDir(session string) string     { return filepath.Join(session, "jobs") }
+func ShareDir(session string) string      { return filepath.Join(session, "share") }
+func ProxyDir(session string) string      { return filepath.Join(session, "proxy") }
+func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }
+func RoomsDir(session string) string      { return filepath.Join(session, "rooms") }
+func ShimFile(session string) string      { return filepath.Join(ShareDir(session), "bin", "hostexec") }
+func SpareShim(session string) string     { return filepath.Join(session, "shim") }
+func LogFile(session string) string       { return filepath.Join(session, "watch.log") }
+func GrantsFile(session string) string    { return filepath.Join(session, "grants.json") }
+func LockFile(session string) string      { return filepath.Join(session, "lock") }
+func ControlSock(session string) string   { return filepath.Join(session, "control.sock") }
+func JobsDir(session string) string       { return filepath.Join(session, "jobs") }

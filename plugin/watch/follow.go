@@ -185,12 +185,25 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	w.showScene(strings.TrimPrefix(c.Name, "/"), dirs)
+	if c.Config != nil && c.Config.WorkingDir != "" {
+		w.home.Store(&c.Config.WorkingDir)
+	}
+	w.enterScene(strings.TrimPrefix(c.Name, "/"), dirs)
 	return nil
 }
 
-// showScene has calls decided for a caller of that name, and made in dirs, which it takes over.
-func (w *Watcher) showScene(name string, dirs *dir.Table) {
+// setProxyScene sets up a session without a container: every call is made where it began.
+func (w *Watcher) setProxyScene() error {
+	dirs, err := dir.NewTable(nil, w.rec.InvokedIn)
+	if err != nil {
+		return err
+	}
+	w.enterScene("proxy", dirs)
+	return nil
+}
+
+// enterScene has later calls depend on dirs, and on the configuration of now.
+func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 	w.scene.Lock()
 	defer w.scene.Unlock()
 	w.server.SetScene(&call.Scene{

@@ -31,6 +31,10 @@ import (
 //	run -> watcher    stop                   it is to end
 //	run <- watcher    exited CODE            it has
 //
+// A proxy has no container: after ready comes nothing but
+//
+//	proxy -> watcher  drain                  end when the calls in flight have
+//
 // A stream that ends with none of done, abort and over means that run was killed.
 
 // Link is run's end. Its methods are called one after the other.
@@ -113,6 +117,17 @@ func (l *Link) Gone() <-chan struct{} {
 // Close ends the link and the session: there is no container.
 func (l *Link) Close() error { return l.end("abort\n") }
 
+// Drain asks a session without a container to end when its calls have. It does not wait.
+func (l *Link) Drain() error {
+	if _, err := l.f.WriteString("drain\n"); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	return nil
+}
+
+// Ended returns when the watcher is gone. Nothing more is expected of it.
+func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
+
 func (l *Link) end(word string) error {
 	_, err := l.f.WriteString(word)
 	if err = errors.Join(err, l.f.Close()); err != nil {
@@ -194,10 +209,14 @@ func (u *uplink) recorded(ctx context.Context) bool {
 func (u *uplink) ready() { fmt.Fprintln(u.f, "ready") }
 
 func (u *uplink) bound(warnings []string) {
+	u.warn(warnings)
+	fmt.Fprintln(u.f, "bound")
+}
+
+func (u *uplink) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
-	fmt.Fprintln(u.f, "bound")
 }
 
 func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }

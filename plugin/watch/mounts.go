@@ -25,7 +25,7 @@ func table(c container.InspectResponse, fallback string, near bool) (*dir.Table,
 	for _, m := range c.Mounts {
 		mounts = append(mounts, dir.Mount{
 			Target: m.Destination, Source: m.Source,
-			Bind: near && m.Type == mount.TypeBind && m.Destination != state.Target, ReadOnly: !m.RW,
+			Bind: near && m.Type == mount.TypeBind && !within(m.Destination, state.Target), ReadOnly: !m.RW,
 		})
 	}
 	if c.HostConfig != nil {
@@ -42,10 +42,10 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 	if w.rec.Apart {
 		return nil // it mounts nothing of this host's
 	}
-	share := filepath.Join(w.Dir, "share")
+	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	own := filepath.Join(w.store.Workspaces(), w.rec.ID) // an agent's, with nothing else in it
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == share || m.Source == own && resolved(own) == own {
+		if m.Type != mount.TypeBind || m.Source == share || m.Source == requests || m.Source == own && resolved(own) == own {
 			continue
 		}
 		source := resolved(m.Source)

@@ -82,7 +82,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (exec
 		return executor.Status{}, errors.Join(err, dirs.Close())
 	}
 	defer at.Close()
-	w.showScene("", dirs)
+	w.enterScene("", dirs)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := make(chan executor.Signal, 1)

@@ -26,6 +26,14 @@ var errCrosses = errors.New("the socket crosses into the container")
 
 // doors opens the listeners of the session's carriers.
 func (w *Watcher) doors() (doors []net.Listener, err error) {
+	if w.rec.Carrier == carrier.ByFiles {
+		w.decide(reach{carrier.ByFiles, "it was asked for"})
+		ln, err := w.listen()
+		if err != nil {
+			return nil, err
+		}
+		return []net.Listener{ln}, nil
+	}
 	share := state.ShareDir(w.Dir)
 	known := w.store.Engine(w.rec.Engine)
 	first := reach{carrier.Undecided, "nothing has come from the container yet"}
@@ -81,8 +89,8 @@ func (w *Watcher) decide(r reach) {
 		return
 	}
 	w.log.Info("carrier", "is", r.carrier, "for", r.why)
-	if w.rec.Apart {
-		return // its share is out of our reach, and says relay from the start
+	if w.rec.Apart || w.rec.Carrier == carrier.ByFiles {
+		return // its share is out of our reach, and says relay from the start; or its listener sees to it
 	}
 	if err := carrier.Decide(state.ShareDir(w.Dir), r.carrier); err != nil {
 		w.log.Error("carrier", "error", err)
@@ -92,7 +100,7 @@ func (w *Watcher) decide(r reach) {
 // settleReach finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
 func (w *Watcher) settleReach(ctx context.Context, api Engine, id string) {
-	if w.rec.Carrier == carrier.BySocket || w.relay == nil && w.rec.Carrier != "auto" {
+	if w.rec.Carrier == carrier.BySocket || w.rec.Carrier == carrier.ByFiles || w.relay == nil && w.rec.Carrier != "auto" {
 		return
 	}
 	if w.rec.Carrier == carrier.ByRelay || w.rec.Apart {

@@ -73,6 +73,8 @@ type Watcher struct {
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
+	home     atomic.Pointer[string] // the container's working directory
+	proxy    *proxy                 // nil where there is a container
 	config   atomic.Pointer[config.Config]
 	scene    sync.Mutex     // held while the server's scene is changed
 	wg       sync.WaitGroup // all that serve started
@@ -182,7 +184,11 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
-	err = w.follow(ctx, link)
+	if w.proxy != nil {
+		err = w.stay(ctx, link)
+	} else {
+		err = w.follow(ctx, link)
+	}
 	w.stop(err) // calls in flight and jobs end, whole trees of them
 	w.log.Info("ending", "reason", err)
 	err = closeAll(doors)
@@ -193,6 +199,9 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Dir)))
 	doorman.Wait()
+	if w.proxy != nil {
+		err = errors.Join(err, w.unlock())
+	}
 	if w.dirs != nil {
 		w.dirs.Close()
 	}
@@ -258,8 +267,13 @@ func (w *Watcher) signals(ctx context.Context) {
 	for {
 		select {
 		case s := <-c:
-			if s != syscall.SIGHUP {
-				w.stop(fmt.Errorf("%w: %v", errStopped, s))
+			switch why := fmt.Errorf("%w: %v", errStopped, s); {
+			case s == syscall.SIGHUP:
+			case w.proxy != nil:
+				w.askToEnd(why)
+				continue
+			default:
+				w.stop(why)
 				return
 			}
 			if w.server.Scene() != nil {

@@ -104,7 +104,7 @@ func TestCheckEnv(t *testing.T) {
 
 func TestCheckCarrier(t *testing.T) {
 	for name, want := range map[string]string{
-		"auto": "", "socket": "", "relay": "", "files": "not available yet", "": "there are", "pigeon": "--carrier 'pigeon'",
+		"auto": "", "socket": "", "relay": "", "files": "", "": "there are", "pigeon": "--carrier 'pigeon'",
 	} {
 		err := checkCarrier(name)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

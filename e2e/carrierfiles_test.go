@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// filesContainer is a container whose calls come by files.
+func filesContainer(t *testing.T, h *Host, flags ...string) *Container {
+	t.Helper()
+	return h.Holding(t, append(append(proxies(t), "--carrier", "files", "--proxy", "banned=deny", "--network", "none"), flags...)...)
+}
+
+// TestIntegrationCarrierFiles makes calls by files from a container: what the socket does,
+// but for what docs/files.md says it does not.
+func TestIntegrationCarrierFiles(t *testing.T) {
+	for _, ordinary := range persons() {
+		h := newHost(t, ordinary)
+		shared := filesContainer(t, h, "--pass-env", "CI")
+		check(t, os.MkdirAll(filepath.Join(h.Work, "sub"), 0o755))
+		for _, user := range []string{"0", "1000", "65534"} {
+			t.Run(h.Name+"/uid"+user, func(t *testing.T) { callByFiles(t, h, shared.As(user)) })
+		}
+		row := h.Must(t, "hostexec", "status", "--format", "{{.Carrier}} {{.State}}")
+		want(t, "status", row, "files running\n")
+		h.Must(t, "rm", "-f", shared.ID)
+		h.quiet(t, leaves+grace)
+	}
+}
+
+func callByFiles(t *testing.T, h *Host, c *Container) {
+	for _, tt := range []struct {
+		name, script string
+		want         Result
+	}{
+		{"by its name", "htrue", Result{}},
+		{"by hostexec", "hostexec hsh -c 'exit 42'", Result{Code: 42}},
+		{"streams", "hsh -c 'echo out; echo err >&2; exit 3'", Result{Out: "out\n", Err: "err\n", Code: 3}},
+		{"arguments", `hp print "" "a b" "$(printf 'c\nd')" ü`, Result{Out: "\na b\nc\nd\nü\n"}},
+		{"where", "cd sub; hsh -c pwd", Result{Out: h.Work + "/sub\n"}},
+		{"stdin", "printf 'one\ntwo\n' | hcat", Result{Out: "one\ntwo\n"}},
+		{"a variable", "CI=yes X=no hsh -c 'echo $CI.$X.$HOST_SECRET'", Result{Out: "yes..of the host\n"}},
+		{"a pipeline", "hsh -c 'seq 100000' | hcat | tail -1", Result{Out: "100000\n"}},
+		{"not proxied", "hostexec nonesuch 2>/dev/null", Result{Code: 127}},
+		{"denied", "hostexec banned 2>/dev/null", Result{Code: 126}},
+		{"elsewhere", "cd /; htrue 2>/dev/null", Result{Code: 126}},
+		{"a signal", "bash -c 'hsh -c \"kill -TERM \\$\\$\"; echo $?' 2>/dev/null", Result{Out: "143\n"}},
+		{"a login shell", "bash -lc 'cd /w; hsh -c \"exit 5\"'", Result{Code: 5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want(t, tt.script, c.Sh(t, tt.script).String(), tt.want.String())
+		})
+	}
+	t.Run("verbs", func(t *testing.T) {
+		if r := c.Sh(t, "hostexec ls"); r.Code != 0 || !strings.Contains(r.Out, "htrue") {
+			t.Errorf("hostexec ls: %v", r)
+		}
+		if r := c.Sh(t, "hostexec -d hsh -c 'echo job'"); r.Code != 0 || len(strings.Fields(r.Out)) != 2 {
+			t.Errorf("hostexec -d: %v", r)
+		} else {
+			want(t, "its log", c.Sh(t, "hostexec logs -f $1", strings.Fields(r.Out)[0]).Out, "job\n")
+		}
+	})
+	t.Run("at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		results := make([]Result, 5)
+		for i := range results {
+			// ends with its call.
+			wg.Go(func() { results[i] = c.Sh(t, "hsh -c 'echo $1; exit $1' sh $1", strconv.Itoa(i)) })
+		}
+		wg.Wait()
+		for i, r := range results {
+			want(t, "a call among others", r.String(), Result{Out: strconv.Itoa(i) + "\n", Code: i}.String())
+		}
+	})
+	want(t, "files left", c.Sh(t, "cd /run/hostexec/proxy/hsh && echo *").Out, "*\n")
+}
+
+// TestIntegrationCarrierFilesAttack has a container put into its directory what leads out.
+func TestIntegrationCarrierFilesAttack(t *testing.T) {
+	h := newHost(t, false)
+	canary := h.Write(t, h.Home, "canary", "secret of the host", 0o600)
+	c := filesContainer(t, h)
+	for _, script := range []string{
+		"ln -s " + canary + " /run/hostexec/proxy/hsh/x.req",
+		"ln -s " + canary + " /run/hostexec/proxy/hsh/y.stdout; printf 'a\\0' >/run/hostexec/proxy/hsh/y.req",
+		"mknod /run/hostexec/proxy/hsh/z.req c 1 5; mkfifo /run/hostexec/proxy/hsh/f.req",
+	} {
+		want(t, script, c.Sh(t, script).Code, 0)
+		want(t, "the next call", c.Sh(t, "hsh -c 'echo good'").String(), Result{Out: "good\n"}.String())
+	}
+	// The directory itself is exchanged: the container has harmed itself and nobody else.
+	want(t, "exchange", c.Sh(t, "cd /run/hostexec/proxy && mv hsh old && ln -s /etc hsh && printf 'evil\\0' >/etc/x.req").Code, 0)
+	want(t, "another command", c.Sh(t, "hcat </dev/null").String(), Result{}.String())
+	want(t, "the file outside", string(readFile(t, canary)), "secret of the host")
+	for _, name := range []string{"bin/hsh", "bin/hostexec", "carrier"} {
+		if r := c.Sh(t, "echo evil >/run/hostexec/"+name); r.Code == 0 {
+			t.Errorf("the container can write %s", name)
+		}
+	}
+}
+
+// TestIntegrationCarrierFilesEnd has calls say what is wrong when nobody answers.
+func TestIntegrationCarrierFilesEnd(t *testing.T) {
+	h := newHost(t, false)
+	c := filesContainer(t, h)
+	h.Must(t, "hostexec", "stop", c.Session)
+	r := c.Sh(t, "htrue")
+	if r.Code != 125 || !strings.Contains(r.Err, "docker hostexec resume") {
+		t.Errorf("a call of nobody: %v", r)
+	}
+	h.Must(t, "hostexec", "resume", c.Session)
+	want(t, "a call after resume", c.Sh(t, "hsh -c 'echo again'").String(), Result{Out: "again\n"}.String())
+}
+
+// TestIntegrationCarrierFilesSource has the description's own client call from a container.
+func TestIntegrationCarrierFilesSource(t *testing.T) {
+	h := newHost(t, false)
+	h.Write(t, h.Work, "source", strings.ReplaceAll(string(readFile(t, "testdata/source000.sh")), "@DIR@", "/run/hostexec/proxy/hsh"), 0o755)
+	c := filesContainer(t, h)
+	for _, user := range []string{"0", "1000", "65534"} {
+		r := c.As(user).Sh(t, "/w/source -c 'pwd; echo err >&2; exit 42'")
+		want(t, "uid "+user, r.String(), Result{Out: h.Work + "\n", Err: "err\n", Code: 42}.String())
+	}
+}

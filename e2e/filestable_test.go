@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var promised = regexp.MustCompile(`(?m)^\|[^|]+\| F000-(\d{3}) to (\d{3}) \| (.+) \|$`)
+
+// TestFilesTable holds the table of docs/files.md to the tests that there are, and to having
+// a row for every promise.
+func TestFilesTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "files.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, next := testsByRoom(t), 1
+	for _, row := range promised.FindAllStringSubmatch(string(text), -1) {
+		first, _ := strconv.Atoi(row[1])
+		last, _ := strconv.Atoi(row[2])
+		if first != next || last < first {
+			t.Errorf("a row has %d to %d, want it to begin with %d", first, last, next)
+		}
+		next = last + 1
+		named := namedTest.FindAllStringSubmatch(row[3], -1)
+		if len(named) == 0 {
+			t.Errorf("%d to %d: no test", first, last)
+		}
+		for _, m := range named {
+			if !tests[m[1]+"."+m[2]] {
+				t.Errorf("%d to %d: there is no %s", first, last, strings.Join(m[1:], "."))
+			}
+		}
+	}
+	if next != 108 {
+		t.Errorf("the rows end with %d, want 107", next-1)
+	}
+}

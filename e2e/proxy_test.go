@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Proxy is a docker hostexec proxy that runs, and answers.
+type Proxy struct {
+	Host  *Host
+	Lines []string // what it has said on stdout
+	cmd   *exec.Cmd
+	errs  bytes.Buffer // to be read when it has ended
+	end   chan int     // the code, once
+}
+
+// noEngine is where no engine is: a proxy needs none.
+const noEngine = "DOCKER_HOST=unix:///nonexistent/docker.sock"
+
+// Proxy starts docker hostexec proxy in Work for commands, separated by spaces, and returns
+// when it answers. It is ended with the test.
+func (h *Host) Proxy(t testing.TB, commands string, flags ...string) *Proxy {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	names := strings.Fields(commands)
+	p := &Proxy{Host: h, end: make(chan int, 1)}
+	p.cmd = h.Command(ctx, pluginPath(t), append(append([]string{"proxy"}, flags...), names...)...)
+	p.cmd.Env = append(p.cmd.Env, noEngine)
+	p.cmd.Stderr = &p.errs
+	out, err := p.cmd.StdoutPipe()
+	check(t, err)
+	check(t, p.cmd.Start())
+	lines := make(chan string, 64)
+	done := make(chan struct{})
+	// ends with the proxy; the cleanup waits for it.
+	go func() { defer close(done); p.follow(out, lines) }()
+	t.Cleanup(func() { p.cmd.Process.Signal(syscall.SIGTERM); p.settle(done, cancel) })
+	for len(p.Lines) < 2*len(names) {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("proxy %q has ended with %d: %s", commands, p.Ended(t), &p.errs)
+			}
+			p.Lines = append(p.Lines, line)
+		case <-time.After(patience):
+			t.Fatalf("proxy %q does not answer", commands)
+		}
+	}
+	return p
+}
+
+// settle waits for the proxy, and kills it when it does not end.
+func (p *Proxy) settle(done chan struct{}, kill func()) {
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+	kill()
+	<-done
+}
+
+func (p *Proxy) follow(out io.Reader, lines chan<- string) {
+	scan := bufio.NewScanner(out)
+	for scan.Scan() {
+		lines <- scan.Text()
+	}
+	close(lines)
+	p.cmd.Wait()
+	p.end <- exitCode(p.cmd.ProcessState)
+}
+
+// Stop tells the proxy to end and returns its code.
+func (p *Proxy) Stop(t testing.TB, sig syscall.Signal) int {
+	t.Helper()
+	check(t, p.cmd.Process.Signal(sig))
+	return p.Ended(t)
+}
+
+// Ended waits for the proxy's end and returns its code.
+func (p *Proxy) Ended(t testing.TB) int {
+	t.Helper()
+	select {
+	case code := <-p.end:
+		p.end <- code
+		return code
+	case <-time.After(patience):
+		t.Fatal("the proxy does not end")
+	}
+	return -1
+}
+
+// At is the directory of a command's requests.
+func (h *Host) At(command string) string { return filepath.Join(h.Work, ".hostexec", "proxy", command) }
+
+// Client is the client of a command.
+func (h *Host) Client(command string) string { return filepath.Join(h.At(command), command) }
+
+// as returns the person with another user's number, as a container may have.
+func (h *Host) as(uid uint32) *Host {
+	return &Host{Name: fmt.Sprint(h.Name, "-", uid), Home: h.Home, State: h.State, Work: h.Work, Env: h.Env, cred: &syscall.Credential{Uid: uid, Gid: uid}}
+}
+
+// Submit puts a request into a directory as any script can, and returns its id. With
+// command it says which one it calls.
+func Submit(t testing.TB, dir, id, command string, args ...string) {
+	t.Helper()
+	var b strings.Builder
+	for _, a := range args {
+		b.WriteString(a + "\x00")
+	}
+	if command != "" {
+		check(t, os.WriteFile(filepath.Join(dir, id+".cmd"), []byte(command), 0o644))
+	}
+	tmp := filepath.Join(dir, id+".req.tmp")
+	check(t, os.WriteFile(tmp, []byte(b.String()), 0o644))
+	check(t, os.Rename(tmp, filepath.Join(dir, id+".req")))
+}
+
+// Answer waits for the answer to a request, and removes it as its reader does.
+func Answer(t testing.TB, dir, id string) Result {
+	t.Helper()
+	var code []byte
+	eventually(t, patience, "there is an answer to "+id, func() bool {
+		var err error
+		code, err = os.ReadFile(filepath.Join(dir, id+".exit"))
+		return err == nil
+	})
+	r := Result{Code: atoi(t, string(code))}
+	for _, s := range []struct {
+		what string
+		to   *string
+	}{{"stdout", &r.Out}, {"stderr", &r.Err}} {
+		text, err := os.ReadFile(filepath.Join(dir, id+"."+s.what))
+		check(t, err)
+		*s.to = string(text)
+	}
+	for _, what := range []string{"stdout", "stderr", "exit", "status"} {
+		os.Remove(filepath.Join(dir, id+"."+what))
+	}
+	return r
+}
+
+// protocol lists what a directory holds of calls.
+func protocol(t testing.TB, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*.*"))
+	check(t, err)
+	var left []string
+	for _, path := range list {
+		if name := filepath.Base(path); !strings.HasSuffix(name, ".pid") {
+			left = append(left, name)
+		}
+	}
+	return left
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runsProxy runs docker hostexec proxy to its end, which is soon.
+func (h *Host) runsProxy(t testing.TB, args ...string) Result {
+	t.Helper()
+	return h.feed(t, "", pluginPath(t), append([]string{"proxy"}, args...)...)
+}
+
+// TestIntegrationProxyLife has a proxy begin, refuse a second one, and leave nothing.
+func TestIntegrationProxyLife(t *testing.T) {
+	for _, ordinary := range persons() {
+		h := newHost(t, ordinary)
+		t.Run(h.Name, func(t *testing.T) {
+			p := h.Proxy(t, "make")
+			want(t, "what it says first", strings.Join(p.Lines, "\n"),
+				"[proxy] Listening for 'make' commands...\n[proxy] Container script: .hostexec/proxy/make/make")
+			pid := atoi(t, string(readFile(t, h.At("make")+"/make.pid")))
+			watcher := hold(t, pid)
+			fi, err := os.Stat(h.Client("make"))
+			check(t, err)
+			want(t, "the client's mode", fi.Mode(), 0o755)
+			fi, err = os.Stat(h.At("make"))
+			check(t, err)
+			want(t, "the directory's mode", fi.Mode(), os.ModeDir|0o777)
+
+			r := h.runsProxy(t, "make")
+			want(t, "a second one", r.String(), Result{Code: 1, Err: "hostexec: proxy for 'make' already running (PID " + strconv.Itoa(pid) + ")\n"}.String())
+			row := h.Must(t, "hostexec", "status", "--format", "{{.Container}} {{.Commands}} {{.Carrier}} {{.State}}")
+			want(t, "status", row, filepath.Join(h.Work, ".hostexec/proxy")+" make files running\n")
+
+			want(t, "its code", p.Stop(t, syscall.SIGTERM), 0)
+			watcher.Ends(t, patience)
+			left, err := os.ReadDir(h.At("make"))
+			check(t, err)
+			want(t, "files left", len(left), 0)
+			want(t, "what it says last", p.errs.String(), "")
+			h.quiet(t, soon)
+			h.Proxy(t, "make").Stop(t, syscall.SIGINT)
+		})
+	}
+}
+
+// TestIntegrationProxyStale begins beside the numbers of processes that have gone, that were
+// never proxies, and that nobody wrote who means well.
+func TestIntegrationProxyStale(t *testing.T) {
+	h := newHost(t, false)
+	for _, tt := range []struct{ name, pid, says string }{
+		{"dead", "4194999\n", "hostexec: removing stale PID file (PID 4194999 no longer running)\n"},
+		{"another process", "1\n", "hostexec: removing stale PID file (PID 1 is another process)\n"},
+		{"no number", "x\x1b[2J\n", ""},
+		{"a number too long", strings.Repeat("1", 100), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			check(t, os.MkdirAll(h.At("make"), 0o755))
+			check(t, os.WriteFile(h.At("make")+"/make.pid", []byte(tt.pid), 0o644))
+			p := h.Proxy(t, "make")
+			if text := string(readFile(t, h.At("make")+"/make.pid")); text == tt.pid {
+				t.Errorf("make.pid still has %q", text)
+			}
+			p.Stop(t, syscall.SIGTERM)
+			want(t, "what it says", p.errs.String(), tt.says) // all of which has come by now
+		})
+	}
+}
+
+// TestIntegrationProxyKilled kills what a proxy consists of, with SIGKILL: nothing of its
+// commands stays, and the next one begins.
+func TestIntegrationProxyKilled(t *testing.T) {
+	h := newHost(t, false)
+	for _, who := range []string{"watcher", "proxy"} {
+		t.Run(who, func(t *testing.T) {
+			p := h.Proxy(t, "sh=/bin/sh")
+			began := filepath.Join(h.Work, who)
+			Submit(t, h.At("sh"), "a", "", "-c", `echo $$ >"$0.tmp"; mv "$0.tmp" "$0"; exec sleep 1000`, began)
+			eventually(t, patience, "the command runs", func() bool { return len(readFile(t, began)) > 0 })
+			command := hold(t, atoi(t, string(readFile(t, began))))
+			watcher := hold(t, atoi(t, string(readFile(t, h.At("sh")+"/sh.pid"))))
+			if who == "watcher" {
+				watcher.Signal(t, syscall.SIGKILL)
+			} else {
+				check(t, p.cmd.Process.Kill())
+			}
+			p.Ended(t)
+			command.Ends(t, patience)
+			watcher.Ends(t, patience)
+			eventually(t, patience, "nothing of the proxy is left", func() bool { return len(processes(h.State)) == 0 })
+		})
+	}
+	h.Proxy(t, "sh=/bin/sh").Stop(t, syscall.SIGTERM)
+}
+
+// TestIntegrationProxyGraceful tells a proxy to end while a command runs: that ends in its
+// own time, and what comes now is refused.
+func TestIntegrationProxyGraceful(t *testing.T) {
+	h := newHost(t, false)
+	p := h.Proxy(t, "sh=/bin/sh")
+	client := readFile(t, h.Client("sh"))
+	Submit(t, h.At("sh"), "slow", "", "-c", "echo >began; until [ -e go ]; do sleep 0.05; done; echo done")
+	eventually(t, patience, "the command runs", func() bool { _, err := os.Stat(h.Work + "/began"); return err == nil })
+	check(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	eventually(t, patience, "the client is gone", func() bool { _, err := os.Stat(h.Client("sh")); return os.IsNotExist(err) })
+	Submit(t, h.At("sh"), "late", "", "-c", "echo too late")
+	late := Answer(t, h.At("sh"), "late")
+	want(t, "a late request", late.String(), Result{Code: 125, Err: "hostexec: the proxy is shutting down\n"}.String())
+	check(t, os.WriteFile(h.Work+"/go", nil, 0o644))
+	want(t, "the one in flight", Answer(t, h.At("sh"), "slow").String(), Result{Out: "done\n"}.String())
+	want(t, "its code", p.Ended(t), 0)
+
+	// Nobody is there now. The client that somebody has kept says so in time.
+	kept := h.Write(t, h.Work, "kept", string(client), 0o755)
+	h.Env = append(h.Env, "PROXY_TIMEOUT=1")
+	r := h.feed(t, "", kept, "-c", "true")
+	want(t, "a call of nobody", r.String(), Result{Code: 124, Err: "hostexec: sh: timeout waiting for host to execute command\n"}.String())
+	want(t, "files left", strings.Join(protocol(t, h.At("sh")), " "), "")
+	h.quiet(t, soon)
+}
+
+// TestIntegrationProxyGrace ends a command that does not end in its time, and twice told is
+// at once.
+func TestIntegrationProxyGrace(t *testing.T) {
+	h := newHost(t, false)
+	for _, grace := range []string{"100ms", "1h"} {
+		t.Run(grace, func(t *testing.T) {
+			p := h.Proxy(t, "sh=/bin/sh", "--shutdown-grace", grace)
+			Submit(t, h.At("sh"), "slow", "", "-c", "echo >began; exec sleep 1000")
+			eventually(t, patience, "the command runs", func() bool { return os.Remove(h.Work+"/began") == nil })
+			watcher := hold(t, atoi(t, string(readFile(t, h.At("sh")+"/sh.pid"))))
+			watcher.Signal(t, syscall.SIGTERM)
+			if grace == "1h" {
+				eventually(t, patience, "the client is gone", func() bool { _, err := os.Stat(h.Client("sh")); return os.IsNotExist(err) })
+				watcher.Signal(t, syscall.SIGTERM)
+			}
+			want(t, "the code of its command", Answer(t, h.At("sh"), "slow").Code, 125)
+			want(t, "its code", p.Ended(t), 0)
+		})
+	}
+}
+
+// TestIntegrationProxyOrphans begins beside what calls of before have left.
+func TestIntegrationProxyOrphans(t *testing.T) {
+	h := newHost(t, false)
+	check(t, os.MkdirAll(h.At("echo"), 0o755))
+	old := time.Now().Add(-time.Hour)
+	for name, at := range map[string]time.Time{
+		"old.stdout": old, "old.stderr": old, "old.exit": old, "old.status": old, "old.req.tmp": old, "old.stdin": old,
+		"young.stdout": time.Now(), "young.exit": time.Now(), "mixed.stdout": old, "mixed.beat": time.Now(), "notes.txt": old, "README": old,
+	} {
+		path := filepath.Join(h.At("echo"), name)
+		check(t, os.WriteFile(path, nil, 0o644))
+		check(t, os.Chtimes(path, at, at))
+	}
+	Submit(t, h.At("echo"), "before", "", "it was there before")
+	Submit(t, h.At("echo"), "long", "", "long before")
+	check(t, os.Chtimes(h.At("echo")+"/long.req", old, old))
+	h.Proxy(t, "echo="+find(t, "echo"))
+	want(t, "a request of before", Answer(t, h.At("echo"), "before").String(), Result{Out: "it was there before\n"}.String())
+	r := Answer(t, h.At("echo"), "long")
+	if r.Code != 124 || r.Out != "" || !strings.Contains(r.Err, "older than 5m0s") {
+		t.Errorf("a request of long before: %v", r)
+	}
+	want(t, "files left", strings.Join(protocol(t, h.At("echo")), " "), "mixed.beat mixed.stdout notes.txt young.exit young.stdout")
+}
+
+// TestIntegrationProxyBadInput has each command line say what is wrong with it.
+func TestIntegrationProxyBadInput(t *testing.T) {
+	h := newHost(t, false)
+	h.Write(t, h.Work, "tool", "#!/bin/sh\n", 0o755)
+	check(t, os.Symlink("/tmp", h.Work+"/link"))
+	planted := filepath.Join(h.Home, "planted")
+	check(t, os.MkdirAll(planted, 0o755))
+	check(t, os.Symlink("/tmp", planted+"/.hostexec"))
+	for _, tt := range []struct {
+		name, args, says string
+		code             int
+	}{
+		{"no command", "", "requires at least 1 argument", 1},
+		{"an unknown flag", "--nonsense make", "unknown flag: --nonsense", 1},
+		{"not in PATH", "foo", "hostexec: command 'foo' not found in PATH", 125},
+		{"no name", "''", "hostexec: '': no command named", 125},
+		{"a flag behind --", "-- -x", "hostexec: '-x': ", 125},
+		{"given twice", "make make", "hostexec: 'make': given twice", 125},
+		{"no directory", "--dir= make", "hostexec: --dir: no directory named", 125},
+		{"the root", "--dir / make", "hostexec: --dir '/': not a directory for requests", 125},
+		{"a link", "--dir link make", "a symbolic link is on the way", 125},
+		{"two directories", "--dir x --global make", "dir global", 1},
+		{"the state", "--dir " + h.State + "/x make", "would lie in each other", 125},
+		{"a program within", "--dir . tool=" + h.Work + "/tool", "could change " + h.Work + "/tool, which 'tool' runs", 125},
+		{"a variable with a value", "--pass-env A=b make", "give the name only", 125},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := strings.Fields(tt.args)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "''", "")
+			}
+			r := h.runsProxy(t, args...)
+			if r.Code != tt.code || r.Out != "" || !strings.Contains(r.Err, tt.says) {
+				t.Errorf("proxy %s: %v, want code %d and %q", tt.args, r, tt.code, tt.says)
+			}
+		})
+	}
+	t.Run("a planted link", func(t *testing.T) {
+		there := &Host{Name: h.Name, Home: h.Home, State: h.State, Work: planted, cred: h.cred}
+		r := there.runsProxy(t, "make")
+		if r.Code != 125 || !strings.Contains(r.Err, "a symbolic link is on the way") {
+			t.Errorf("proxy: %v", r)
+		}
+	})
+	h.quiet(t, soon)
+}

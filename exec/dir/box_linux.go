@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// makeBelow opens rest below base one element at a time, and makes those that are missing.
+func makeBelow(base, rest string) (int, error) {
+	at, err := openRoot(base)
+	if err != nil || rest == "." {
+		return at, err
+	}
+	elements := strings.Split(rest, "/")
+	for i, name := range elements {
+		var mode uint32 = 0o711
+		if i == len(elements)-1 {
+			mode = 0o777
+		}
+		next, err := makeOne(at, name, mode)
+		unix.Close(at)
+		if err != nil {
+			return -1, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func makeOne(at int, name string, mode uint32) (int, error) {
+	if name == ".." {
+		return -1, unix.EXDEV
+	}
+	// The umask is the whole process's; nothing else makes files yet when boxes are made.
+	old := unix.Umask(0)
+	err := unix.Mkdirat(at, name, mode)
+	unix.Umask(old)
+	if err != nil && err != unix.EEXIST {
+		return -1, err
+	}
+	fd, err := unix.Openat(at, name, held|unix.O_NOFOLLOW, 0)
+	if err == unix.ENOTDIR && isLink(at, name) {
+		return -1, errLink
+	}
+	return fd, err
+}
+
+func boxKey(fd int) (string, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return fmt.Sprintf("%x-%x", st.Dev, st.Ino), err
+}
+
+func boxMod(fd int) (time.Time, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return time.Unix(st.Mtim.Unix()), err
+}
+
+func (b *Box) list() (*os.File, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(b.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), b.path), nil
+}
+
+func entry(st *unix.Stat_t) Entry {
+	kind := st.Mode & unix.S_IFMT
+	return Entry{
+		Regular: kind == unix.S_IFREG && st.Nlink == 1,
+		Dir:     kind == unix.S_IFDIR,
+		Size:    st.Size,
+		UID:     int(st.Uid),
+		GID:     int(st.Gid),
+		Mod:     time.Unix(st.Mtim.Unix()),
+		Inode:   st.Ino,
+	}
+}
+
+func (b *Box) stat(name string) (Entry, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(b.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return entry(&st), err
+}
+
+// open looks at what is held before it opens it.
+func (b *Box) open(name string) (*os.File, Entry, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, Entry{}, err
+	}
+	e := entry(&st)
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return nil, e, errNotPlain
+	case !e.Regular:
+		return nil, e, errLinked
+	}
+	f, err := openHeld(fd)
+	return f, e, err
+}
+
+// create makes the file under another name first: who sees it may have it already. What can
+// be done to that name meanwhile is to what others see, and not to the file that is held.
+func (b *Box) create(name string, owner Entry) (*os.File, error) {
+	making := "." + name + ".new"
+	fd, err := b.exclusive(making)
+	if err != nil {
+		return nil, err
+	}
+	give(fd, owner)
+	if err := b.rename(making, name); err != nil {
+		b.remove(making)
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// exclusive has the kernel make a file or say that there is something: that goes, and is
+// tried no oftener than somebody can mean well by it.
+func (b *Box) exclusive(name string) (int, error) {
+	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	for range 3 {
+		fd, err := unix.Openat(b.fd, name, how, 0o600)
+		if err != unix.EEXIST {
+			return fd, err
+		}
+		if err := b.remove(name); err != nil && err != unix.ENOENT {
+			return -1, err
+		}
+	}
+	return -1, unix.EEXIST
+}
+
+// give makes the file owner's. Where that is not for us to do everybody may have it, for
+// nobody knows whose groups owner is in.
+func give(fd int, owner Entry) {
+	euid := os.Geteuid()
+	switch {
+	case owner.UID < 0 || owner.UID == euid:
+	case euid == 0 && unix.Fchown(fd, owner.UID, owner.GID) == nil:
+	default:
+		unix.Fchmod(fd, 0o666) // the reader who cannot read says so
+	}
+}
+
+func (b *Box) rename(from, to string) error { return unix.Renameat(b.fd, from, b.fd, to) }
+
+func (b *Box) remove(name string) error { return unix.Unlinkat(b.fd, name, 0) }
+
+func unnamed(f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
+}

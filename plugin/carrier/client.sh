@@ -1,0 +1,168 @@
+#!/bin/sh
+# A client of docker hostexec: what it is called with is run on the host. It needs a POSIX sh,
+# cat, mv, rm and sleep, and uses inotifywait where there is one. See docs/files.md.
+#
+#   HOSTEXEC_TIMEOUT, PROXY_TIMEOUT  how long it may take in all: 30, 30s, 5m, 1h; 0: as long as it likes
+#   PROXY_DIR                        the directory of requests, where it is not the usual one
+#   HOSTEXEC_STDIN=null              nothing is read from stdin
+cmd=@CMD@ # empty: as this file was called
+[ -n "$cmd" ] || cmd=${0##*/}
+dir=@DIR@
+[ -d "$dir" ] || dir=${0%/*}
+dir=${PROXY_DIR:-$dir}
+
+say() { printf 'hostexec: %s: %s\n' "$cmd" "$1" >&2; }
+die() { say "$2"; exit "$1"; }
+
+# seconds TEXT sets n.
+seconds() {
+	n=${1%[smh]}
+	case $n in '' | *[!0-9]*) return 1 ;; esac
+	while case $n in 0?*) true ;; *) false ;; esac do n=${n#0}; done
+	case $1 in *m) n=$((n * 60)) ;; *h) n=$((n * 3600)) ;; esac
+}
+
+# now sets t, in hundredths of a second.
+now() {
+	if read -r t _ 2>/dev/null </proc/uptime; then t=${t%.*}${t#*.}; else t=$(date +%s)00; fi
+}
+
+# Without a limit of its own a call ends when nothing is heard of the host for so long.
+limit=30000 total=
+if [ -n "${HOSTEXEC_TIMEOUT-}" ]; then
+	if seconds "$HOSTEXEC_TIMEOUT"; then total=$((n * 100)); fi # any other is the host's to judge
+elif [ -n "${PROXY_TIMEOUT-}" ]; then
+	seconds "$PROXY_TIMEOUT" || die 125 "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: $PROXY_TIMEOUT"
+	total=$((n * 100))
+fi
+
+if [ ! -d "$dir" ] || [ ! -w "$dir" ]; then
+	die 125 "no directory for requests: $dir: is docker hostexec running on the host?"
+fi
+@SERVED@
+read -r id 2>/dev/null </proc/sys/kernel/random/uuid || id=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+f=$dir/$id
+umask 022
+
+tidy() {
+	[ -z "$pump" ] || kill "$pump" 2>/dev/null
+	[ -z "$pulse" ] || kill "$pulse" 2>/dev/null
+	rm -f "$f.req" "$f.req.tmp" "$f.cmd" "$f.alive" "$f.stdin" "$f.eof" "$f.beat" "$f.stdout" "$f.stderr" "$f.status" "$f.exit"
+}
+
+# leave SIGNAL|TIME: the host ends the command, and removes what it finds of this call.
+leave() {
+	if [ -e "$f.req" ] && rm "$f.req" 2>/dev/null; then gone=; else echo "$1" >"$f.cancel"; fi
+	tidy
+}
+quit() { leave "$1"; trap - "$1"; kill -s "$1" $$; exit 125; }
+pump= pulse= open=
+trap 'quit HUP' HUP
+trap 'quit INT' INT
+trap 'quit TERM' TERM
+
+{ [ $# -eq 0 ] || printf '%s\0' "$@"; } >"$f.req.tmp" || die 125 "the request cannot be written: $dir"
+set -- "$cmd" "cwd=$(pwd -P)" alive=1
+if [ "${HOSTEXEC_STDIN-}" != null ] && [ ! -t 0 ] && [ -e /proc/self/fd/0 ] && ! [ /proc/self/fd/0 -ef /dev/null ]; then
+	exec 5<&0
+	set -- "$@" stdin=stream
+fi
+for name in TERM COLUMNS LINES NO_COLOR HOSTEXEC_JSON HOSTEXEC_TIMEOUT @PASS@; do
+	eval "[ -z \"\${$name+x}\" ] || set -- \"\$@\" \"env=$name=\$$name\""
+done
+printf '%s\0' "$@" >"$f.cmd"
+mv "$f.req.tmp" "$f.req"
+
+# beat shows the host that this is still here.
+beat() {
+	( while kill -0 $$ && echo >>"$f.alive" && sleep 1; do :; done ) >/dev/null 2>&1 <&- &
+	pulse=$!
+}
+
+# feed passes stdin on; the file is there when the host wants it.
+feed() {
+	( trap 'kill $c; exit' TERM
+	cat <&5 >>"$f.stdin" & c=$!
+	wait $c && : >"$f.eof" ) >/dev/null 2>&1 &
+	pump=$!
+}
+
+# show copies what has come since the last time: the shell's descriptors know where that was.
+show() {
+	if [ -z "$open" ]; then
+		[ -e "$f.stdout" ] && [ -e "$f.stderr" ] || return 0
+		exec 3<"$f.stdout" 4<"$f.stderr" || return 0
+		open=1
+	fi
+	if [ -s "$f.stdout" ]; then cat <&3 || { leave PIPE; exit 141; }; fi
+	if [ -s "$f.stderr" ]; then cat <&4 >&2 || { leave PIPE; exit 141; }; fi
+}
+
+# at N sets pos to how much has been read of descriptor N, if the system says.
+at() {
+	pos=
+	while read -r key val; do [ "$key" != pos: ] || pos=$val; done 2>/dev/null <"/proc/self/fdinfo/$1"
+}
+
+# nap waits, longer the longer nothing happens.
+nap() {
+	if [ $naps -lt 8 ]; then naps=$((naps + 1)); sleep 0.01 2>/dev/null || sleep 1
+	elif [ -n "$waiter" ]; then inotifywait -qq -t 1 -e create -e moved_to -e modify "$dir" >/dev/null 2>&1 || [ $? = 2 ] || waiter=
+	else sleep 0.1 2>/dev/null || sleep 1; fi
+}
+
+waiter=$(command -v inotifywait)
+naps=0 last='' heard=''
+now
+began=$t quiet=$t
+while [ ! -e "$f.exit" ]; do
+	show
+	[ -e "$f.exit" ] && break
+	if [ -n "$open" ] && { at 3; heard=$pos; at 4; heard=$heard.$pos; [ "$heard" != "$last" ]; }; then
+		last=$heard naps=0
+	fi
+	[ -n "$pump" ] || ! [ -e "$f.stdin" ] || feed
+	[ -n "$pulse" ] || [ $naps -lt 8 ] || beat
+	nap
+	now
+	if [ -n "$total" ]; then
+		since=$began max=$total
+		[ -z "${HOSTEXEC_TIMEOUT-}" ] || [ -z "$open" ] || max=$((total + 500)) # the host has its own clock
+	else
+		since=$quiet max=$limit
+		if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
+		[ "$heard.${b-}.$open" = "${known-}" ] || { known=$heard.${b-}.$open quiet=$t; }
+	fi
+	if [ "$max" -gt 0 ] && [ $((t - since)) -ge "$max" ]; then
+		leave TIME
+		die 124 "timeout waiting for host to execute command"
+	fi
+done
+
+# What is announced has to come, however late a file system lets it be seen.
+status=
+[ ! -r "$f.status" ] || IFS= read -r status <"$f.status"
+# all STREAM N: everything of it was read.
+all() {
+	n=${status#*"\"$1\":"}
+	[ "$n" != "$status" ] || return 0
+	n=${n%%[!0-9]*}
+	at "$2"
+	[ -z "$pos" ] || [ "$pos" -ge "${n:-0}" ]
+}
+tries=0
+show
+while [ -n "$open" ] && ! { all stdout 3 && all stderr 4; }; do
+	tries=$((tries + 1))
+	[ $tries -le 100 ] || { tidy; die 125 "some of the output was lost on its way from the host"; }
+	sleep 0.05 2>/dev/null || sleep 1
+	show
+done
+read -r code <"$f.exit"
+tidy
+case $code in '' | *[!0-9]*) die 125 "the host's answer makes no sense" ;; esac
+signal=${status#*'"signal":"'}
+case ${signal%%\"*} in
+HUP | INT | TERM | KILL) [ $$ = 1 ] || { trap - HUP INT TERM; kill -s "${signal%%\"*}" $$; } ;;
+esac
+exit "$code"

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// maxAnswer is how many bytes a command may write to one stream: they stay on the host's
+// disk until somebody fetches them.
+const maxAnswer = 1 << 30
+
+var errFull = errors.New("more than 1 GiB was written to one stream")
+
+// filesOutput is a stream of the command's, and how much was written to it.
+type filesOutput struct {
+	f *os.File
+	n int64
+}
+
+// add appends b. A nil filesOutput takes everything: nobody can have it.
+func (o *filesOutput) add(b []byte) error {
+	if o == nil || len(b) == 0 {
+		return nil
+	}
+	if o.n+int64(len(b)) > maxAnswer {
+		return errFull
+	}
+	n, err := o.f.Write(b)
+	o.n += int64(n)
+	return err
+}
+
+func (o *filesOutput) close() {
+	if o != nil {
+		o.f.Close()
+	}
+}
+
+func (o *filesOutput) size() int64 {
+	if o == nil {
+		return 0
+	}
+	return o.n
+}
+
+// open makes the files of the streams before the command starts: they can be followed.
+func (c *filesCall) open() error {
+	for _, s := range []struct {
+		name string
+		o    **filesOutput
+	}{{".stdout", &c.out}, {".stderr", &c.err}} {
+		f, err := c.p.Box.Create(c.ask.id+s.name, c.ask.owner)
+		if err != nil {
+			return err
+		}
+		*s.o = &filesOutput{f: f}
+	}
+	return nil
+}
+
+// answer is what <id>.status says, in this order, on one line.
+type answer struct {
+	Status string `json:"status"`
+	Code   byte   `json:"code"`
+	Signal string `json:"signal"`
+	Stdout int64  `json:"stdout"` // bytes
+	Stderr int64  `json:"stderr"` // bytes
+	Reason string `json:"reason"` // why, where the command did not end by itself
+}
+
+var statuses = map[wire.Outcome]string{
+	wire.Failed: "failed", wire.Exited: "exited", wire.Signaled: "signaled", wire.Refused: "refused", wire.TimedOut: "timeout",
+}
+
+// finish writes the end of the call: when <id>.exit is there all else is. Who asked without
+// a .cmd removes what it knows, and knows of no .status unless there is something to say.
+func (c *filesCall) finish(e wire.Exit) {
+	c.err.add([]byte(e.Text))
+	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat"} {
+		c.p.Box.Remove(c.ask.id + "." + what)
+	}
+	if c.ask.ours || e.Outcome != wire.Exited {
+		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Reason: strings.TrimSpace(e.Text)}
+		line, err := json.Marshal(a)
+		if err == nil {
+			c.put("status", append(line, '\n'))
+		}
+	}
+	c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
+	// Looked at last: a reader that goes removes what it knows, and may do so meanwhile.
+	if c.silent || c.abandoned() {
+		for _, what := range []string{"stdout", "stderr", "status", "exit"} {
+			c.p.Box.Remove(c.ask.id + "." + what)
+		}
+	}
+}
+
+// put makes a file in one step. One that cannot be made is one that its reader has planted
+// a directory for.
+func (c *filesCall) put(what string, text []byte) {
+	tmp := c.ask.id + ".exit.tmp"
+	f, err := c.p.Box.Create(tmp, c.ask.owner)
+	if err != nil {
+		return
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = c.p.Box.Rename(tmp, c.ask.id+"."+what)
+	}
+	if err != nil {
+		c.p.Box.Remove(tmp)
+	}
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// filesCall is one call: between frames, which whoever accepts it speaks, and files.
+type filesCall struct {
+	p    *place
+	ask  filesAsk
+	conn net.Conn // our end
+	woke chan struct{}
+
+	out, err *filesOutput
+	owed     int  // bytes of output that are written, but not granted again yet
+	silent   bool // the caller has gone without a word; tend's, then finish's
+
+	mu    sync.Mutex // guards the fields below, and writing to conn
+	stdin *filesInput
+}
+
+func newFilesCall(p *place, ask filesAsk) *filesCall {
+	return &filesCall{p: p, ask: ask, woke: make(chan struct{}, 1)}
+}
+
+// wake has the call look at its files.
+func (c *filesCall) wake() {
+	select {
+	case c.woke <- struct{}{}:
+	default:
+	}
+}
+
+// serve answers the request, by a call unless it is refused.
+func (c *filesCall) serve(l *Files) {
+	if err := c.open(); err != nil {
+		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
+	}
+	defer c.out.close()
+	defer c.err.close()
+	if c.ask.refusal != "" {
+		c.finish(refused(c.ask))
+		return
+	}
+	theirs, done := c.connect()
+	defer done()
+	select {
+	case l.calls <- theirs:
+	case <-l.done:
+		theirs.Close()
+		c.finish(failed("the proxy is shutting down"))
+		return
+	}
+	over := make(chan struct{})
+	var tending sync.WaitGroup
+	// ends when over is closed.
+	tending.Go(func() { c.tend(over) })
+	end := c.follow()
+	close(over)
+	tending.Wait()
+	c.finish(end)
+}
+
+func (c *filesCall) connect() (theirs net.Conn, done func()) {
+	c.conn, theirs = net.Pipe()
+	return theirs, func() {
+		c.conn.Close()
+		if c.stdin != nil {
+			c.stdin.f.Close()
+		}
+	}
+}
+
+// follow makes the call and writes down what comes of it, until it ends. Without an Exit
+// it has not ended well.
+func (c *filesCall) follow() wire.Exit {
+	gone := failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
+	if c.send(wire.KindExec, c.ask.exec.Append(nil)) != nil {
+		return gone
+	}
+	buf := make([]byte, 0, 16<<10)
+	for {
+		kind, b, err := wire.ReadFrame(c.conn, buf)
+		if err != nil {
+			return gone
+		}
+		if cap(b) > cap(buf) {
+			buf = b[:0] // who writes much will go on so
+		}
+		switch kind {
+		case wire.KindExit:
+			e, err := wire.ParseExit(b)
+			if err != nil {
+				return gone
+			}
+			return e
+		case wire.KindStdout:
+			err = c.write(c.out, b)
+		case wire.KindStderr:
+			err = c.write(c.err, b)
+		case wire.KindNotice:
+			err = c.err.add(b)
+		case wire.KindStarted:
+			s, perr := wire.ParseStarted(b)
+			if err = perr; err == nil && s.FDs[0] == wire.Pumped {
+				err = c.openInput()
+			}
+		case wire.KindCapture:
+			err = c.openInput()
+		case wire.KindCredit:
+			n, perr := wire.ParseCredit(b)
+			err = perr
+			c.credit(int(n))
+		case wire.KindStdinClosed:
+			c.credit(-1)
+		}
+		if err != nil {
+			return failed("the answer cannot be written: " + reasonOf(err))
+		}
+	}
+}
+
+// write appends output, and lets the host send as much again.
+func (c *filesCall) write(o *filesOutput, b []byte) error {
+	if err := o.add(b); err != nil {
+		return err
+	}
+	if c.owed += len(b); c.owed < wire.Window/4 {
+		return nil
+	}
+	n := c.owed
+	c.owed = 0
+	return c.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n)))
+}
+
+// send writes one frame.
+func (c *filesCall) send(kind wire.Kind, payload []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.conn.Write(wire.AppendFrame(nil, kind, payload))
+	return err
+}
+
+func failed(why string) wire.Exit {
+	return wire.Exit{Outcome: wire.Failed, Code: wire.CodeFailed, Text: "hostexec: " + why + "\n"}
+}
+
+func refused(a filesAsk) wire.Exit {
+	e := failed(a.refusal)
+	e.Code = a.code
+	return e
+}
+
+// reasonOf is an error in printable words, without a name that others have chosen.
+func reasonOf(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return err.Error()
+	}
+	return "input/output error"
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+const (
+	// beating is how often a caller is shown that the host is there.
+	beating = 10 * time.Second
+	// silent is how long a caller that shows that it lives may show nothing. It does each
+	// second; a machine may be busy.
+	silent = 15 * time.Second
+)
+
+// filesInput is the caller's stdin: a file that it writes to while it is read.
+type filesInput struct {
+	f      *os.File
+	whole  bool // it was all there before
+	credit int  // how much the host takes
+	ended  bool
+	buf    [16 << 10]byte
+}
+
+// openInput makes the file into which the caller puts its stdin, or takes the one that it
+// has filled before. That it is there tells the caller that it is wanted.
+func (c *filesCall) openInput() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stdin != nil || c.ask.exec.FDs[0] == wire.FDNull {
+		return nil
+	}
+	in := &filesInput{credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
+	var err error
+	if in.whole {
+		in.f, _, err = c.p.Box.Open(c.ask.id + ".stdin")
+	} else {
+		in.f, err = c.p.Box.Create(c.ask.id+".stdin", c.ask.owner)
+	}
+	if err != nil {
+		return err
+	}
+	c.stdin = in
+	c.wake()
+	return nil
+}
+
+// credit lets n bytes more of stdin through; n < 0 is that no more are wanted.
+func (c *filesCall) credit(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.stdin == nil:
+	case n < 0:
+		c.stdin.ended = true
+	default:
+		c.stdin.credit += n
+		c.wake()
+	}
+}
+
+// tend looks after the caller until over is closed: whether it is there and wants to stay,
+// and what it has for stdin.
+func (c *filesCall) tend(over <-chan struct{}) {
+	seen, beat := time.Now(), time.Now()
+	mark, shows := "", c.ask.alive
+	for wait := polling; ; {
+		t := time.NewTimer(wait)
+		select {
+		case <-over:
+			t.Stop()
+			return
+		case <-c.woke:
+			t.Stop()
+		case <-t.C:
+		}
+		now := time.Now()
+		if e, err := c.p.Box.Stat(c.ask.id + ".alive"); err == nil && e.Mark() != mark {
+			mark, shows, seen = e.Mark(), true, now
+		}
+		c.silent = shows && now.Sub(seen) > silent
+		if c.silent || c.cancelled() || c.abandoned() {
+			c.conn.Close() // which ends the whole tree
+			return
+		}
+		if now.Sub(beat) >= beating {
+			beat = now
+			c.beat()
+		}
+		wait = min(wait*2, idling)
+		if c.feed() {
+			wait = polling / 10
+		}
+	}
+}
+
+// cancelled reports whether the caller has said that it goes, and passes on by which signal.
+func (c *filesCall) cancelled() bool {
+	e, err := c.p.Box.Stat(c.ask.id + ".cancel")
+	if err != nil || !e.Regular {
+		return false
+	}
+	text, _, _ := c.p.Box.Read(c.ask.id+".cancel", 16)
+	if name := strings.TrimSpace(string(text)); name == "INT" {
+		c.send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
+	}
+	return true
+}
+
+// abandoned reports whether the caller has removed what it was to read.
+func (c *filesCall) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
+
+// beat shows the caller, and other processes that serve the directory, that the call goes on.
+func (c *filesCall) beat() {
+	name := c.ask.id + ".beat"
+	if f, err := c.p.Box.Create(name, c.ask.owner); err == nil {
+		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")
+		f.Close()
+	}
+}
+
+// feed sends what has come of stdin. It reports whether more can be expected soon.
+func (c *filesCall) feed() bool {
+	for {
+		c.mu.Lock()
+		in := c.stdin
+		if in == nil || in.ended || in.credit == 0 {
+			c.mu.Unlock()
+			return false
+		}
+		max := min(in.credit, len(in.buf))
+		c.mu.Unlock()
+		// Before what is read: what was written before the end is read after it.
+		_, err := c.p.Box.Stat(c.ask.id + ".eof")
+		last := in.whole || err == nil
+		n, err := in.f.Read(in.buf[:max])
+		if n > 0 {
+			c.mu.Lock()
+			in.credit -= n
+			c.mu.Unlock()
+			if c.send(wire.KindStdin, in.buf[:n]) != nil {
+				return false
+			}
+			continue
+		}
+		if last || err != nil && err != io.EOF {
+			c.mu.Lock()
+			in.ended = true
+			c.mu.Unlock()
+			c.send(wire.KindStdinEOF, nil)
+			return false
+		}
+		return true
+	}
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Requests are found by looking. Events only say that it is worth looking now: a directory
+// that is shared with a virtual machine, or by FUSE, may have none, and a queue of events
+// may run over. So one looks often as long as it is not known that events come.
+
+const (
+	// polling is how often one looks when that is all there is.
+	polling = 50 * time.Millisecond
+	// idling is how often one looks where events have proven to come.
+	idling = 500 * time.Millisecond
+	// surely is how often a directory is read whether it seems to have changed or not: its
+	// owner can set its time.
+	surely = 5 * time.Second
+	// sweeping is how often what nobody has fetched is looked for.
+	sweeping = time.Minute
+)
+
+// probe is what a box has for a moment, so that its event tells that events come.
+const probe = ".probe"
+
+// watch asks to be told of changes, and proves that it is: each directory gets a file whose
+// event is awaited in the loop.
+func (l *Files) watch() {
+	w, err := fsnotify.NewWatcher()
+	if err != nil { // too many instances, for one: fs.inotify.max_user_instances
+		l.log.Warn("no notification of files: polling", "error", err)
+		return
+	}
+	for _, p := range l.places {
+		if err := w.Add(p.Box.Held()); err != nil {
+			l.log.Warn("no notification of files: polling", "error", err)
+			w.Close()
+			return
+		}
+	}
+	l.notify = w
+	l.proven = l.selfTest()
+}
+
+// selfTest reports whether a file that is made is told of soon, in every directory.
+func (l *Files) selfTest() bool {
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	for _, p := range l.places {
+		f, err := p.Box.Create(probe, ours)
+		if err != nil {
+			return false
+		}
+		f.Close()
+		seen := l.await(p.Box.Held()+"/"+probe, late.C)
+		p.Box.Remove(probe)
+		if !seen {
+			l.log.Warn("notification of files does not work here: polling", "directory", p.Box.Path())
+			return false
+		}
+	}
+	return true
+}
+
+// await drops events until that of path comes. What they tell of is found by the first look.
+func (l *Files) await(path string, late <-chan time.Time) bool {
+	for {
+		select {
+		case ev := <-l.notify.Events:
+			if ev.Name == path {
+				return true
+			}
+		case <-l.notify.Errors:
+			return false
+		case <-late:
+			return false
+		}
+	}
+}
+
+// look is the loop: it takes requests by events, by polling and when there is room again.
+func (l *Files) look() {
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	if l.notify != nil {
+		events, errs = l.notify.Events, l.notify.Errors
+	}
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	l.scan(time.Time{}) // what was there before
+	swept, looked := time.Now(), time.Time{}
+	for {
+		select {
+		case <-l.done:
+			return
+		case ev := <-events:
+			l.heed(ev)
+			continue
+		case <-errs: // the queue has run over, mostly
+			l.scan(time.Time{})
+		case <-l.again:
+			l.scan(time.Time{})
+		case now := <-tick.C:
+			if now.Sub(swept) >= sweeping {
+				swept = now
+				for _, p := range l.places {
+					p.sweep(now)
+				}
+			}
+			if l.proven && now.Sub(looked) < idling {
+				continue
+			}
+			looked = now
+			if l.scan(now) && l.untold.IsZero() {
+				l.untold = now
+			}
+			l.doubt(now)
+		}
+	}
+}
+
+// doubt has one look more often when a request was found of which no event tells, not even
+// a second later.
+func (l *Files) doubt(now time.Time) {
+	if l.untold.IsZero() || now.Sub(l.untold) < time.Second {
+		return
+	}
+	if l.proven {
+		l.log.Info("a request came without notification: polling")
+	}
+	l.proven, l.untold = false, time.Time{}
+}
+
+// told takes an event of a request as the proof that events come.
+func (l *Files) told() { l.proven, l.untold = true, time.Time{} }
+
+// heed takes an event for what it is worth: a name to look at.
+func (l *Files) heed(ev fsnotify.Event) {
+	at, name := filepath.Split(ev.Name)
+	for _, p := range l.places {
+		if strings.TrimSuffix(at, "/") != p.Box.Held() {
+			continue
+		}
+		id, what, ok := split(name)
+		switch {
+		case !ok:
+		case what == "req":
+			l.told()
+			if !ev.Has(fsnotify.Remove) {
+				l.take(p, id)
+			}
+		case what == "cancel" || what == "stdin" || what == "eof":
+			if c := p.call(id); c != nil {
+				c.wake()
+			}
+		}
+	}
+}
+
+// scan reads the directories that have changed since they were read, all of them if now is
+// zero. It reports whether a request was taken.
+func (l *Files) scan(now time.Time) (taken bool) {
+	for _, p := range l.places {
+		if !now.IsZero() && !p.changed(now) {
+			continue
+		}
+		var ids []string
+		p.Box.Names(func(name string) bool { // what cannot be read now is read the next time
+			if id, what, ok := split(name); ok && what == "req" {
+				ids = append(ids, id)
+			}
+			return len(ids) < maxFlying
+		})
+		for _, id := range ids {
+			taken = l.take(p, id) || taken
+		}
+	}
+	return taken
+}
+
+// changed reports whether the directory is to be read: it has a new time, one so young that
+// something may have come in it since, or it was not read for long. One with an empty
+// request is: that may be a beginning.
+func (p *place) changed(now time.Time) bool {
+	mod, err := p.Box.Mod()
+	if err != nil {
+		return false
+	}
+	young := now.Sub(mod) < time.Second && now.After(mod)
+	if mod.Equal(p.mod) && !young && now.Sub(p.read) < surely && len(p.empty) == 0 {
+		return false
+	}
+	p.mod, p.read = mod, now
+	return true
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// parseProxies reads the values of all --proxy flags, in order.
+func parseProxies(values []string) ([]state.Command, error) {
+	all := make([]state.Command, 0, len(values))
+	seen := make(map[string]bool, len(values))
+	for _, v := range values {
+		c, err := config.ParseProxy(v)
+		if err == nil && seen[c.Name] {
+			err = errors.New("given twice")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--proxy %s: %w", quoted(v), err)
+		}
+		seen[c.Name] = true
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// defaultProxies are the commands that the configuration has run proxy, in its order.
+func defaultProxies(c *config.Config) ([]state.Command, error) {
+	var values []string
+	for _, p := range c.Proxies {
+		values = append(values, p.Value)
+	}
+	return parseProxies(values)
+}
+
+// quoted shows what a user typed in printable ASCII, whatever it is.
+func quoted(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return "'" + strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`) + "'"
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// ProxyRunning is why a command is not served from a directory: another process does.
+type ProxyRunning struct {
+	Command string
+	PID     int // 0: it is just starting
+}
+
+func (r *ProxyRunning) Error() string {
+	return fmt.Sprintf("proxy for '%s' already running (PID %d)", r.Command, r.PID)
+}
+
+// ProxyLock says that this process serves a command from a directory. The lock decides, and
+// lies where nobody else can write: the number beside the requests is for people.
+type ProxyLock struct {
+	f   *flock.Flock
+	was int
+}
+
+// LockProxy takes the lock of a directory, which key tells from others, and a command. The
+// error is a *ProxyRunning if somebody has it.
+func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
+	dir := filepath.Join(s.Home, "proxies", key)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", command, err)
+	}
+	l := &ProxyLock{f: flock.New(filepath.Join(dir, command+lockSuffix), flock.SetPermissions(0o600))}
+	ok, err := l.f.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", command, err)
+	}
+	l.was = l.number()
+	if !ok {
+		return nil, &ProxyRunning{Command: command, PID: l.was}
+	}
+	return l, nil
+}
+
+const lockSuffix = ".lock"
+
+func (l *ProxyLock) number() int {
+	b, err := os.ReadFile(l.f.Path())
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Was returns the number of the process that had the lock before and did not give it back,
+// or 0. It has gone, whatever process has its number now.
+func (l *ProxyLock) Was() int { return l.was }
+
+// Sign writes this process's number into the lock.
+func (l *ProxyLock) Sign() error {
+	return os.WriteFile(l.f.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+}
+
+// Close gives the lock back.
+func (l *ProxyLock) Close() error {
+	return errors.Join(os.Truncate(l.f.Path(), 0), l.f.Close())
+}
+
+// Proxied returns the commands that are served from the directory of key at the moment, but
+// for those in mine.
+func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {
+	dir := filepath.Join(s.Home, "proxies", key)
+	entries, _ := os.ReadDir(dir) // there is none: nobody serves
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), lockSuffix)
+		if !ok || mine[name] {
+			continue
+		}
+		l := flock.New(filepath.Join(dir, e.Name()))
+		if free, err := l.TryRLock(); err == nil && !free {
+			others = append(others, name)
+		}
+		l.Close()
+	}
+	return others
+}
