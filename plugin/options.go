@@ -63,9 +63,6 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 	if err := checkCarrier(o.carrier); err != nil {
 		return nil, err
 	}
-	if o.carrier == "auto" {
-		o.carrier = "socket"
-	}
 	if err := checkEnv(o.passEnv); err != nil {
 		return nil, err
 	}

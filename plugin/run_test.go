@@ -141,7 +141,7 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{runOptions{carrier: "auto", proxies: []string{"../x"}}, "--proxy '../x'"},
 		{runOptions{carrier: "auto", proxies: []string{"foo"}}, "command 'foo' not found in PATH"},
-		{runOptions{carrier: "files"}, "--carrier files"},
+		{runOptions{carrier: "pigeon"}, "--carrier 'pigeon'"},
 		{runOptions{carrier: "auto", passEnv: []string{"A=1"}}, "--pass-env 'A=1'"},
 		{runOptions{carrier: "auto", workspace: "missing"}, "--workspace"},
 		{runOptions{carrier: "auto", workspace: "file"}, "not a directory"},
