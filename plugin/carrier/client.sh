@@ -106,7 +106,9 @@ at() {
 
 # nap waits, longer the longer nothing happens.
 nap() {
-	if [ $naps -lt 8 ]; then naps=$((naps + 1)); sleep 0.01 2>/dev/null || sleep 1
+	naps=$((naps + 1))
+	if [ $naps -le 4 ]; then sleep 0.002 2>/dev/null || sleep 1
+	elif [ $naps -le 16 ]; then sleep 0.01 2>/dev/null || sleep 1
 	elif [ -n "$waiter" ]; then inotifywait -qq -t 1 -e create -e moved_to -e modify "$dir" >/dev/null 2>&1 || [ $? = 2 ] || waiter=
 	else sleep 0.1 2>/dev/null || sleep 1; fi
 }
@@ -122,7 +124,7 @@ while [ ! -e "$f.exit" ]; do
 		last=$heard naps=0
 	fi
 	[ -n "$pump" ] || ! [ -e "$f.stdin" ] || feed
-	[ -n "$pulse" ] || [ $naps -lt 8 ] || beat
+	[ -n "$pulse" ] || [ $naps -lt 16 ] || beat
 	nap
 	now
 	if [ -n "$total" ]; then

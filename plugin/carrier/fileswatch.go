@@ -3,7 +3,9 @@
 package carrier
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,10 +93,10 @@ func (l *Files) look() {
 	if l.notify != nil {
 		events, errs = l.notify.Events, l.notify.Errors
 	}
-	tick := time.NewTicker(polling)
+	tick := time.NewTimer(polling)
 	defer tick.Stop()
 	l.scan(time.Time{}) // what was there before
-	swept, looked := time.Now(), time.Time{}
+	swept := time.Now()
 	for {
 		select {
 		case <-l.done:
@@ -113,16 +115,26 @@ func (l *Files) look() {
 					p.sweep(now)
 				}
 			}
-			if l.proven && now.Sub(looked) < idling {
-				continue
-			}
-			looked = now
 			if l.scan(now) && l.untold.IsZero() {
 				l.untold = now
 			}
 			l.doubt(now)
+			tick.Reset(l.pace())
 		}
 	}
+}
+
+// pace is how long until the next look.
+func (l *Files) pace() time.Duration {
+	if l.proven && !l.unsettled() {
+		return idling
+	}
+	return polling
+}
+
+// unsettled reports whether a request waits for its end to be written.
+func (l *Files) unsettled() bool {
+	return slices.ContainsFunc(l.places, func(p *place) bool { return len(p.empty) > 0 })
 }
 
 // doubt has one look more often when a request was found of which no event tells, not even
@@ -177,6 +189,8 @@ func (l *Files) scan(now time.Time) (taken bool) {
 			}
 			return len(ids) < maxFlying
 		})
+		// Who thought better of a request is not waited for.
+		maps.DeleteFunc(p.empty, func(id string, _ time.Time) bool { return !slices.Contains(ids, id) })
 		for _, id := range ids {
 			taken = l.take(p, id) || taken
 		}
