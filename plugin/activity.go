@@ -15,10 +15,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// activity is a call that runs, or a job.
+// activity is a call that runs, a job, or what one of them left running.
 type activity struct {
 	job.Info
-	Kind      string // call or job
+	Kind      string // call, job or left
 	Session   string
 	Container string // its name
 }
@@ -27,6 +27,7 @@ type activity struct {
 const (
 	kindCall = "call"
 	kindJob  = "job"
+	kindLeft = "left"
 )
 
 // activities returns what runs in the given sessions, and their jobs that have ended, oldest
@@ -73,7 +74,11 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
 		}})
 	}
-	return all, err
+	left, lerr := c.Left(ctx)
+	for _, l := range left {
+		all = append(all, activity{Kind: kindLeft, Info: job.Info{ID: l.Request, Status: job.Running, Args: l.Args, PID: l.PID, Started: l.Since}})
+	}
+	return all, errors.Join(err, lerr)
 }
 
 // leftJobs are those of a session that has no watcher: none of them runs.
@@ -93,7 +98,8 @@ func pick(all []activity, what, ref string) (activity, error) {
 		if a.ID == ref {
 			return a, nil
 		}
-		if ref != "" && strings.HasPrefix(a.ID, ref) {
+		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job, and what it left
+		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
 			hits = append(hits, a)
 		}
 	}

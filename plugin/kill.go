@@ -20,11 +20,12 @@ import (
 const killLong = `End jobs and calls, and all that they started
 
 Processes are asked to end, and killed after 5 seconds. With --signal nothing is ended: the
-job's process group gets that signal.
+job's process group gets that signal. Of a call or a job that has ended, what it left running
+is ended.
 
 EXIT STATUS
   0  all have ended, or got their signal
-  1  at least one was not found, or had ended`
+  1  at least one was not found, or had ended and left nothing`
 
 func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 	var signal string
@@ -86,10 +87,10 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	c := control.Dial(store.Dir(a.Session))
 	defer c.Close()
 	switch {
-	case a.Status != job.Running:
-		err = job.ErrEnded
-	case a.Kind == kindJob:
+	case a.Kind == kindJob: // one that has ended may have left something
 		err = c.SignalJob(ctx, a.ID, signal)
+	case a.Kind == kindLeft && signal != "":
+		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
 	case signal != "":
 		err = errors.New("a call takes the signals of its caller")
 	default:

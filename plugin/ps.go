@@ -22,7 +22,8 @@ import (
 const psLong = `List calls and jobs that run on this host, of all sessions or of those named
 
 A job is a call whose command goes on without its caller: hostexec -d in a container. One that
-is kept (--keep) goes on without its container, too.
+is kept (--keep) goes on without its container, too. What is left is processes that a call or a
+job started and that did not end with it: they end with the session, or by kill.
 STATUS is running, or for a job with --all
   completed  it exited with 0
   failed     with another code, by a signal, or of its timeout

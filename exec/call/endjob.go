@@ -12,7 +12,7 @@ import (
 )
 
 // EndJob ends the job that ref names, its whole tree, and returns when it is gone: TERM, and
-// KILL after a while. With a signal it only sends that to the job's process group. It returns
+// KILL after a while. Of one that has ended it ends what that left running. With a signal it only sends that to the job's process group. It returns
 // the job's id. The error wraps job.ErrUnknown or job.ErrEnded, or says that several begin
 // with ref.
 func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
@@ -34,6 +34,9 @@ func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (i
 		return id, context.Cause(ctx)
 	}
 	if kept.Info().Status != job.Running {
+		if s.EndLeft(id) {
+			return id, nil
+		}
 		return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
 	}
 	s.Kill(id)

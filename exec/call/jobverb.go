@@ -157,7 +157,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		if err == nil {
 			fmt.Fprintln(&said, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
-			complaints.WriteString(line("%v", err))
+			complaints.WriteString(unended(err))
 		}
 	}
 	e := done
@@ -165,6 +165,14 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		e = wire.Exit{Outcome: wire.Exited, Code: codeNo, Text: complaints.String()}
 	}
 	return s.print(p, req, e, []byte(said.String()))
+}
+
+// unended tells why a job was not ended.
+func unended(err error) string {
+	if errors.Is(err, job.ErrUnknown) {
+		return missing(err).text()
+	}
+	return line("%v", err)
 }
 
 // jobs returns all jobs of the session.

@@ -15,12 +15,13 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // row is one line of ps: a call that runs, or a job.
 type row struct {
 	ID      string     `json:"id"`
-	Kind    string     `json:"kind"` // call or job
+	Kind    string     `json:"kind"` // call, job or left
 	Status  job.Status `json:"status"`
 	Code    *int       `json:"exit_code"` // null while it runs
 	Args    []string   `json:"args"`
@@ -31,7 +32,7 @@ type row struct {
 	Keep    bool       `json:"keep,omitempty"` // it may outlive the container
 }
 
-// rows returns the calls that run and all jobs, oldest first.
+// rows returns the calls that run, all jobs, and what of either goes on, oldest first.
 func (s *Server) rows() []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
@@ -51,6 +52,11 @@ func (s *Server) rows() []row {
 		if !seen[c.Request] {
 			list = append(list, row{ID: c.Request, Kind: "call", Status: job.Running, Args: c.Args, PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
 		}
+	}
+	for _, l := range proctree.AllLeft() {
+		r := leftRow(l)
+		r.Seconds = now.Sub(r.Started).Seconds()
+		list = append(list, r)
 	}
 	slices.SortStableFunc(list, func(a, b row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
 	return list

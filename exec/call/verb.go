@@ -30,7 +30,8 @@ Runs a command on the host, if the person there allowed it.
                            the same, for no longer than TIME: 5s, 2m, 300
                            (HOSTEXEC_TIMEOUT=TIME does so for every call)
   hostexec ls [--json]     list the commands that may be called
-  hostexec ps [--json]     list the calls that are running, and the jobs
+  hostexec ps [--json]     list the calls that are running, the jobs, and what either
+                           has left running
   hostexec session ...     shells that keep their state: hostexec session --help
   hostexec --version       print the version that serves this container
   hostexec --help          print this text
@@ -49,14 +50,15 @@ A job is a command that goes on without its caller, until it or this container e
                            writes both streams to stdout; --raw keeps the prefix of
                            each line that says whose it is
   hostexec wait JOB...     wait until they end, and exit as the last one did
-  hostexec kill JOB...     end them, and all that they started; or --all
+  hostexec kill JOB...     end them, and all that they started, even of those that have
+                           ended; or --all, of those that run
       -s SIGNAL            only send SIGNAL to their process groups
 
 JOB is an id, or the beginning of one.
 
 EXIT STATUS
   0 to 255  the command's own
-  1         of kill: a job was not there, or had ended
+  1         of kill: a job was not there, or had ended and left nothing
   124       a timeout
   125       hostexec itself failed
   126       refused by policy or by a person, or not executable

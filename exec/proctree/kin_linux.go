@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -192,10 +191,19 @@ func settledMarker(pid int, id string) bool {
 	return hasMarker(pid, id)
 }
 
-// settle waits while a process has no environment because it is in the middle of its exec.
+// settle waits while a process has no environment because it is in the middle of its exec. As
+// long as it has no command line either it is, and on a busy machine that may take long; one
+// that has cleared its environment has one.
 func settle(pid int) {
-	for late := time.Now().Add(5 * time.Millisecond); time.Now().Before(late); runtime.Gosched() {
+	for begin := time.Now(); ; time.Sleep(50 * time.Microsecond) {
 		if _, ok := markerOf(pid); ok || !alive(pid) {
+			return
+		}
+		limit := 5 * time.Millisecond
+		if len(slurp("/proc/"+strconv.Itoa(pid)+"/cmdline")) == 0 {
+			limit = 500 * time.Millisecond
+		}
+		if time.Since(begin) > limit {
 			return
 		}
 	}

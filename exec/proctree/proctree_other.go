@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 )
 
 var errSystem = errors.New("keeping process trees is not supported on " + runtime.GOOS)
@@ -18,6 +19,8 @@ func monitor([]string) int                             { return refuse() }
 func becomeSubreaper() error                           { return errSystem }
 func defaultSignals()                                  {}
 func treeOf(string) []int                              { return nil }
+func allLeft() []Left                                  { return nil }
+func endLeft(string, time.Duration) (bool, error)      { return false, errSystem }
 
 func refuse() int {
 	fmt.Fprintln(os.Stderr, "hostexec:", errSystem)

@@ -12,7 +12,8 @@
 //	POST /deny/{id}      refuse it
 //	GET  /grants         the approvals that hold on
 //	DELETE /grants/{id}  revoke one
-//	POST /kill/{id}      end the command that runs for a request, its whole tree
+//	POST /kill/{id}      end the command that runs for a request, its whole tree, or what is left
+//	GET  /left           what commands that have ended left running
 //	GET  /shells         the shells with state
 //	PUT, DELETE, POST /shells/{name}  make one, end one, run a command in one
 //	GET  /jobs           the jobs, those that have ended too

@@ -52,9 +52,7 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 		}
 		body.Signal = sig
 	}
-	conn := http.NewResponseController(w)
-	late := time.Now().Add(ending + patience)
-	if conn.SetReadDeadline(late) != nil || conn.SetWriteDeadline(late) != nil {
+	if !patient(w) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), ending)
@@ -72,6 +70,13 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	default:
 		Reply(w, http.StatusInternalServerError, problem{err.Error()})
 	}
+}
+
+// patient has who asks wait for as long as ending something may take.
+func patient(w http.ResponseWriter) bool {
+	conn := http.NewResponseController(w)
+	late := time.Now().Add(ending + patience)
+	return conn.SetReadDeadline(late) == nil && conn.SetWriteDeadline(late) == nil
 }
 
 // Jobs asks for the session's jobs.

@@ -4,9 +4,12 @@ package control
 
 import "net/http"
 
-// kill has s end the command of request id.
+// kill has s end the command of request id, or what that left running.
 func kill(w http.ResponseWriter, id string, s Session) {
-	if !s.Kill(id) {
+	if !patient(w) {
+		return
+	}
+	if !s.Kill(id) && !s.EndLeft(id) {
 		Reply(w, http.StatusNotFound, problem{ErrNotRunning.Error()})
 		return
 	}

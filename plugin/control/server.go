@@ -21,6 +21,8 @@ type Session interface {
 	AuditLog() string       // its path
 	Stop()                  // asks the watcher to end; does not wait
 	Kill(id string) bool    // ends the command of a request, if it runs; does not wait
+	Left() []Left           // what commands that have ended left running
+	EndLeft(id string) bool // ends what a request's has, if there is any, and waits until it has
 	Queue() *approval.Queue // of the requests that wait for a person
 	Jobs() []job.Info       // oldest first
 	// EndJob ends a job and waits until it has, or sends it a signal. The error wraps
@@ -38,6 +40,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 	})
 	mux.HandleFunc("POST /kill/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
 	serveJobs(mux, s)
+	serveLeft(mux, s)
 	if h, ok := s.(ShellHost); ok {
 		serveShells(mux, h)
 	}

@@ -306,6 +306,18 @@ func (w *Watcher) Stop() { w.stop(errStopped) }
 // Kill implements control.Session.
 func (w *Watcher) Kill(id string) bool { return w.server.Kill(id) }
 
+// Left implements control.Session.
+func (w *Watcher) Left() []control.Left {
+	var all []control.Left
+	for _, l := range proctree.AllLeft() {
+		all = append(all, control.Left{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
+	}
+	return all
+}
+
+// EndLeft implements control.Session.
+func (w *Watcher) EndLeft(id string) bool { return w.server.EndLeft(id) }
+
 // Jobs implements control.Session.
 func (w *Watcher) Jobs() []job.Info {
 	var all []job.Info

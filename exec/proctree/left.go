@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import "time"
+
+// Left is what lives of a command that has ended: its children may go on.
+type Left struct {
+	ID    string    // of the request
+	PID   int       // of the process that has lived longest
+	Args  []string  // its
+	Since time.Time // when it was started, give or take a second
+	Count int       // of processes
+}
+
+// AllLeft returns what lives of commands that have been reaped. They are known by Marker:
+// what has cleared its environment is not found.
+func AllLeft() []Left { return allLeft() }
+
+// EndLeft ends what lives of the command of request id, which has been reaped: TERM, KILL
+// after grace. It returns when none is left, and reports whether there was any.
+func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, grace) }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// leftOf returns what is left of id.
+func leftOf(id string) (l Left, ok bool) {
+	all := AllLeft()
+	i := slices.IndexFunc(all, func(l Left) bool { return l.ID == id })
+	if i < 0 {
+		return Left{}, false
+	}
+	return all[i], true
+}
+
+// What a command that has ended left running is found, and ended, wherever it went; what
+// another one has is not.
+func TestLeft(t *testing.T) {
+	p := newParent(t)
+	begin := time.Now()
+	one := sh("setsid sleep 1000 & (trap '' TERM; sleep 1000; :) & echo ready")
+	one.ID = "one"
+	other := sh("sleep 1000 & echo ready; read x <&1")
+	other.ID = "other"
+	a, b := start(t, p, one), start(t, p, other)
+	a.ready(t)
+	b.ready(t)
+	a.Reap()
+	eventually(t, "what is left are three", func() bool { l, _ := leftOf("one"); return l.Count == 3 })
+	if l, _ := leftOf("one"); l.PID == a.Pid || len(l.Args) == 0 || l.Since.Before(begin.Add(-time.Second)) || l.Since.After(time.Now().Add(time.Second)) {
+		t.Errorf("left: %+v", l)
+	}
+	if l, ok := leftOf("other"); ok {
+		t.Errorf("of what runs is left: %+v", l)
+	}
+	if was, err := EndLeft("one", 50*time.Millisecond); !was || err != nil {
+		t.Errorf("EndLeft = %v, %v", was, err)
+	}
+	a.gone(t)
+	if was, err := EndLeft("one", 0); was || err != nil {
+		t.Errorf("EndLeft again = %v, %v", was, err)
+	}
+	if !exists(b.Pid) {
+		t.Error("the other one has ended")
+	}
+	if err := b.End(0); err != nil {
+		t.Error(err)
+	}
+	b.Reap()
+}

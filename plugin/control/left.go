@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Left is what a command that has ended left running.
+type Left struct {
+	Request string    `json:"request"`
+	Args    []string  `json:"args"` // of the process that has lived longest
+	PID     int       `json:"pid"`  // its
+	Since   time.Time `json:"since"`
+	Count   int       `json:"count"` // of processes
+}
+
+func serveLeft(mux *http.ServeMux, s Session) {
+	mux.HandleFunc("GET /left", func(w http.ResponseWriter, r *http.Request) {
+		all := []Left{} // [] in JSON, not null
+		for _, l := range s.Left() {
+			l.Args = PrintableArgs(l.Args)
+			all = append(all, l)
+		}
+		Reply(w, http.StatusOK, all)
+	})
+}
+
+// Left asks for what the session's commands left running.
+func (c *Client) Left(ctx context.Context) ([]Left, error) {
+	var all []Left
+	body, err := c.do(ctx, http.MethodGet, "/left", nil, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, fmt.Errorf("ask the watcher: %w", err)
+	}
+	return all, nil
+}
