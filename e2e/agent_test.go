@@ -51,7 +51,7 @@ func eachMode(t *testing.T, f func(t *testing.T, h *Host, mode string)) {
 // agentless wants nothing of an agent to be left but its workspace.
 func (h *Host) agentless(t testing.TB) {
 	t.Helper()
-	h.quiet(t, grace)
+	h.quiet(t, patience)
 	want(t, "containers", h.agents(t), "")
 }
 

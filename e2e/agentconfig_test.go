@@ -94,7 +94,7 @@ func TestIntegrationAgentKept(t *testing.T) {
 			want(t, "code", r.Code, 0)
 			id := h.agents(t)
 			want(t, "its log", h.Must(t, "logs", id), r.Out)
-			eventually(t, grace, "no process is left", func() bool { return len(processes(h.State)) == 0 })
+			eventually(t, patience, "no process is left", func() bool { return len(processes(h.State)) == 0 })
 			want(t, "status", h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}"), "exited\n")
 			h.Must(t, "rm", id)
 			h.Must(t, "hostexec", "prune", "-f")
@@ -117,7 +117,7 @@ func TestIntegrationAgentWithoutDocker(t *testing.T) {
 			want(t, "a call", r.Out, answered(`"called\n(0)"`)+"\n")
 			r = h.Docker(t, "hostexec", "agent", "--config", file, "--mode", "container", "--image", "x")
 			want(t, "container mode looks at it", r.Code == 125 && strings.Contains(r.Err, "agent.container."), true)
-			h.quiet(t, grace)
+			h.quiet(t, patience)
 		})
 	}
 }

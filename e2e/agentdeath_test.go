@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // running starts an agent whose tree has a child, an orphan that ignores TERM and a child in
@@ -43,7 +44,7 @@ func (h *Host) verb(t *testing.T) *Proc {
 }
 
 // stops is how long an agent in a container may be asked to end.
-const stops = 2 * grace
+const stops = 10*time.Second + patience
 
 // TestIntegrationAgentKilled breaks things while an agent runs: it ends, and no container
 // and no process stays.
@@ -86,7 +87,7 @@ func TestIntegrationAgentContainerRemoved(t *testing.T) {
 			h = newHost(t, h.cred != nil)
 			a, procs := h.running(t, "container")
 			h.Must(t, "rm", "-f", h.agents(t))
-			allEnd(t, procs, grace)
+			allEnd(t, procs, stops)
 			want(t, "code", a.Ended(t).Code, 137)
 			h.agentless(t)
 		})

@@ -104,7 +104,7 @@ func TestIntegrationAgentFails(t *testing.T) {
 			if took := time.Since(start); took > patience || !strings.Contains(r.Err, daemon) {
 				t.Errorf("after %s: %q", took, r.Err)
 			}
-			h.quiet(t, soon)
+			h.quiet(t, patience)
 		})
 		t.Run(h.Name+"/no image", func(t *testing.T) {
 			agentFailure(t, h, "image_not_found", "Docker image 'hostexec-e2e/none:x' not found. Build it with: docker build -t hostexec-e2e/none:x .", 125,
