@@ -14,12 +14,12 @@ import (
 // gone, and the code is 124, whoever holds the pipe.
 func TestTimeout(t *testing.T) {
 	s, log := scene(t)
-	for _, words := range [][]string{{"hostexec", "--timeout", "200ms"}, {"hostexec", "--timeout=0.2"}, nil} {
+	for _, words := range [][]string{{"hostexec", "--timeout", "1200ms"}, {"hostexec", "--timeout=1.2"}, nil} {
 		hold, gone := alive(t)
 		c := dial(t, s)
 		c.env = []string{"HOSTEXEC_TIMEOUT=100000"}
 		if words == nil {
-			c.env = []string{"HOSTEXEC_TIMEOUT=0.2"}
+			c.env = []string{"HOSTEXEC_TIMEOUT=1.2"}
 		}
 		begin := time.Now()
 		c.exec(t, wire.FDNull, append(words, "sh", "-c", hold+"echo partial; setsid sleep 1000 & sleep 1000")...)
@@ -27,7 +27,7 @@ func TestTimeout(t *testing.T) {
 		if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || c.out.String() != "partial\n" || !strings.Contains(c.exit.Text, "timeout") {
 			t.Errorf("%q: stdout %q, %+v", words, c.out.String(), c.exit)
 		}
-		if took := time.Since(begin); took > 3*time.Second {
+		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("%q took %s", words, took)
 		}
 		gone()

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // newHost returns a Host that ends with the test, if not before.
 func newHost(t testing.TB) *Host {

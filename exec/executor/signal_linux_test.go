@@ -28,7 +28,7 @@ func TestSignals(t *testing.T) {
 
 // A signal goes to the whole group, as from a terminal.
 func TestSignalGroup(t *testing.T) {
-	run := launch(t, newHost(t), sh(t, "sh -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.01; done' & trap : USR1; wait; wait"), nil)
+	run := launch(t, newHost(t), sh(t, "trap : USR1; sh -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.01; done' & wait; wait"), nil)
 	run.out.expect(t, "ready\n")
 	run.signals <- "USR1"
 	run.out.expect(t, "child\n")

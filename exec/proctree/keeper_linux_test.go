@@ -192,7 +192,7 @@ func waitEOF(r io.Reader) (string, bool) {
 	select {
 	case res := <-done:
 		return string(res.text), res.err == nil
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		return "", false
 	}
 }

@@ -152,7 +152,7 @@ func (tr tree) gone(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("somebody of the tree still lives")
 	}
 }
@@ -162,9 +162,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); <-tick.C {
+	for deadline := time.Now().Add(30 * time.Second); !ok(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 10 s", what)
+			t.Fatalf("%s: not within 30 s", what)
 		}
 	}
 }

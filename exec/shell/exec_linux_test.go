@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // texts are run one after the other in one shell.
@@ -189,10 +188,9 @@ func TestOutput(t *testing.T) {
 	if got := r.text(t, s, `head -c 1000000 /dev/urandom >r; base64 -w0 <r | tee c; cmp <(base64 -w0 r) c && echo same >&2`); got.err != "same\n" {
 		t.Errorf("F002-015: %q", got.err)
 	}
-	start := time.Now()
-	got = r.text(t, s, `(sleep 5; echo late) & yes >/dev/null & echo on`)
-	if got.out != "on\n" || time.Since(start) > 3*time.Second {
-		t.Errorf("children held the answer for %s: %q", time.Since(start), got.out)
+	// Children do not hold the answer: text has not the patience for these.
+	if got := r.text(t, s, `(sleep 1000; echo late) & yes >/dev/null & echo on`); got.out != "on\n" {
+		t.Errorf("with children it says %q", got.out)
 	}
 	left, err := os.ReadDir(r.Dir)
 	check(t, err)

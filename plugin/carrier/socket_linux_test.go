@@ -108,7 +108,7 @@ func TestPassed(t *testing.T) {
 			closeAll(fds)
 			dialed.Close()
 			c.Close()
-			if after := openFDs(t); after != before {
+			if after := openFDs(t); after > before { // less: the collector has closed what was left
 				t.Errorf("%d descriptors are open, %d were before", after, before)
 			}
 		})

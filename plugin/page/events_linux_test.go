@@ -119,6 +119,9 @@ func TestAttends(t *testing.T) {
 	}
 	e := s.listen(nil)
 	e.hear("pending", "")
+	for changed := s.board.Changed(); s.board.sessions() == 0; changed = s.board.Changed() {
+		<-changed
+	}
 	if refused() {
 		t.Error("with a browser, nobody is asked")
 	}
