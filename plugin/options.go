@@ -173,7 +173,7 @@ func checkCarrier(name string) error {
 	case "relay", "files":
 		return fmt.Errorf("--carrier %s is not available yet: use socket", name)
 	}
-	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
+	return fmt.Errorf("--carrier %s: there are auto and socket", quoted(name))
 }
 
 var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
