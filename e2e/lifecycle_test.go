@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +53,17 @@ func TestIntegrationNothingStays(t *testing.T) {
 			h.quiet(t, soon)
 		})
 	}
+}
+
+// TestIntegrationUnbegun has docker make a container that it cannot start: the session ends
+// as that of a stopped one.
+func TestIntegrationUnbegun(t *testing.T) {
+	h := newHost(t, false)
+	name := unique("unbegun")
+	want(t, "code", h.Run(t, "--name", name, "--proxy", "hsh=/bin/sh", image(t, "busybox"), "/nonexistent").Code, 127)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	eventually(t, leaves, "the watcher has gone", func() bool { return len(processes(h.State)) == 0 })
+	want(t, "state", h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}"), "exited\n")
 }
 
 // TestIntegrationRestart restarts the container: the session is the same, and calls work.
@@ -194,7 +206,7 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 	if sig == syscall.SIGKILL {
 		cmd.Wait()
 	} else {
-		waitOr(t, cmd.Wait)
+		waitOr(t, func() error { insist(cmd, sig); return nil })
 	}
 	eventually(t, leaves, fmt.Sprintf("no container that never ran is left by %v after %s", sig, after), func() bool { return len(all("--filter", "status=created")) == 0 })
 	// Whoever ended run may be removing it as well, and then one of the two is refused.
@@ -205,6 +217,24 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 		}
 		return len(ids) == 0
 	})
+}
+
+// insist waits for cmd's end, and signals it again each few seconds, as a person types ^C
+// again: what reaches a container's first process before it listens is lost.
+func insist(cmd *exec.Cmd, sig syscall.Signal) {
+	done := make(chan struct{})
+	// ends with cmd.
+	go func() { defer close(done); cmd.Wait() }()
+	again := time.NewTicker(3 * time.Second)
+	defer again.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-again.C:
+			syscall.Kill(-cmd.Process.Pid, sig)
+		}
+	}
 }
 
 func waitOr(t testing.TB, wait func() error) {

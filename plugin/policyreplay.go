@@ -161,7 +161,9 @@ func (r *redecision) policy(p *past) *policy.Policy {
 		c = config.Load(config.Source{Store: r.store.Home, File: r.file, Project: p.project, Workspace: p.workspace})
 		r.configs[p.project] = c
 		if c.Err != nil && r.broken == nil {
-			r.broken = broken(c)
+			if r.broken = broken(c); r.file != "" {
+				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", printable(c.Err.Error()))
+			}
 		}
 	}
 	return c.Policy(p.commands)

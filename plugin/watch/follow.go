@@ -154,6 +154,7 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 	case line := <-link.lines:
 		switch {
 		case line == "done":
+			w.unbegun(ctx, api, id)
 		case line == "over":
 			w.stop(w.leftOf(ctx, api, id))
 		case w.rec.Agent != nil:
@@ -165,6 +166,21 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 		}
 	case <-ctx.Done():
 	}
+}
+
+// unbegun ends the session of a container that docker run has made and could not start, as
+// that of a stopped one, unless somebody starts it meanwhile.
+func (w *Watcher) unbegun(ctx context.Context, api Engine, id string) {
+	c, err := api.ContainerInspect(ctx, id)
+	if err != nil || c.State.Status != container.StateCreated {
+		return // gone, or it has started: the wait will tell
+	}
+	w.down.Store(true)
+	if err := w.settle(ctx, api, id); err != nil {
+		w.stop(err)
+		return
+	}
+	w.down.Store(false)
 }
 
 // arrange sets the session up for a container that was started again.
