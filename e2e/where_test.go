@@ -191,7 +191,7 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 		})
 		t.Run(h.Name+"/left over", func(t *testing.T) {
 			id := h.leftover(t, nil, "hostexec-"+unique("left"), image(t, "full"))
-			other := h.leftover(t, nil, unique("committed"), image(t, "full")) // its image was made of such a container
+			other := h.leftover(t, nil, "of-"+unique("committed"), image(t, "full")) // its image was made of such a container
 			call := start()
 			h.Must(t, "hostexec", "prune", "-f")
 			want(t, "the leftover", h.Docker(t, "inspect", id).Code, 1)

@@ -27,7 +27,7 @@ var whereMore = []string{
 	`mkdir -p d/e; cd d/e; Xsh -c 'echo text >../made; cd ..; cat made'; cat ../made; cd /w; rm -r d`,
 	`mkdir -p d; cd d; rmdir /w/d; Xsh -c pwd 2>/dev/null; echo $?`,
 	`LINES=7 COLUMNS=9 Xsh -c 'echo $LINES $COLUMNS'`,
-	`hostexec --timeout 1s Xsh -c 'echo before; sleep 1000 & sleep 1000' 2>/dev/null; echo $?`,
+	`hostexec --timeout 1s Xsh -c 'sleep 1000 & sleep 1000' 2>/dev/null; echo $?`,
 	`set -- $(hostexec -d Xsh -c 'echo out; echo err >&2; exit 6' 2>/dev/null); hostexec wait $1; echo $?; hostexec logs $1`,
 	`set -- $(hostexec -d Xsh -c 'echo out; sleep 1000' 2>/dev/null); hostexec kill $1 >/dev/null; hostexec wait $1; echo $?`,
 	`Xsh -c 'grep Sig[IB] /proc/self/status; ls /proc/self/fd' | wc -l; Xsh -c 'grep Sig[IB] /proc/self/status'`,
@@ -80,7 +80,7 @@ func TestIntegrationWhereRecorded(t *testing.T) {
 	h := newHost(t, false)
 	in := "where: 'container:" + image(t, "full") + "', "
 	rules := "rules: [{id: in, do: allow, accept: host-code-execution, stdin: capture(1KiB), record: true, argv: [-c, 'cat; echo err >&2']}, {id: much, do: allow, accept: host-code-execution, output: 1KiB, argv: [-c, 'head -c 5000 /dev/zero']}," +
-		"{id: long, do: allow, accept: host-code-execution, timeout: 1s, argv: [-c, 'echo begun; sleep 1000']}]"
+		"{id: long, do: allow, accept: host-code-execution, timeout: 1s, argv: [-c, 'sleep 1000']}]"
 	h.Write(t, h.State, "config.yaml", "commands:\n  hsh: {exec: /bin/sh, "+rules+"}\n  csh: {"+in+"exec: /bin/sh, "+rules+"}\n", 0o600)
 	c := h.Holding(t)
 	type outcome struct {
@@ -91,7 +91,7 @@ func TestIntegrationWhereRecorded(t *testing.T) {
 		`printf 'a\nb' | hostexec Xsh -c 'cat; echo err >&2'`,
 		`head -c 2000 /dev/zero | hostexec Xsh -c 'cat; echo err >&2'`,
 		`hostexec Xsh -c 'head -c 5000 /dev/zero'`,
-		`hostexec Xsh -c 'echo begun; sleep 1000'`,
+		`hostexec Xsh -c 'sleep 1000'`,
 	} {
 		on, in := c.Sh(t, strings.ReplaceAll(row, "X", "h")), c.Sh(t, strings.ReplaceAll(row, "X", "c"))
 		want(t, row, outcome{in.Out, in.Code}, outcome{on.Out, on.Code})
