@@ -59,7 +59,7 @@ func begin(ctx context.Context, cli command.Cli, p *plan) (*launch, error) {
 		return nil, err
 	}
 	p.rec.ID = state.NewID()
-	p.rec.Relay = p.rec.Carrier == carrier.ByRelay || p.rec.Carrier != carrier.BySocket && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
+	p.rec.Relay = p.rec.Attached || p.rec.Carrier == carrier.ByRelay || p.rec.Carrier != carrier.BySocket && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
 	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
 	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs); err != nil {

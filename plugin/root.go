@@ -30,6 +30,8 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 	run.SetFlagErrorFunc(dockercli.FlagErrorFunc) // docker run's own code too
 	cmd.AddCommand(
 		run,
+		newAttachCommand(cli),
+		newDetachCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
 		newPendingCommand(cli),

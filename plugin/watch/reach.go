@@ -38,7 +38,7 @@ func (w *Watcher) doors() (doors []net.Listener, err error) {
 		first = reach{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
-	if !w.rec.Apart {
+	if w.shared() {
 		if nonce, err = carrier.Mark(share); err != nil {
 			return nil, err
 		}
@@ -58,6 +58,9 @@ func (w *Watcher) doors() (doors []net.Listener, err error) {
 	}
 	return doors, nil
 }
+
+// shared reports whether the container has the session's share, and not a copy.
+func (w *Watcher) shared() bool { return !w.rec.Apart && !w.rec.Attached }
 
 // bell is a listener that tells of its first connection.
 type bell struct {
@@ -81,8 +84,8 @@ func (w *Watcher) decide(r reach) {
 		return
 	}
 	w.log.Info("carrier", "is", r.carrier, "for", r.why)
-	if w.rec.Apart {
-		return // its share is out of our reach, and says relay from the start
+	if !w.shared() {
+		return // what is there in its place says relay from the start
 	}
 	if err := carrier.Decide(state.ShareDir(w.Dir), r.carrier); err != nil {
 		w.log.Error("carrier", "error", err)
