@@ -75,6 +75,7 @@ func (h *Host) Shared(t testing.TB, carrier string) *Container {
 		h.shared.of = map[string]*Container{}
 	}
 	h.shared.of[carrier] = c
+	want(t, "a first call", c.Exec(t, "htrue").Code, 0) // it waits for the relay, which tests without a shim do not
 	check(t, os.Remove(lost))
 	check(t, os.Chmod(unfit, 0o644))
 	return c

@@ -62,7 +62,7 @@ func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*l
 	if p.rec.ID == "" {
 		p.rec.ID = state.NewID()
 	}
-	p.rec.Relay = p.rec.Carrier == carrier.ByRelay || p.rec.Carrier == "auto" && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
+	p.rec.Relay = p.rec.Attached || p.rec.Carrier == carrier.ByRelay || p.rec.Carrier == "auto" && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
 	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
 	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs, stdio...); err != nil {

@@ -34,16 +34,21 @@ type runOptions struct {
 }
 
 func (o *runOptions) addFlags(flags *pflag.FlagSet) {
+	o.addCommonFlags(flags)
+	flags.StringVar(&o.workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
+	flags.Lookup("workspace").NoOptDefVal = "."
+	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
+}
+
+// addCommonFlags adds those that attach has, too.
+func (o *runOptions) addCommonFlags(flags *pflag.FlagSet) {
 	// One backquoted word names the value in the help; a second one would break it.
 	flags.StringArrayVar(&o.proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE][,keep])")
 	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
-	flags.StringVar(&o.workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
-	flags.Lookup("workspace").NoOptDefVal = "."
 	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
 	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
-	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
 }
 
 // plan is what the flags ask for, checked, before anything has been made.

@@ -98,7 +98,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err != nil {
 		return err
 	}
-	if err := apart(store.Home, p.rec); err != nil {
+	if err := disjoint(store.Home, p.rec); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx, dockerCLI)
@@ -209,8 +209,8 @@ func existing(abs string) (base, rest string) {
 	return base, rest
 }
 
-// apart refuses requests where hostexec's own state lies, or a program that they run.
-func apart(home string, rec state.Session) error {
+// disjoint refuses requests where hostexec's own state lies, or a program that they run.
+func disjoint(home string, rec state.Session) error {
 	for _, c := range rec.Commands {
 		dir, _ := rec.Proxy.Dir(c.Name)
 		switch {

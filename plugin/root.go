@@ -32,6 +32,8 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		run,
 		newAgentCommand(cli),
 		newProxyCommand(cli),
+		newAttachCommand(cli),
+		newDetachCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
 		newPendingCommand(cli),

@@ -36,7 +36,8 @@ const (
 	maxOut     = 4 * (wire.ChunkLen + wire.MaxChunk) // beyond it no call is read from
 )
 
-// relays reports whether args start a relay: hostexec relay /DIRECTORY.
+// relays reports whether args start a relay: hostexec relay /DIRECTORY, or end what one was
+// for: hostexec relay /DIRECTORY leave /LINKS NAME...
 func relays(args []string) bool {
 	return len(args) >= 3 && args[1] == "relay" && len(args[2]) > 0 && args[2][0] == '/'
 }

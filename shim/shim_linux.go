@@ -30,6 +30,9 @@ type call struct {
 
 func run(args, env []string) int {
 	if relays(args) {
+		if len(args) > 4 && args[3] == "leave" {
+			return leave(args[2], args[4], args[5:])
+		}
 		return carry(args[2])
 	}
 	c := &call{env: env}

@@ -78,9 +78,9 @@ func linkNames(bin string, names []string) error {
 	return nil
 }
 
-// Archive returns what a share holds whose calls a relay carries, to be unpacked where it is
-// to be seen.
-func Archive(goarch string, names []string) (io.Reader, error) {
+// Archive returns what a share holds whose calls a relay carries, below the directory base,
+// which ends in a slash, or is empty, and which is part of it.
+func Archive(goarch string, names []string, base string) (io.Reader, error) {
 	z, err := shimFor(goarch)
 	if err != nil {
 		return nil, err
@@ -91,10 +91,13 @@ func Archive(goarch string, names []string) (io.Reader, error) {
 	}
 	w := tar.NewWriter(&buf)
 	put := func(h tar.Header, data string) {
-		h.Size = int64(len(data))
+		h.Name, h.Size = base+h.Name, int64(len(data))
 		err = errors.Join(err, w.WriteHeader(&h))
 		_, werr := io.WriteString(w, data)
 		err = errors.Join(err, werr)
+	}
+	if base != "" {
+		put(tar.Header{Typeflag: tar.TypeDir, Mode: 0o755}, "")
 	}
 	put(tar.Header{Typeflag: tar.TypeDir, Name: "bin/", Mode: 0o755}, "")
 	put(tar.Header{Typeflag: tar.TypeDir, Name: "relay/", Mode: 0o755}, "")

@@ -58,12 +58,13 @@ type Session struct {
 	ContainerName string    `json:"container_name,omitempty"`
 	Image         string    `json:"image,omitempty"`
 	Commands      []Command `json:"commands"`
-	Shell         *Command  `json:"shell,omitempty"`  // what --proxy-shell said of shells with state
-	Carrier       string    `json:"carrier"`          // as asked for: auto, socket or relay
-	Relay         bool      `json:"relay,omitempty"`  // the container has a place for a relay's socket
-	Engine        string    `json:"engine,omitempty"` // its endpoint, as docker names it
-	Apart         bool      `json:"apart,omitempty"`  // the engine does not see this host's directories
-	Volume        string    `json:"volume,omitempty"` // what is mounted then in place of the share
+	Shell         *Command  `json:"shell,omitempty"`    // what --proxy-shell said of shells with state
+	Carrier       string    `json:"carrier"`            // as asked for: auto, socket or relay
+	Relay         bool      `json:"relay,omitempty"`    // the container has a place for a relay's socket
+	Engine        string    `json:"engine,omitempty"`   // its endpoint, as docker names it
+	Apart         bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
+	Volume        string    `json:"volume,omitempty"`   // what is mounted then in place of the share
+	Attached      bool      `json:"attached,omitempty"` // the container was there before; it has copies in place of a share
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
 	InvokedIn     string    `json:"invoked_in"`          // where run was typed
 	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in

@@ -46,7 +46,7 @@ func (w *Watcher) doors() (doors []net.Listener, err error) {
 		first = reach{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
-	if !w.rec.Apart {
+	if w.shared() {
 		if nonce, err = carrier.Mark(share); err != nil {
 			return nil, err
 		}
@@ -66,6 +66,9 @@ func (w *Watcher) doors() (doors []net.Listener, err error) {
 	}
 	return doors, nil
 }
+
+// shared reports whether the container has the session's share, and not a copy.
+func (w *Watcher) shared() bool { return !w.rec.Apart && !w.rec.Attached }
 
 // bell is a listener that tells of its first connection.
 type bell struct {
@@ -89,8 +92,8 @@ func (w *Watcher) decide(r reach) {
 		return
 	}
 	w.log.Info("carrier", "is", r.carrier, "for", r.why)
-	if w.rec.Apart || w.rec.Carrier == carrier.ByFiles {
-		return // its share is out of our reach, and says relay from the start; or its listener sees to it
+	if !w.shared() || w.rec.Carrier == carrier.ByFiles {
+		return // what is there in its place says relay from the start; or the listener sees to it
 	}
 	if err := carrier.Decide(state.ShareDir(w.Dir), r.carrier); err != nil {
 		w.log.Error("carrier", "error", err)

@@ -75,6 +75,9 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string) error {
 // relayUp decides for the relay, unless the socket does: then no relay is needed.
 func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
 	switch {
+	case w.rec.Attached:
+		w.decide(reach{carrier.ByRelay, "the container was attached while it ran, and has no share"})
+		return nil
 	case w.rec.Apart:
 		w.decide(reach{carrier.ByRelay, "the engine does not see this host's directories"})
 		w.proven(ctx, api, state.Engine{Carrier: carrier.ByRelay, Apart: true})

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// standing starts a container that docker run made, and hostexec knows nothing of.
+func (h *Host) standing(t testing.TB, args ...string) *Container {
+	t.Helper()
+	args = append([]string{"run", "-d", "--label", runLabel, "-v", h.Work + ":/w", "-w", "/w"}, args...)
+	id := strings.TrimSpace(h.Must(t, append(args, image(t, "full"), "/probe", "hold")...))
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", id) })
+	return &Container{Host: h, ID: id, User: "0"}
+}
+
+// TestIntegrationAttach lets a running container make calls, and takes it all back.
+func TestIntegrationAttach(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.standing(t)
+			const look = `ls -A /run /usr/local/bin; cat /usr/local/bin/taken`
+			c.Sh(t, `mkdir -p /run /usr/local/bin; echo its own >/usr/local/bin/taken`)
+			before := c.Sh(t, look).Out
+			r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", "--proxy", "taken=/bin/true", c.ID)
+			want(t, "attach", r.Code, 0)
+			want(t, "it says what has no link", strings.Contains(r.Err, "/usr/local/bin has its own taken"), true)
+			c.Session = strings.TrimSpace(r.Out)
+
+			for _, user := range []string{"0", "1000"} {
+				want(t, user+": a call", c.As(user).Exec(t, "hsh", "-c", "pwd; exit 7").String(), Result{h.Work + "\n", "", 7}.String())
+			}
+			want(t, "by its own name", c.Sh(t, `hostexec taken; echo $?; cat /usr/local/bin/taken`).Out, "0\nits own\n")
+			carrier, _ := h.reached(t, c)
+			want(t, "carrier", carrier, "relay")
+			again := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)
+			want(t, "twice", again.Code, 125)
+			want(t, "twice", strings.Contains(again.Err, "is attached already: session "+c.Session), true)
+			h.Must(t, "restart", "-t", "0", c.ID)
+			want(t, "after a restart", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+
+			call, tree := treeOfShell(t, c)
+			h.Must(t, "hostexec", "detach", c.ID)
+			want(t, "code of a call that ran", call.Ended(t).Code, 125)
+			tree.Ends(t, grace)
+			want(t, "what is left", c.Sh(t, look).Out, before)
+			want(t, "sessions", strings.Contains(h.Must(t, "hostexec", "status", "-aq"), c.Session), false)
+		})
+	}
+}
+
+// treeOfShell is a call that goes on, and its process on the host.
+func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
+	t.Helper()
+	call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
+	return call, call.Host(t)
+}
+
+// TestIntegrationAttachInForeground attaches until ^C.
+func TestIntegrationAttachInForeground(t *testing.T) {
+	for _, h := range people(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			c := h.standing(t)
+			m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
+			m.Expect(t, "\r\n")
+			eventually(t, patience, "a call", func() bool { return c.Sh(t, "hsh -c 'echo called'").Out == "called\n" })
+			m.Type(t, "\x03")
+			want(t, "code", m.Wait(t), 0)
+			want(t, "what is left", c.Sh(t, "ls -A /run/hostexec /usr/local/bin 2>/dev/null").Out, "/usr/local/bin:\n")
+		})
+	}
+}
+
+// TestIntegrationUnattachable attaches what cannot be, and is told why and what to type.
+func TestIntegrationUnattachable(t *testing.T) {
+	h := people(t)[0]
+	stopped := h.standing(t)
+	h.Must(t, "kill", stopped.ID)
+	paused := h.standing(t)
+	h.Must(t, "pause", paused.ID)
+	for _, tt := range []struct {
+		name, says string
+		c          *Container
+	}{
+		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: make it with docker hostexec run", h.standing(t, "--read-only")},
+		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.standing(t, "--tmpfs", "/run")},
+		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
+		{"paused", "does not run: it is paused", paused},
+		{"made by run", "has a session from the start\nhostexec: hint: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
+		{"none", "No such container", &Container{ID: "nosuchcontainer"}},
+	} {
+		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", tt.c.ID)
+		want(t, tt.name+": code", r.Code, 125)
+		if r.Out != "" || !strings.Contains(r.Err, tt.says) {
+			t.Errorf("%s: %v, want it to say %q", tt.name, r, tt.says)
+		}
+	}
+	own := h.Holding(t, "--proxy", "htrue=/bin/true")
+	r := h.Docker(t, "hostexec", "detach", own.ID)
+	want(t, "detach of what run made: code", r.Code, 1)
+	want(t, "detach of what run made", strings.Contains(r.Err, "was not attached: its container was made by run"), true)
+}

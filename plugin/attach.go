@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const attachLong = `Let a container that runs already call commands of this host
+
+The shims are copied into it, at /run/hostexec, with links in /usr/local/bin where nothing of
+those names is, and a relay in it carries the calls: it needs no restart, be it a
+service of compose or a dev container. What attach put there goes again when it is
+interrupted, or with docker hostexec detach.
+
+A container with a read-only root file system cannot be attached, nor one with a mount over
+/run: make it with docker hostexec run.
+
+EXIT STATUS
+  0    it was attached; without --detach: and has been detached again, or has stopped
+  125  it could not be; a line on stderr says why`
+
+func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
+	opts := runOptions{carrier: carrier.ByRelay}
+	var detach bool
+	cmd := &cobra.Command{
+		Use:   "attach [OPTIONS] CONTAINER",
+		Short: "Let a running container call commands of this host",
+		Long:  attachLong,
+		Example: `  docker hostexec attach --proxy make web
+
+  # and have the terminal back
+  docker hostexec attach --detach --proxy make --proxy git=ask web`,
+		Args: cli.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := named(cmd.Flags(), "workdir-host"); err != nil {
+				return failRun(err)
+			}
+			return failRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
+		},
+	}
+	opts.addCommonFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "Do not wait: print the session, and leave it attached")
+	return cmd
+}
+
+func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref string, detach bool) error {
+	ctx, stop := interruptible(parent, dockerCLI)
+	defer stop()
+	api := dockerCLI.Client()
+	c, err := api.ContainerInspect(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := attachable(c); err != nil {
+		return err
+	}
+	p, err := opts.plan(c.Config.Image, false)
+	if err != nil {
+		return err
+	}
+	p.rec.GlobalArgs, p.rec.Engine, p.rec.Attached = globalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host, true
+	l, err := attachTo(ctx, dockerCLI, p, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), p.rec.ID)
+	if detach {
+		return nil
+	}
+	ended, failed := api.ContainerWait(ctx, c.ID, container.WaitConditionNotRunning)
+	select {
+	case <-ended:
+		return nil
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	return leaveContainer(context.WithoutCancel(parent), dockerCLI, l.store, p.rec.ID)
+}
+
+// attachable says why a container cannot be attached, and what to do instead.
+func attachable(c container.InspectResponse) error {
+	name := path.Base(c.Name)
+	targets := mounted(c)
+	for t := range c.HostConfig.Tmpfs {
+		targets = append(targets, path.Clean(t))
+	}
+	instead := "make it with docker hostexec run"
+	switch {
+	case !c.State.Running || c.State.Paused || c.State.Restarting:
+		return hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
+	case c.Config.Labels[inject.LabelSession] != "":
+		return hint(fmt.Errorf("container %s has a session from the start", name), "docker hostexec resume "+name)
+	case c.HostConfig.ReadonlyRootfs:
+		return hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
+	case inject.Covered(targets, inject.Target):
+		return hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), instead)
+	}
+	return nil
+}
+
+// attachTo makes a session for a container that runs.
+func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.InspectResponse) (l *launch, err error) {
+	api := dockerCLI.Client()
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	if rec, err := store.Find(c.ID); err == nil {
+		return nil, hint(fmt.Errorf("container %s is attached already: session %s", path.Base(c.Name), rec.ID), "docker hostexec detach "+path.Base(c.Name))
+	}
+	arch, err := engineArch(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := inject.Archive(arch, p.rec.Names(), inject.Target[1:]+"/")
+	if err != nil {
+		return nil, err
+	}
+	if p.rec.Apart, err = apart(ctx, api, store.Home, c); err != nil {
+		return nil, err
+	}
+	if l, err = begin(ctx, dockerCLI, p); err != nil {
+		return nil, err
+	}
+	defer func() {
+		ferr := l.finish() // of run's part
+		if err == nil {
+			err = ferr
+		}
+	}()
+	if err := api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{}); err != nil {
+		return nil, fmt.Errorf("copy the shims into the container: %w", err)
+	}
+	if err := l.linkRunning(ctx, api, c); err != nil {
+		say(dockerCLI.Err(), "warning: commands are found in %s only: %v", inject.Bin, err)
+	}
+	<-l.ready
+	if err = l.err; err == nil {
+		err = l.link.Bind(c.ID, "")
+	}
+	for _, w := range l.link.Warnings() {
+		l.notice("warning: %s", w)
+	}
+	if err != nil {
+		return nil, errors.Join(err, takeOut(context.WithoutCancel(ctx), api, c.ID, p.rec.Names()))
+	}
+	l.id = c.ID
+	l.announce()
+	return l, nil
+}
+
+// linkRunning puts a link for each command where the programs of a running container look
+// for commands, where that is free. What its image had there says nothing of it.
+func (l *launch) linkRunning(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
+	if inject.Covered(mounted(c), inject.LinkDir) {
+		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
+	}
+	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
+		if f, err := lookAtPath(ctx, api, c.ID, p); err != nil || f.Link != "" {
+			return errors.Join(err, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p))
+		}
+	}
+	var free, taken []string
+	for _, name := range append(l.plan.rec.Names(), inject.Shim) {
+		f, err := lookAtPath(ctx, api, c.ID, path.Join(inject.LinkDir, name))
+		if err != nil {
+			return err
+		}
+		if inject.Linkable(f.Exists, f.Link) {
+			free = append(free, name)
+		} else {
+			taken = append(taken, name)
+		}
+	}
+	archive, err := inject.Links(free)
+	if err == nil {
+		err = api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{})
+	}
+	if err == nil && len(taken) > 0 {
+		err = fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
+	}
+	return err
+}
+
+// apart reports whether the engine does not see this host's directories, by having it make a
+// container with one of them, which never runs.
+func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
+	m := inject.Mount(home)
+	probe := creation{config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, host: &container.HostConfig{}}
+	probe.host.Mounts = append(probe.host.Mounts, m)
+	resp, err := probe.send(ctx, api)
+	if unseen(err, home) {
+		return true, nil
+	}
+	if errdefs.IsNotFound(err) { // the image was removed: what cannot be shown is not believed
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at what the engine sees: %w", err)
+	}
+	remove(api, resp.ID)
+	return false, nil
+}

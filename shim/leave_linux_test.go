@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What attach put there goes; what else there is stays.
+func TestLeave(t *testing.T) {
+	dir, links := filepath.Join(t.TempDir(), "hostexec"), t.TempDir()
+	for _, d := range []string{"bin", "relay"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{dir + "/carrier", dir + "/relay/socket", dir + "/bin/hostexec", links + "/file"} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		dir + "/bin/make": "hostexec", links + "/make": dir + "/bin/make", links + "/git": "/usr/bin/git",
+		links + "/hostexec": dir + "/bin/hostexec",
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := leave(dir, links, []string{"make", "git", "file", "none"}); code != 0 {
+		t.Errorf("leave = %d", code)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("the directory: %v", err)
+	}
+	left, err := filepath.Glob(links + "/*")
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "file" || filepath.Base(left[1]) != "git" {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
