@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestStale(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(src.Global(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	c := Load(src)
+	if c.Stale() {
+		t.Error("stale although nothing has changed")
+	}
+	if again := Load(src); again.Digest != c.Digest {
+		t.Error("the same files have two digests")
+	}
+	for _, change := range []func(){
+		func() { write(t, src.Global(), "version: 1 ") },
+		func() { write(t, src.OfProject(), "") },
+		func() { os.Remove(src.Global()) },
+	} {
+		before := Load(src)
+		change()
+		if !before.Stale() {
+			t.Error("not stale although a file has changed")
+		}
+	}
+	write(t, src.Global(), "version: 1")
+	if !Load(src).Stale() {
+		t.Error("a file that was only just written could change again without a trace")
+	}
+}
+
+// A container may write its proposal over and over: that makes nothing stale. Trusting it
+// does, and so does the first change after that, which ends the trust.
+func TestStaleProposal(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
+	if err := os.Mkdir(src.trustDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	age := func(paths ...string) {
+		t.Helper()
+		old := time.Now().Add(-time.Hour)
+		for _, p := range paths {
+			if err := os.Chtimes(p, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const proposal = "version: 1\ncommands: {}\n"
+	write(t, src.Proposal(), proposal)
+	age(src.Global(), src.trustDir())
+	c := Load(src)
+	for _, text := range []string{"x", proposal, "y: [", proposal} {
+		if write(t, src.Proposal(), text); c.Stale() {
+			t.Fatal("stale although nobody trusts what has changed")
+		}
+	}
+	_, _, digest, err := Propose(src)
+	if err == nil {
+		err = Trust(src, digest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Stale() {
+		t.Error("not stale although the proposal is trusted now")
+	}
+	age(src.Proposal(), src.trustDir())
+	if c = Load(src); c.Stale() || len(c.Warnings) != 0 {
+		t.Errorf("trusted: stale %t, warnings %q", c.Stale(), c.Warnings)
+	}
+	if write(t, src.Proposal(), "z"); !c.Stale() {
+		t.Error("not stale although what is trusted has changed")
+	}
+	if c = Load(src); c.Stale() || len(c.Warnings) != 1 {
+		t.Errorf("changed: stale %t, warnings %q", c.Stale(), c.Warnings)
+	}
+}

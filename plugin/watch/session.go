@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"os"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// What the control API asks of a session.
+
+// Queue implements control.Session.
+func (w *Watcher) Queue() *approval.Queue { return w.queue }
+
+// Stop implements control.Session.
+func (w *Watcher) Stop() { w.stop(errStopped) }
+
+// Kill implements control.Session.
+func (w *Watcher) Kill(id string) bool { return w.server.Kill(id) }
+
+// Left implements control.Session.
+func (w *Watcher) Left() []control.Left {
+	var all []control.Left
+	for _, l := range proctree.AllLeft() {
+		all = append(all, control.Left{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
+	}
+	return all
+}
+
+// EndLeft implements control.Session.
+func (w *Watcher) EndLeft(id string) bool { return w.server.EndLeft(id) }
+
+// Jobs implements control.Session.
+func (w *Watcher) Jobs() []job.Info {
+	var all []job.Info
+	for _, j := range w.server.Jobs.All() {
+		all = append(all, j.Info())
+	}
+	return all
+}
+
+// EndJob implements control.Session.
+func (w *Watcher) EndJob(ctx context.Context, id, sig string) error {
+	_, err := w.server.EndJob(ctx, id, sig)
+	return err
+}
+
+// Record implements control.Session: what is written down, for the rest is another
+// goroutine's.
+func (w *Watcher) Record() state.Session {
+	rec, err := w.store.Load(w.id)
+	if err != nil {
+		w.log.Error("read session", "error", err)
+		return state.Session{ID: w.id}
+	}
+	return rec
+}
+
+// AuditLog implements control.Session.
+func (w *Watcher) AuditLog() string { return w.store.Audit() }
+
+// Status implements control.Session.
+func (w *Watcher) Status() control.Status {
+	st := control.Status{
+		API: control.API, Version: w.Version, State: control.StateRunning,
+		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+	}
+	if r := w.reach.Load(); r != nil {
+		st.Carrier, st.CarrierWhy = r.carrier, r.why
+	}
+	switch {
+	case w.keeping.Load():
+		st.State = control.StateKeeping
+	case w.down.Load():
+		st.State = control.StateWaiting
+	}
+	for _, r := range w.server.Running() {
+		st.Running = append(st.Running, control.Running(r))
+	}
+	return st
+}
