@@ -39,6 +39,19 @@ func TestIntegrationAgentCalls(t *testing.T) {
 	})
 }
 
+// TestIntegrationAgentCallsElsewhere calls a command that runs in a container of its own, which
+// has the directory that the agent works in: its workspace in the state directory, too.
+func TestIntegrationAgentCallsElsewhere(t *testing.T) {
+	eachMode(t, func(t *testing.T, h *Host, mode string) {
+		flags := append([]string{"--proxy", "csh=/bin/sh,where=container:" + image(t, "full")}, echo(t, mode)...)
+		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)
+		dir := map[string]string{"process": h.Work, "container": "/workspace"}[mode]
+		want(t, "a command", a.ask(t, "run", `["csh","-c","pwd; echo text >made; exit 7"]`), answered(`"`+dir+`\n(7)"`))
+		want(t, "the agent's directory", a.ask(t, "run", `["cat","made"]`), answered(`"text\n(0)"`))
+		want(t, "code", a.Wait(t).Code, 0)
+	})
+}
+
 // TestIntegrationAgentAsks asks a person about an agent's call, who sees which agent it is.
 func TestIntegrationAgentAsks(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {

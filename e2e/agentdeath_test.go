@@ -80,6 +80,46 @@ func TestIntegrationAgentKilled(t *testing.T) {
 	}
 }
 
+// TestIntegrationAgentOrphaned kills everybody who would remove an agent's container, at once:
+// it stays, until prune, or the next agent, removes it. One that was to be kept stays then, too.
+func TestIntegrationAgentOrphaned(t *testing.T) {
+	ways := map[string]func(t *testing.T, h *Host){
+		"prune": func(t *testing.T, h *Host) { h.Must(t, "hostexec", "prune", "-f") },
+		"the next agent": func(t *testing.T, h *Host) {
+			a := h.Agent(t, agentArgs(t, "container", "busybox", echo(t, "container")...)...)
+			want(t, "code", a.Wait(t).Code, 0)
+		},
+	}
+	for _, shared := range people(t) {
+		for name, way := range ways {
+			for _, remove := range []string{"true", "false"} {
+				t.Run(shared.Name+"/"+name+"/auto_remove="+remove, func(t *testing.T) {
+					h := newHost(t, shared.cred != nil)
+					file := h.Write(t, h.Work, "a.yaml", "agent: {container: {auto_remove: "+remove+"}}\n", 0o644)
+					a := h.Agent(t, agentArgs(t, "container", "busybox", "--config", file, "--", "/probe", "tree")...)
+					a.Line(t)
+					id := h.agents(t)
+					all := []*Proc{h.verb(t), h.Keeper(t, h.session(t)), h.Watcher(t, h.session(t))}
+					for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+						for _, p := range all {
+							p.Signal(t, sig)
+						}
+					}
+					allEnd(t, all, patience)
+					way(t, h)
+					if remove == "true" {
+						id = ""
+					}
+					want(t, "the container", h.agents(t), id)
+					h.Docker(t, append([]string{"rm", "-f"}, strings.Fields(id)...)...)
+					h.Must(t, "hostexec", "prune", "-f")
+					want(t, "sessions", len(h.Sessions(t)), 0)
+				})
+			}
+		}
+	}
+}
+
 // TestIntegrationAgentContainerRemoved takes the container away below an agent.
 func TestIntegrationAgentContainerRemoved(t *testing.T) {
 	for _, h := range people(t) {

@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,6 +71,40 @@ func TestIntegrationJobKeptRestart(t *testing.T) {
 			want(t, "it is gone", p.Gone(0), true)
 			want(t, "a job of the second term goes on", other.Gone(100*time.Millisecond), false)
 		})
+	}
+}
+
+// TestIntegrationAgentJobKept has a job outlive its agent, in both modes, which ends all else.
+func TestIntegrationAgentJobKept(t *testing.T) {
+	for _, shared := range people(t) {
+		for _, mode := range modes {
+			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
+				h := newHost(t, shared.cred != nil)
+				a := h.Agent(t, agentArgs(t, mode, "busybox", append([]string{"--proxy", "hsh=/bin/sh,keep"}, echo(t, mode)...)...)...)
+				job := func(flags string) (string, *Proc) {
+					var answer struct{ Result string }
+					check(t, json.Unmarshal([]byte(a.ask(t, "run", `["hostexec","-d",`+flags+`"hsh","-c","echo up; exec sleep 1000"]`)), &answer))
+					f := strings.Fields(answer.Result)
+					if len(f) != 3 {
+						t.Fatalf("hostexec -d says %q", answer.Result)
+					}
+					return f[0], hold(t, atoi(t, strings.TrimSuffix(f[1], "(0)")))
+				}
+				id, p := job(`"--keep",`)
+				_, other := job("")
+				session := h.session(t)
+				w := h.Watcher(t, session)
+				want(t, "code", a.Wait(t).Code, 0)
+				other.Ends(t, leaves+grace)
+				eventually(t, patience, "the session keeps a job", func() bool { return h.state(t, session) == "keeping" })
+				want(t, "no container", h.agents(t), "")
+				want(t, "it goes on", p.Gone(0), false)
+				want(t, "docker hostexec logs --job", h.Must(t, "hostexec", "logs", "--job", id), "up\n")
+				h.Must(t, "hostexec", "kill", id)
+				allEnd(t, []*Proc{p, w}, leaves+grace)
+				want(t, "what it wrote stays", h.Must(t, "hostexec", "logs", "--job", id), "up\n")
+			})
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ that --proxy names: they are in its PATH.
 Where nothing says otherwise the agent is a process of this host's, in the current
 directory, and no sandbox: it can do what you can. --mode container runs it in a container
 with a directory of its own. It ends with its client, and nothing of it stays but that
-directory.
+directory, and jobs that may be kept and were started with --keep.
 
 EXIT STATUS
   That of the agent, and:

@@ -38,6 +38,9 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	if err != nil {
 		return err
 	}
+	if err := r.sweepBefore(ctx); err != nil {
+		r.log("%v", err) // it is in nobody's way
+	}
 	r.plan.rec.ID = state.NewID()
 	cwd := r.plan.workspace
 	if cwd == "" {
@@ -69,7 +72,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 		return 0, err
 	}
 	c.Create = func(ctx context.Context, config *container.Config, host *container.HostConfig) (string, error) {
-		resp, err := l.create(ctx, api, creation{config: config, host: host, name: "hostexec-agent-" + r.plan.rec.ID})
+		resp, err := l.create(ctx, api, creation{config: config, host: host, name: agentName(r.plan.rec.ID)})
 		if l.failed != nil {
 			err = l.failed
 		}

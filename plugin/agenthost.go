@@ -70,7 +70,12 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	case <-l.link.Gone():
 	case <-time.After(leaving):
 	}
-	return exit(code, errors.Join(err, l.finish()))
+	if err != nil {
+		return exit(code, errors.Join(err, l.finish()))
+	}
+	l.page.Wait()
+	_ = l.link.Done() // the record goes with the watcher, which stays with jobs that are kept
+	return exit(code, nil)
 }
 
 // process has the session's watcher run the agent.

@@ -21,9 +21,10 @@ import (
 )
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
-single commands whose watcher is gone, and volumes of shims that no container has
+agents and of single commands whose watcher is gone, and volumes of shims that no container
+has
 
-The audit log stays.
+A container that its agent's auto_remove says to keep stays, and so does the audit log.
 
 EXIT STATUS
   0  nothing of them is left
@@ -63,7 +64,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{inject.Sweep(store.Home), sweepEngines(ctx, dockerCLI, store, all)}
+	errs := []error{inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all)}
 	for _, s := range all {
 		if !prunable(s, time.Now()) {
 			continue
@@ -123,8 +124,4 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	return errors.Join(container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
 }
 
-// prunable spares a session that is just being made: its watcher starts after its record.
-func prunable(s session, now time.Time) bool {
-	made := s.Container != "" || now.Sub(s.Created) > time.Minute
-	return s.State == stateGone && made
-}
+func prunable(s session, now time.Time) bool { return s.State == stateGone && settled(s, now) }

@@ -156,15 +156,23 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 		case line == "done":
 			w.unbegun(ctx, api, id)
 		case line == "over":
-			w.stop(w.leftOf(ctx, api, id))
+			w.overBut(w.leftOf(ctx, api, id))
 		case w.rec.Agent != nil:
-			w.stop(w.abandoned(ctx, api, id))
+			w.overBut(w.abandoned(ctx, api, id))
 		default:
 			if err := w.unstarted(ctx, api, id); err != nil {
 				w.stop(err)
 			}
 		}
 	case <-ctx.Done():
+	}
+}
+
+// overBut ends the session of an agent whose container has ended, but for jobs that are kept:
+// with these it stays as any other, when the wait for the container has told.
+func (w *Watcher) overBut(why error) {
+	if w.lasting() == nil {
+		w.stop(why)
 	}
 }
 

@@ -25,7 +25,7 @@ func (w *Watcher) begin(life context.Context) {
 
 // outlast stays with the jobs that were kept, when the container is over for the reason why.
 // All else ends. It returns why when they have ended too, and nil when the container runs
-// again.
+// again. An agent that was a process has no container, nor api.
 func (w *Watcher) outlast(ctx context.Context, api Engine, id string, why error) error {
 	if ctx.Err() != nil || w.lasting() == nil {
 		return why
@@ -41,6 +41,9 @@ func (w *Watcher) outlast(ctx context.Context, api Engine, id string, why error)
 	}
 	tick := time.NewTicker(absent)
 	defer tick.Stop()
+	if api == nil {
+		tick.Stop()
+	}
 	for j := w.lasting(); j != nil; j = w.lasting() {
 		select {
 		case <-j.Done():
@@ -67,4 +70,9 @@ func (w *Watcher) lasting() *job.Job {
 		}
 	}
 	return nil
+}
+
+// keeps reports whether there is anything of jobs that are, or were, kept.
+func (w *Watcher) keeps() bool {
+	return w.server != nil && w.server.Jobs != nil && len(w.server.Jobs.Kept()) > 0
 }

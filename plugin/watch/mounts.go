@@ -43,9 +43,9 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 		return nil // it mounts nothing of this host's
 	}
 	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
-	own := filepath.Join(w.store.Workspaces(), w.rec.ID) // an agent's, with nothing else in it
+	own := w.workspace()
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == share || m.Source == requests || m.Source == own && resolved(own) == own {
+		if m.Type != mount.TypeBind || m.Source == share || m.Source == requests || own != "" && m.Source == own {
 			continue
 		}
 		source := resolved(m.Source)
@@ -62,6 +62,16 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 		}
 	}
 	return nil
+}
+
+// workspace is the directory that an agent in a container is given in the state directory,
+// with nothing else in it; it is empty where a link leads elsewhere.
+func (w *Watcher) workspace() string {
+	own := filepath.Join(w.store.Workspaces(), w.rec.ID)
+	if resolved(own) != own {
+		return ""
+	}
+	return own
 }
 
 // kept is a file that no container may change while it decides or runs for it.

@@ -67,7 +67,10 @@ func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
 		return err
 	}
 	link.exited(st.Code)
-	return errOver
+	if w.lasting() != nil {
+		w.server.EndLeft(w.rec.ID) // as the session's end does
+	}
+	return w.outlast(ctx, nil, "", errOver)
 }
 
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is

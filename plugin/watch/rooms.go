@@ -68,7 +68,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
-		mounts, err := lent(mounts, at, copies, w.store.Home, w.socketsOf(p.Host))
+		mounts, err := lent(mounts, at, copies, w.store.Home, w.workspace(), w.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
@@ -103,10 +103,10 @@ func (w *Watcher) socketsOf(host string) (sockets []string) {
 
 // lent returns those of mounts that a command's container gets, which runs in cwd: neither
 // those in which the caller could put something else in the place of what is hostexec's own
-// there, nor those with which it could do whatever it likes: home is the state directory. A
-// call from below one of these cannot be served. Beside the usual places there are engines at
-// sockets.
-func lent(mounts []dir.Mount, cwd, copies, home string, sockets []string) (kept []dir.Mount, err error) {
+// there, nor those with which it could do whatever it likes: home is the state directory, in
+// which only workspace is the caller's. A call from below one of these cannot be served. Beside
+// the usual places there are engines at sockets.
+func lent(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []string) (kept []dir.Mount, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -116,7 +116,7 @@ func lent(mounts []dir.Mount, cwd, copies, home string, sockets []string) (kept 
 			why = "what hostexec puts into the command's container would be below it"
 		case m.Source != "" && engineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
-		case m.Source != "" && covers(m.Source, home):
+		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
 			why = "it holds hostexec's own state"
 		default:
 			kept = append(kept, m)

@@ -14,6 +14,7 @@ import (
 // caller could change what is hostexec's own there, or that hold what nobody may have.
 func TestLent(t *testing.T) {
 	const home, copies = "/home/you/state", "/home/you/state/copies/1"
+	const workspace = home + "/workspaces/1"
 	w := dir.Mount{Target: "/w", Source: "/home/you/w"}
 	under := dir.Mount{Target: "/run/sub", Source: "/home/you/sub"}
 	hidden := dir.Mount{Target: "/w/vol", ReadOnly: true}
@@ -37,9 +38,11 @@ func TestLent(t *testing.T) {
 		{"another engine's socket", []dir.Mount{w, {Target: "/s", Source: "/user/1"}}, "/w", "", []dir.Mount{w}, ""},
 		{"the state", []dir.Mount{{Target: "/home/you", Source: "/home/you"}}, "/home/you", "", nil, "hostexec's own state"},
 		{"in the state", []dir.Mount{{Target: "/c", Source: copies}}, "/c", "", nil, "hostexec's own state"},
+		{"an agent's workspace", []dir.Mount{{Target: "/workspace", Source: workspace}}, "/workspace", copies, []dir.Mount{{Target: "/workspace", Source: workspace}}, ""},
+		{"another's", []dir.Mount{{Target: "/workspace", Source: workspace + "2"}}, "/workspace", "", nil, "hostexec's own state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := lent(tt.mounts, tt.cwd, tt.copies, home, []string{"/user/1/docker.sock"})
+			got, err := lent(tt.mounts, tt.cwd, tt.copies, home, workspace, []string{"/user/1/docker.sock"})
 			if !slices.Equal(got, tt.want) || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("lent = %v, %v; want %v, %q", got, err, tt.want, tt.err)
 			}

@@ -99,6 +99,9 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	if err != nil {
 		link.fail(err) // nobody listens any more unless it is early
 	}
+	if w.keeps() {
+		return err
+	}
 	return errors.Join(err, w.store.Discard(w.id))
 }
 
@@ -206,7 +209,7 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 		w.dirs.Close()
 	}
 	// What was kept is asked about when it has ended, and by then its container may be gone.
-	if errors.Is(context.Cause(ctx), errGone) && len(w.server.Jobs.Kept()) == 0 {
+	if errors.Is(context.Cause(ctx), errGone) && !w.keeps() {
 		err = w.store.Remove(w.rec.ID)
 	}
 	return err

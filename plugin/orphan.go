@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// An agent's container is removed by who started it, or else by the watcher. Where all of
+// them were killed at once it is an orphan.
+
+// agentName is the name of the container of session id's agent.
+func agentName(id string) string { return "hostexec-agent-" + id }
+
+// orphaned reports whether s is of an agent whose container nobody is there to remove.
+func orphaned(s session, now time.Time) bool {
+	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && settled(s, now)
+}
+
+// settled spares a session that is just being made: its watcher starts after its record.
+func settled(s session, now time.Time) bool {
+	return s.Container != "" || now.Sub(s.Created) > time.Minute
+}
+
+// sweepAgents removes the containers of those sessions that are orphaned, and says in the
+// others' place that they are gone. On an engine that does not answer they stay.
+func sweepAgents(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+	var errs []error
+	for i, s := range all {
+		if s.State == stateUnknown || !orphaned(s, time.Now()) || locked(store, s.ID) {
+			continue
+		}
+		if err := sweepAgent(ctx, cli, s); err != nil {
+			errs = append(errs, fmt.Errorf("remove the container of agent %s: %w", s.ID, err))
+			continue
+		}
+		all[i].State = stateGone
+	}
+	return errors.Join(errs...)
+}
+
+// locked reports whether a session has a watcher, even one that does not answer.
+func locked(store *state.Store, id string) bool {
+	lock := flock.New(state.LockFile(store.Dir(id)))
+	ok, err := lock.TryLock()
+	if err != nil || !ok {
+		return true
+	}
+	return lock.Close() != nil
+}
+
+// sweepBefore removes what agents before this one have left on its engine.
+func (r *agentRun) sweepBefore(ctx context.Context) error {
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
+		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.rec.Engine
+	})
+	return sweepAgents(ctx, r.cli, store, survey(ctx, r.cli, store, recs))
+}
+
+func sweepAgent(ctx context.Context, cli command.Cli, s session) error {
+	api, err := connect(cli.ConfigFile(), s.GlobalArgs)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(ctx, sweeping)
+	defer cancel()
+	list, err := api.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession+"="+s.ID)),
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		// An image that was made of it has its labels, but neither of these.
+		if c.ID != s.Container && !slices.Contains(c.Names, "/"+agentName(s.ID)) {
+			continue
+		}
+		err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweeping is how long an engine may take over one container.
+const sweeping = 30 * time.Second
