@@ -164,3 +164,20 @@ func TestIntegrationAttackFilesTimes(t *testing.T) {
 		want(t, "the answer", Answer(t, h.At("echo"), id).Out, id+"\n")
 	}
 }
+
+// TestIntegrationAttackFilesLong makes requests that fit into their file, and are too long as
+// a call: each is refused, and none keeps the proxy from its end.
+func TestIntegrationAttackFilesLong(t *testing.T) {
+	h := newHost(t, false)
+	p := h.Proxy(t, h.args(t))
+	Submit(t, h.At("args"), "long", "args\x00env="+strings.Repeat("x", 1<<20)+"\x00", strings.Repeat("y", 3<<19))
+	Submit(t, h.At("args"), "many", "", make([]string, 2<<20)...)
+	for _, id := range []string{"long", "many"} {
+		if r := Answer(t, h.At("args"), id); r.Code != 125 || r.Out != "" || !strings.Contains(r.Err, "the request has more than 2097152 bytes") {
+			t.Errorf("%s: %v", id, r)
+		}
+	}
+	Submit(t, h.At("args"), "good", "", "x")
+	want(t, "the next request", Answer(t, h.At("args"), "good").String(), Result{Out: "x\n"}.String())
+	want(t, "code", p.Stop(t, syscall.SIGTERM), 0)
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"strings"
 
@@ -141,8 +142,9 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	if l, err = begin(ctx, dockerCLI, p); err != nil {
 		return nil, err
 	}
+	begun := l // what fails returns none
 	defer func() {
-		ferr := l.finish() // of run's part
+		ferr := begun.finish() // of run's part
 		if err == nil {
 			err = ferr
 		}
@@ -202,17 +204,22 @@ func (l *launch) linkRunning(ctx context.Context, api client.APIClient, c contai
 }
 
 // apart reports whether the engine does not see this host's directories, by having it make a
-// container with one of them, which never runs.
+// container with one of them, a new and empty one, which never runs. Nothing is assumed that
+// was not seen: of an engine that is apart no mount is looked at.
 func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
-	m := inject.Mount(home)
+	dir, err := os.MkdirTemp(home, "seen-")
+	if err != nil {
+		return false, fmt.Errorf("look at what the engine sees: %w", err)
+	}
+	defer os.Remove(dir)
 	probe := creation{config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, host: &container.HostConfig{}}
-	probe.host.Mounts = append(probe.host.Mounts, m)
+	probe.host.Mounts = append(probe.host.Mounts, inject.Mount(dir))
 	resp, err := probe.send(ctx, api)
-	if unseen(err, home) {
+	if unseen(err, dir) {
 		return true, nil
 	}
-	if errdefs.IsNotFound(err) { // the image was removed: what cannot be shown is not believed
-		return true, nil
+	if errdefs.IsNotFound(err) {
+		return false, hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
 	}
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)

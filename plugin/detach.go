@@ -81,8 +81,13 @@ func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Sto
 	return store.Remove(s.ID)
 }
 
+// takingOut is how long a container may take over it: what is called there may be anything.
+const takingOut = 15 * time.Second
+
 // takeOut has the shim in a container remove itself and its commands.
 func takeOut(ctx context.Context, api client.APIClient, id string, names []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, takingOut, errors.New("the container's hostexec does not end: it is not ours any more"))
+	defer cancel()
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdout: true, AttachStderr: true,
 		Cmd: append([]string{inject.Bin + "/" + inject.Shim, "relay", inject.Target, "leave", inject.LinkDir}, names...),
@@ -95,9 +100,16 @@ func takeOut(ctx context.Context, api client.APIClient, id string, names []strin
 		return fmt.Errorf("remove the shims: %w", err)
 	}
 	defer at.Close()
+	defer context.AfterFunc(ctx, at.Close)()
 	var said bytes.Buffer
 	_, err = stdcopy.StdCopy(io.Discard, &said, io.LimitReader(at.Reader, 4096))
+	if ctx.Err() != nil {
+		return fmt.Errorf("remove the shims: %w", context.Cause(ctx))
+	}
 	st, ierr := api.ContainerExecInspect(ctx, exec.ID)
+	if err == nil && ierr == nil && st.Running {
+		err = errors.New("the container's hostexec says more than ours would")
+	}
 	if err = errors.Join(err, ierr); err != nil {
 		return fmt.Errorf("remove the shims: %w", err)
 	}

@@ -3,8 +3,10 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -207,5 +209,24 @@ func TestCopiesAreLimited(t *testing.T) {
 		if n := s.copied.Load(); n != 0 || len(left) != 0 || err != nil {
 			t.Errorf("%s: %d bytes are held, %v is left, %v", tt.operands, n, left, err)
 		}
+	}
+}
+
+// TestUnheardNeverReads has a caller make no request, and not read that it was none: the
+// session's end waits for neither.
+func TestUnheardNeverReads(t *testing.T) {
+	s, _ := scene(t)
+	near, far := net.Pipe() // who writes to it waits for its reader
+	defer far.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	// ends with ctx.
+	go func() { ended <- s.Serve(ctx, ctx, near) }()
+	if _, err := far.Write(wire.AppendHeader(nil, wire.KindExec, wire.MaxExec+1)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, ErrUnheard) {
+		t.Errorf("Serve: %v, want %v", err, ErrUnheard)
 	}
 }

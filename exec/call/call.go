@@ -123,13 +123,14 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 
 	p := newPeer(conn)
 	defer p.close() // closes conn; returns when the reader has
+	p.heed(ctx)
 
 	req, err := s.hear(p)
 	if err != nil {
 		return err
 	}
 	defer req.close()
-	p.start(ctx, cancel) // the only reader; a hang-up cancels ctx
+	p.start(cancel) // the only reader; a hang-up cancels ctx
 
 	if s.scene.Load() == nil {
 		return fail(p, errNoRoom, "the session is not ready")

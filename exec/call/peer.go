@@ -42,10 +42,12 @@ func newPeer(conn net.Conn) *peer {
 	return p
 }
 
-// start begins to read frames. When the shim hangs up or breaks the protocol cancel is
-// told; when ctx ends, however it ends, nothing that waits for the shim waits on.
-func (p *peer) start(ctx context.Context, cancel context.CancelCauseFunc) {
-	p.stop = context.AfterFunc(ctx, p.hangUp)
+// heed has nothing that waits for the shim wait on when ctx ends, however it ends: not even
+// the word to one that was not understood, and does not read it.
+func (p *peer) heed(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
+
+// start begins to read frames. When the shim hangs up or breaks the protocol cancel is told.
+func (p *peer) start(cancel context.CancelCauseFunc) {
 	// ends when conn does; close closes conn.
 	p.reader.Go(func() { cancel(p.read()) })
 }

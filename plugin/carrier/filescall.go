@@ -47,6 +47,11 @@ func (c *filesCall) serve(l *Files) {
 	}
 	defer c.out.close()
 	defer c.err.close()
+	exec := c.ask.exec.Append(nil)
+	if len(exec) > wire.MaxExec { // many empty arguments become longer
+		c.ask.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
+	}
+	c.ask.exec.Args, c.ask.exec.Env = nil, nil // nothing is held for as long as the call takes
 	if c.ask.refusal != "" {
 		c.finish(refused(c.ask))
 		return
@@ -63,7 +68,11 @@ func (c *filesCall) serve(l *Files) {
 	over := make(chan struct{})
 	var tending sync.WaitGroup
 	// ends when over is closed.
-	tending.Go(func() { c.tend(over) })
+	tending.Go(func() {
+		// Not before follow reads: a host that does not want it says so while it is sent.
+		_ = c.send(wire.KindExec, exec) // else follow finds the host gone
+		c.tend(over)
+	})
 	end := c.follow()
 	close(over)
 	tending.Wait()
@@ -80,13 +89,10 @@ func (c *filesCall) connect() (theirs net.Conn, done func()) {
 	}
 }
 
-// follow makes the call and writes down what comes of it, until it ends. Without an Exit
-// it has not ended well.
+// follow writes down what comes of the call, until it ends. Without an Exit it has not
+// ended well.
 func (c *filesCall) follow() wire.Exit {
 	gone := failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
-	if c.send(wire.KindExec, c.ask.exec.Append(nil)) != nil {
-		return gone
-	}
 	buf := make([]byte, 0, 16<<10)
 	for {
 		kind, b, err := wire.ReadFrame(c.conn, buf)

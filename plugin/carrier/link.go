@@ -29,9 +29,17 @@ const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
 
 var errTooMany = errors.New("more calls than a relay may carry")
 
+// open begins a call. It waits while there is no room for what calls are sent: each of them
+// has an end, and a relay that does not read may make any number of them.
 func (l *link) open(call uint32) (*relayed, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for len(l.out) >= maxQueued && !l.ended {
+		l.more.Wait()
+	}
+	if l.ended {
+		return nil, net.ErrClosed
+	}
 	if len(l.calls) >= maxCalls {
 		return nil, errTooMany
 	}
@@ -105,7 +113,7 @@ func (l *link) write() {
 		l.more.Broadcast()
 		l.mu.Unlock()
 		if _, err := l.stream.Write(b); err != nil {
-			l.stream.Close() // the reader sees to the rest
+			l.cut() // the reader sees to the rest
 			return
 		}
 		spare = b
@@ -127,8 +135,15 @@ func (l *link) idle() bool {
 	return true
 }
 
-// end closes the stream and ends all its calls.
+// end closes the stream, ends all its calls and waits for the writer.
 func (l *link) end() {
+	l.cut()
+	l.writer.Wait()
+}
+
+// cut closes the stream and ends all its calls: nobody waits for room any more, nor the
+// reader for a call.
+func (l *link) cut() {
 	l.stream.Close()
 	l.mu.Lock()
 	l.ended = true
@@ -139,5 +154,4 @@ func (l *link) end() {
 	for _, c := range calls {
 		c.hangUp()
 	}
-	l.writer.Wait()
 }

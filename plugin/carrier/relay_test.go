@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -123,6 +125,74 @@ func TestRelayStalledCall(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("the stream's end is no error")
 	}
+}
+
+// A relay that reads nothing has no call wait past its end, not one that has more to say
+// than there is room for, nor the reader for one that does not listen.
+func TestRelayDeaf(t *testing.T) {
+	r, f, ended := served(t)
+	f.say(hello(wire.Hello{Nonce: "the nonce"}))
+	f.say(chunk(1, "x"))
+	c := accepted(t, r)
+	full := make(chan error, 1)
+	// ends when the stream does: nobody reads what it writes.
+	go func() { _, err := c.Write(make([]byte, 2*maxQueued)); full <- err }()
+	for range maxUnread/wire.MaxChunk + 1 {
+		f.say(chunk(1, strings.Repeat("x", wire.MaxChunk)))
+	}
+	f.Close()
+	if err := <-full; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("write: %v, want %v", err, net.ErrClosed)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the stream's end is no error")
+	}
+}
+
+// What comes after a call's end, of which there may be any amount, is not kept.
+func TestRelayAfterEnd(t *testing.T) {
+	r, f, _ := served(t)
+	f.say(hello(wire.Hello{Nonce: "the nonce"}))
+	f.say(chunk(1, "x"))
+	c := accepted(t, r)
+	f.say(chunk(1, ""))
+	for range 2 * maxUnread / wire.MaxChunk {
+		f.say(chunk(1, strings.Repeat("y", wire.MaxChunk)))
+	}
+	if b, err := io.ReadAll(c); string(b) != "x" || err != nil {
+		t.Errorf("%d bytes, %v, want those before the end", len(b), err)
+	}
+}
+
+// A relay that reads nothing has the host keep no more for it, however many calls it makes.
+func TestRelayDeafFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, f, ended := served(t)
+		f.say(hello(wire.Hello{Nonce: "the nonce"}))
+		const all = maxQueued // each call has an end of some bytes
+		var said atomic.Uint32
+		// end when the stream and the listener do.
+		go func() {
+			for i := range uint32(all) {
+				if _, err := f.Write(append(chunk(i+1, "x"), chunk(i+1, "")...)); err != nil {
+					return
+				}
+				said.Store(i + 1)
+			}
+		}()
+		go func() {
+			for c, err := r.Accept(); err == nil; c, err = r.Accept() {
+				c.Close()
+			}
+		}()
+		synctest.Wait()
+		if n := said.Load(); n > 2*maxQueued/wire.ChunkLen {
+			t.Errorf("%d calls were taken, each with an end that is kept", n)
+		}
+		f.Close()
+		<-ended
+		r.Close()
+	})
 }
 
 func TestRelayRefuses(t *testing.T) {

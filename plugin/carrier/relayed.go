@@ -35,14 +35,15 @@ func newRelayed(l *link, call uint32) *relayed {
 	return c
 }
 
-// put queues what came from the shim, when there is room. It keeps no part of b.
+// put queues what came from the shim, when there is room, and nothing after its end. It
+// keeps no part of b.
 func (c *relayed) put(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.in) >= maxUnread && !c.closed && !c.hungUp {
 		c.more.Wait()
 	}
-	if !c.closed {
+	if !c.closed && !c.hungUp {
 		c.in = append(c.in, b...)
 		c.more.Broadcast()
 	}

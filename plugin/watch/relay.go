@@ -29,7 +29,7 @@ const (
 func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 	wait, last := soon, ""
 	for {
-		was := w.reach.Load()
+		was, began := w.reach.Load(), time.Now()
 		err := w.relayOnce(ctx, api, id)
 		if ctx.Err() != nil {
 			return
@@ -39,7 +39,9 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 			return
 		}
 		if w.reach.Load() != was { // it was up
-			wait = soon
+			if time.Since(began) > later { // else whoever is in the container could have us begin execs without end
+				wait = soon
+			}
 			w.decide(reach{carrier.Undecided, "the relay has ended, and another one is on its way"})
 		}
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run

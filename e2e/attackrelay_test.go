@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Attacks on what a session has in a container: its relay, and what attach has put there.
+
+// TestIntegrationRelayNoise has a container say what no relay says where its relay should be:
+// it is not reached, and the host goes on.
+func TestIntegrationRelayNoise(t *testing.T) {
+	h, _ := victim(t)
+	c := h.standing(t)
+	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
+	const plant = `cd /run/hostexec/bin && cp hostexec keep && printf '%s' "$1" >new && chmod 755 new && mv new hostexec && kill -KILL "${@:2}"`
+	for name, script := range map[string]string{
+		"nothing": "#!/bin/sh\nexit 0\n", "escapes": "#!/bin/sh\nprintf '\\033[2J%0900d' 0\n", "without end": "#!/bin/sh\nexec cat /dev/zero\n",
+		"no program": "x", "a hello of another": "#!/bin/sh\nprintf '\\0\\0\\0\\0\\0\\0\\0\\003\\001\\0\\377'\nexec cat\n",
+	} {
+		want(t, name+": planted", c.Sh(t, plant, append([]string{script}, c.relays(t)...)...).Code, 0)
+		eventually(t, patience, name+": it is seen", func() bool { carrier, _ := h.reached(t, c); return carrier == "undecided" })
+		wantPlain(t, name, h.Must(t, "hostexec", "status")+h.Must(t, "hostexec", "logs", c.Session))
+		c.Sh(t, `cd /run/hostexec/bin && mv keep hostexec`)
+		eventually(t, patience, name+": calls are answered again", func() bool { return c.Exec(t, "hsh", "-c", "echo called").Out == "called\n" })
+	}
+}
+
+// TestIntegrationAttackRelayEnded kills each relay as soon as it is there: the next ones are
+// begun more and more seldom.
+func TestIntegrationAttackRelayEnded(t *testing.T) {
+	h, _ := victim(t)
+	c := h.Holding(t, append(proxies(t), "--carrier", "relay")...)
+	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	start := time.Now()
+	c.Long(t, `for i in {1..100}; do for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^/run/hostexec/bin/hostexec relay ' && kill -KILL ${p#/proc/}; done; sleep 0.05; done; true`)
+	took := time.Since(start)
+	ended := strings.Count(h.Must(t, "hostexec", "logs", c.Session), "the relay has ended, and another one is on its way")
+	if most := 7 + int(took/time.Second); ended > most || ended < 2 {
+		t.Errorf("%d relays were ended in %s, want %d at most", ended, took, most)
+	}
+	want(t, "a call after that", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+}
+
+// TestIntegrationAttackDetach has what detach calls in the container never end, and speak
+// without end: detach does, says so, and no call is answered any more.
+func TestIntegrationAttackDetach(t *testing.T) {
+	h, _ := victim(t)
+	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2"} {
+		c := h.standing(t)
+		h.Must(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", c.ID)
+		want(t, name+": planted", c.Sh(t, `cd /run/hostexec/bin && cp hostexec shim && rm hostexec && printf '#!/bin/sh\n%s\n' "$1" >hostexec && chmod 755 hostexec`, script).Code, 0)
+		r := h.Docker(t, "hostexec", "detach", c.ID)
+		want(t, name+": code", r.Code, 1)
+		want(t, name+": it says why", strings.HasPrefix(r.Err, "hostexec: remove the shims: the container's hostexec "), true)
+		if r := c.Exec(t, "/run/hostexec/bin/shim", "htrue"); r.Code != 125 {
+			t.Errorf("%s: a call: %v", name, r)
+		}
+	}
+}
+
+// TestIntegrationAttackAttach attaches containers that could reach what decides over them.
+func TestIntegrationAttackAttach(t *testing.T) {
+	h, _ := victim(t)
+	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\necho RAN\n", 0o755)
+	for name, tt := range map[string]struct{ mount, path, says string }{
+		"the state": {h.State + ":/state", "/bin/true", "covers hostexec's own state"},
+		"a program": {h.Work + ":/again", tool, "could change"},
+	} {
+		c := h.standing(t, "-v", tt.mount)
+		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "x="+tt.path, c.ID)
+		want(t, name+": code", r.Code, 125)
+		want(t, name+": it says why", strings.Contains(r.Err, tt.says), true)
+		want(t, name+": what is left", c.Sh(t, "ls -A /run/hostexec /usr/local/bin 2>/dev/null").Out, "/usr/local/bin:\n")
+	}
+}
