@@ -30,7 +30,7 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 		err = write(f.text, c.Text+"\n")
 	}
 	if err == nil {
-		err = write(f.script, c.foreground(f, b.Path, l))
+		err = f.write(c.foreground(f, b.Path, l))
 	}
 	if err != nil {
 		return 0, err
@@ -45,11 +45,13 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	t := f.follow(o, fail)
+	s.pool.drawer.refill(s.pool.Dir)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		r.interrupt()
 	} else if err == nil {
 		l.last = code
+		s.pool.drawer.keep(f.sheets)
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }

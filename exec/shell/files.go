@@ -9,52 +9,39 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // files are those of one command: what it runs, what it writes, how it ended.
 type files struct {
-	script   string // what the shell reads
-	text     string // the command's own text, where that is looked at first
-	out, err *os.File
-	done     string // directory and id
-	bell     *bell
-	id       string
-	rung     <-chan struct{} // receives when there may be news
+	*sheets
+	text string // the command's own, where that is looked at first
+	done string // directory and id
+	bell *bell
+	id   string
+	rung <-chan struct{} // receives when there may be news
 }
 
 // open makes the files of command id.
-func (p *Pool) open(id string) (f *files, err error) {
+func (p *Pool) open(id string) (*files, error) {
 	b, err := p.ready()
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Join(p.Dir, id)
-	f = &files{script: base + ".cmd", text: base + ".txt", done: filepath.Join(b.dir, id), bell: b, id: id, rung: b.listen(id)}
-	if f.out, err = create(base + ".out"); err == nil {
-		f.err, err = create(base + ".err")
-	}
+	s, err := p.drawer.take(p.Dir)
 	if err != nil {
-		f.remove()
-		return nil, fmt.Errorf("make the files of a command: %w", err)
+		return nil, err
 	}
-	return f, nil
-}
-
-func create(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	done := filepath.Join(b.dir, id)
+	return &files{sheets: s, text: filepath.Join(p.Dir, id+".txt"), done: done, bell: b, id: id, rung: b.listen(id)}, nil
 }
 
 // remove closes and removes them all. What still writes writes into nothing.
 func (f *files) remove() {
 	f.bell.forget(f.id)
-	for _, file := range []*os.File{f.out, f.err} {
-		if file != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}
-	for _, name := range []string{f.script, f.text, f.pidFile(), f.pidFile() + ".tmp", f.exitFile(), f.exitFile() + ".tmp"} {
-		os.Remove(name)
+	f.sheets.remove()
+	for _, name := range []string{f.text, f.pidFile(), f.pidFile() + ".tmp", f.exitFile(), f.exitFile() + ".tmp"} {
+		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
 	}
 }
 

@@ -28,10 +28,10 @@ var quote = shellescape.Quote
 var mv = sync.OnceValue(func() string {
 	for _, file := range []string{"/bin/mv", "/usr/bin/mv", "/run/current-system/sw/bin/mv"} {
 		if _, err := os.Stat(file); err == nil {
-			return file + " -f --"
+			return "LC_ALL=C " + file + " -f --" // without a look at any locale
 		}
 	}
-	return `\builtin command mv -f --`
+	return `LC_ALL=C \builtin command mv -f --`
 })
 
 // renamed writes value, which is shell, to file in one step; badly, if mv cannot run.
@@ -123,18 +123,18 @@ const quiet = " </dev/null >/dev/null 2>&1\n"
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
 func (f *files) source() string {
-	return "{ __hostexec_runs=1; \\builtin . " + quote(f.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n"
+	return "{ __hostexec_runs=1; \\builtin . " + quote(f.script.Name()) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
 // not sourced, or what goes wrong in it would be told under the file's name.
 func (f *files) fork() string {
-	return "{ \\builtin eval \"$(<" + quote(f.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
+	return "{ \\builtin eval \"$(<" + quote(f.script.Name()) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
 // again is the line after, for a shell that may have lost it, unless that was too late.
 func (c Command) again(f *files) string {
-	return "[[ -e " + quote(f.script) + " ]] && " + c.after(f)
+	return "[[ -e " + quote(f.script.Name()) + " ]] && " + c.after(f)
 }
 
 // after is the line that puts back what c had for itself, and says how it ended. It is a line

@@ -43,7 +43,8 @@ type Pool struct {
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
 	Log    *slog.Logger
 
-	wg sync.WaitGroup // of the shells' processes
+	wg     sync.WaitGroup // of the shells' processes
+	drawer drawer
 
 	mu     sync.Mutex // guards the fields below
 	shells map[string]*Shell
@@ -163,6 +164,7 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	p.bell.close()
+	p.drawer.empty()
 	return os.RemoveAll(p.Dir)
 }
 

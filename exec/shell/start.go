@@ -51,7 +51,7 @@ func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
 		return nil, err
 	}
 	j := &job{run: run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}}
-	if err = write(f.script, c.background(f, l)); err == nil {
+	if err = f.write(c.background(f, l)); err == nil {
 		if err = l.say(f.fork()); err != nil {
 			err = l.death()
 		}
