@@ -35,7 +35,7 @@ type runOptions struct {
 func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	// One backquoted word names the value in the help; a second one would break it.
 	flags.StringArrayVar(&o.proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE])")
-	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`)")
+	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
 	flags.StringVar(&o.workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
 	flags.Lookup("workspace").NoOptDefVal = "."

@@ -22,7 +22,8 @@ import (
 
 const shellLong = `Use the shells of a session, whose directory, variables and functions stay
 
-They are those that the container sees as hostexec session: bash on this host. What you run
+They are those that the container sees as hostexec session: bash on this host, or, with
+create --in, in any running container that has a bash. What you run
 in them is written down as approved by you; what the container runs is decided by policy.
 
 EXIT STATUS
@@ -73,7 +74,8 @@ func newShellCreateCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")
-	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host; HOME if none is named")
+	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host, or of the container; HOME if there is none")
+	cmd.Flags().StringVar(&o.In, "in", "", "Have it live in a running `container`, by name or id, and not on this host")
 	return cmd
 }
 
@@ -114,7 +116,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 				if i.Busy {
 					doing = "busy"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, doing, units.HumanDuration(time.Since(i.Since)), shown(i.Dir))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, doing, units.HumanDuration(time.Since(i.Since)), shown(i.Place()))
 			}
 			return w.Flush()
 		}),

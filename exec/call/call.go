@@ -57,6 +57,10 @@ type Scene struct {
 	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
 	// there too. Nil: there is no such place.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string)
+
+	// Inside returns the running container of that name, and of no other, for a shell to live
+	// in. Nil: there is none.
+	Inside func(ctx context.Context, name string) (shell.Container, error)
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.
@@ -196,7 +200,7 @@ func (j *job) noteStart(req *request) error {
 			return err
 		}
 	}
-	return j.note(req, audit.Record{Kind: audit.Start, Args: j.v.Args, Path: j.v.Program(), Dir: j.cwd.Path(), Approved: asked})
+	return j.note(req, audit.Record{Kind: audit.Start, Args: j.v.Args, Path: j.v.Program(), Dir: j.at(req), Approved: asked})
 }
 
 // fail answers a call that hostexec itself could not serve.

@@ -14,6 +14,13 @@ var errNowhere = errors.New("no command runs anywhere but on the host here")
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
 func (s *Server) place(req *request, j *job) error {
+	if req.shell != nil && req.shell.shell.In() != "" {
+		for name, value := range j.v.Env.Set {
+			j.env = append(j.env, name+"="+value)
+		}
+		j.notes = append(j.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
+		return nil
+	}
 	if !j.v.Place.Contained() {
 		j.runner = s.Runner
 		j.env = environ(s.Environ, req.env, j.sc.PassEnv, j.v.Env, j.cwd.Path())

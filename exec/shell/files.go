@@ -3,7 +3,6 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,48 +11,58 @@ import (
 	"syscall"
 )
 
-// files are those of one command: what it runs, what it writes, how it ended.
+// files are those of one command on this host: what it runs, what it writes, how it ended.
 type files struct {
 	*sheets
-	text string // the command's own, where that is looked at first
-	done string // directory and id
-	bell *bell
-	id   string
-	rung <-chan struct{} // receives when there may be news
+	pool  *Pool
+	bash  string
+	text  string // the command's own, where that is looked at first
+	done  string // directory and id
+	bell  *bell
+	id    string
+	rings <-chan struct{}
 }
 
-// open makes the files of command id.
-func (p *Pool) open(id string) (*files, error) {
-	b, err := p.ready()
+func (g *onHost) open(id string, birth Birth) (desk, error) {
+	b, err := g.pool.ready()
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.drawer.take(p.Dir)
+	s, err := g.pool.drawer.take(g.pool.Dir)
 	if err != nil {
 		return nil, err
 	}
-	done := filepath.Join(b.dir, id)
-	return &files{sheets: s, text: filepath.Join(p.Dir, id+".txt"), done: done, bell: b, id: id, rung: b.listen(id)}, nil
+	return &files{sheets: s, pool: g.pool, bash: birth.Path, text: filepath.Join(g.pool.Dir, id+".txt"), done: filepath.Join(b.dir, id), bell: b, id: id, rings: b.listen(id)}, nil
 }
 
-// remove closes and removes them all. What still writes writes into nothing.
-func (f *files) remove() {
-	f.bell.forget(f.id)
-	f.sheets.remove()
-	for _, name := range []string{f.text, f.pidFile(), f.pidFile() + ".tmp", f.exitFile(), f.exitFile() + ".tmp"} {
-		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
+func (f *files) names() names {
+	return names{script: f.script.Name(), text: f.text, out: f.out.Name(), err: f.err.Name(), exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
+}
+
+// write makes script what the shell reads, and text what is looked at first.
+func (f *files) write(script, text string) error {
+	err := f.sheets.write(script)
+	if err == nil && text != "" {
+		err = os.WriteFile(f.text, []byte(text), 0o600)
 	}
-}
-
-func write(name, text string) error {
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("write a command: %w", err)
 	}
 	return nil
 }
 
-func (f *files) exitFile() string { return f.done + ".exit" }
-func (f *files) pidFile() string  { return f.done + ".pid" }
+func (f *files) rung() <-chan struct{} { return f.rings }
+func (f *files) exited() (int, bool)   { return number(f.done + ".exit") }
+func (f *files) pid() (int, bool)      { return number(f.done + ".pid") }
+func (f *files) keep()                 { f.pool.drawer.keep(f.sheets) }
+
+func (f *files) remove() {
+	f.bell.forget(f.id)
+	f.sheets.remove()
+	for _, name := range []string{f.text, f.done + ".pid", f.done + ".pid.tmp", f.done + ".exit", f.done + ".exit.tmp"} {
+		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
+	}
+}
 
 // number reads what renamed wrote, whole.
 func number(file string) (int, bool) {
@@ -65,8 +74,6 @@ func number(file string) (int, bool) {
 	n, err := strconv.Atoi(line)
 	return n, err == nil
 }
-
-var errEnded = errors.New("the shell has ended")
 
 // Spool returns a file for output that somebody wants whole. It is gone with its descriptor.
 func (p *Pool) Spool() (*os.File, error) {

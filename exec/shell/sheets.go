@@ -97,8 +97,5 @@ func (s *sheets) write(text string) error {
 	if err == nil {
 		err = s.script.Truncate(int64(len(text)))
 	}
-	if err != nil {
-		return fmt.Errorf("write a command: %w", err)
-	}
-	return nil
+	return err
 }

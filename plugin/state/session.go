@@ -33,6 +33,8 @@ type Command struct {
 
 	Explicit bool `json:"explicit,omitempty"` // the action was typed
 
+	In []string `json:"in,omitempty"` // of shells with state: the containers in which there may be some
+
 	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
 }
 

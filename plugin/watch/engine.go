@@ -22,7 +22,6 @@ import (
 // Engine is what the watcher needs of an engine: that of commands' containers, and a look.
 type Engine interface {
 	room.Engine
-	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
 }
 

@@ -171,6 +171,7 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 
 		Recordings: w.store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
+		Inside:     w.reach,
 	})
 	old := w.dirs
 	w.dirs = dirs

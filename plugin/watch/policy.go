@@ -35,7 +35,11 @@ func (w *Watcher) load() *config.Config {
 // has questions wait as it says.
 func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
-	return c.Policy(w.commands())
+	p := c.Policy(w.commands())
+	if w.rec.Shell != nil {
+		p.Inside = w.rec.Shell.In
+	}
+	return p
 }
 
 // auditing is how the configuration wants things written down.
