@@ -140,8 +140,8 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	if err != nil {
 		return notRun(r.req, r.j.v, err).frame(r.p.json)
 	}
-	defer v.close()
-	streams := executor.Streams{Out: rec.Out(v.out()), Err: rec.Err(v.err())}
+	defer v.Close()
+	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
 	if !r.j.v.Profile.Whole {
 		limit(&streams, r.j.v.Profile.Output)
 	}
@@ -151,10 +151,10 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	birth := shell.Birth{Path: r.j.v.Command.Path, Env: r.j.env, NewPrivs: r.j.sc.NewPrivs || r.j.v.NewPrivs}
 	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Started: func(pid int) {
 		r.running(pid, kill)
-		v.started(pid)
+		v.Started(pid)
 	}})
 	if err == nil {
-		v.ended(code)
+		v.Ended(code)
 	}
 	return r.exit(code, err)
 }

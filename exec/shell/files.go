@@ -80,10 +80,5 @@ func (p *Pool) Spool() (*os.File, error) {
 	if _, err := p.ready(); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(p.Dir, "spool-*")
-	if err != nil {
-		return nil, fmt.Errorf("keep output: %w", err)
-	}
-	os.Remove(f.Name())
-	return f, nil
+	return Spool(p.Dir)
 }
