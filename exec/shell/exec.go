@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Exec runs c in the shell itself, alone, so that what it changes stays changed, and returns
@@ -21,35 +19,35 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
-	l, f, err := s.prepare(b, c)
+	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return 0, err
 	}
-	defer f.remove()
+	defer d.remove()
+	text := ""
 	if c.substitutes() {
-		err = write(f.text, c.Text+"\n")
+		text = c.Text + "\n"
 	}
-	if err == nil {
-		err = write(f.script, c.foreground(f, b.Path, l))
-	}
-	if err != nil {
+	n := d.names()
+	if err := d.write(c.foreground(n, l), text); err != nil {
 		return 0, err
 	}
-	r := &run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}
+	r := &run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}
 	if o.Started != nil {
 		o.Started(l.pid)
 	}
-	if err := l.say(f.source() + c.after(f)); err != nil {
+	if err := l.say(n.source() + c.after(n)); err != nil {
 		return 0, l.death()
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := f.follow(o, fail)
+	t := d.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		r.interrupt()
 	} else if err == nil {
 		l.last = code
+		d.keep()
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -63,31 +61,25 @@ func unless(other, err error) error {
 }
 
 // prepare has the process and the files ready for c.
-func (s *Shell) prepare(b Birth, c Command) (*life, *files, error) {
+func (s *Shell) prepare(ctx context.Context, b Birth, c Command) (*life, desk, error) {
 	if err := CheckEnv(c.Env); err != nil {
 		return nil, nil, err
 	}
-	l, err := s.living(b)
+	l, err := s.living(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := s.pool.open(c.ID)
-	return l, f, err
-}
-
-// death waits for the end of a shell that hears no more, and says how it ended.
-func (l *life) death() error {
-	<-l.ended
-	return &TerminatedError{l.status.Code}
+	d, err := l.open(c.ID, b)
+	return l, d, err
 }
 
 // run is a command while it runs in the shell itself.
 type run struct {
 	shell   *Shell
 	life    *life
-	files   *files
+	desk    desk
 	command Command
-	stem    proctree.Stem
+	stem    stem
 }
 
 // wait returns how the command ended: as soon as its file is there, or its shell is not.
@@ -95,19 +87,19 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if code, ok := number(r.files.exitFile()); ok {
+		if code, ok := r.desk.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-r.files.rung:
+		case <-r.desk.rung():
 		case <-tick.C:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-r.life.ended:
-			if code, ok := number(r.files.exitFile()); ok { // and then somebody killed it
+			if code, ok := r.desk.exited(); ok { // and then somebody killed it
 				return code, nil
 			}
-			return 0, &TerminatedError{r.life.status.Code}
+			return 0, &TerminatedError{r.life.code}
 		}
 	}
 }
@@ -146,7 +138,7 @@ func (r *run) giveUp() (code int, ok bool) {
 			return code, err == nil
 		}
 		// An INT may have met the line that tells of the end.
-		if r.life.say(r.command.again(r.files)) != nil {
+		if r.life.say(r.command.again(r.desk.names())) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
