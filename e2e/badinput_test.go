@@ -51,8 +51,7 @@ var badInputs = []badInput{
 	{name: "a directory", args: "--proxy foo=/etc {IMAGE}", says: `command 'foo': .*/etc`},
 	{name: "not executable", args: "--proxy foo=/etc/passwd {IMAGE}", says: `command 'foo': .*/etc/passwd`},
 
-	{name: "a carrier to come", args: "--carrier files --proxy true {IMAGE}", says: `--carrier files is not available yet`},
-	{name: "no carrier", args: "--carrier pigeon --proxy true {IMAGE}", says: `--carrier 'pigeon': there are `},
+	{name: "no carrier", args: "--carrier pigeon --proxy true {IMAGE}", says: `--carrier 'pigeon': there are auto, socket, relay and files`},
 	{name: "no workspace", args: "--workspace=/no/such/dir --proxy true {IMAGE}", says: `--workspace: /no/such/dir: no such file`},
 	{name: "a file as workspace", args: "--workspace=/etc/passwd --proxy true {IMAGE}", says: `--workspace: /etc/passwd is not a directory`},
 	{name: "no host directory", args: "--workdir-host /no/such/dir --proxy true {IMAGE}", says: `--workdir-host: /no/such/dir: no such file`},

@@ -173,7 +173,7 @@ func checkCarrier(name string) error {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
 		return nil
 	}
-	return fmt.Errorf("--carrier %s: there are auto and socket", quoted(name))
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
 }
 
 var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)

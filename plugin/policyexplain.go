@@ -92,7 +92,7 @@ func proxied(commands []state.Command) (all []policy.Command) {
 		if err != nil {
 			action = policy.Deny
 		}
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
 		if c.Where != nil {
 			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
 		}
@@ -148,6 +148,9 @@ func facts(w io.Writer, v policy.Verdict) {
 	}
 	if len(v.Effects) > 0 {
 		fmt.Fprintln(w, "  effects: "+printable(strings.Join(v.Effects, ", ")))
+	}
+	if v.Keep {
+		fmt.Fprintln(w, "  its jobs may outlive the container, with --keep")
 	}
 	if v.Profile.Whole {
 		fmt.Fprintln(w, "  as a local process: terminal, standard input, no limits")
