@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// hearing is how long a caller may take over its request. A shim sends it at once.
-	hearing = 2 * time.Second
+	// hearing is how long a caller may take over its request. A shim sends it at once, but a
+	// machine that is busy may have it wait for seconds between two system calls.
+	hearing = 10 * time.Second
 	// maxUnheard is how many callers may dawdle in that state together, and maxNew how
 	// many may be in it at all. When one more comes, the one that has dawdled longest is
 	// dropped: an honest shim's request is there when it is accepted or, on a machine that
@@ -19,7 +20,7 @@ const (
 	// nothing.
 	maxUnheard = 64
 	maxNew     = 1024
-	dawdling   = 200 * time.Millisecond
+	dawdling   = 2 * time.Second
 )
 
 // gate holds the connections whose request has not been heard yet, oldest first.
