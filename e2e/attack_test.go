@@ -145,7 +145,7 @@ func TestIntegrationFramesTellTheTruth(t *testing.T) {
 // TestIntegrationBadFramesLater begins a call well and goes on badly: the command ends.
 func TestIntegrationBadFramesLater(t *testing.T) {
 	begin := request(func(m *wire.Exec) {
-		m.Args = []string{"hsh", "-c", "exec sleep 1000"}
+		m.Args = []string{"hsh", "-c", "exec sleep 1234"}
 		m.FDs[0] = wire.FDOther
 	})
 	tests := map[string][]byte{
@@ -163,7 +163,7 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 		for name, frames := range tests {
 			c.converse(t, "-", append(bytes.Clone(begin), frames...)) // it returns when the host hangs up
 			// It hangs up first, and then the command ends.
-			eventually(t, soon, name+": no call runs", func() bool { return !strings.Contains(c.Exec(t, "hostexec", "ps").Out, "sleep 1000") })
+			eventually(t, soon, name+": no call runs", func() bool { return !strings.Contains(c.Exec(t, "hostexec", "ps").Out, "sleep 1234") })
 		}
 	})
 }

@@ -195,8 +195,7 @@ func TestIntegrationInterruptedStart(t *testing.T) {
 func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Duration) {
 	t.Helper()
 	mark := "io.hostexec.e2e.mark=" + unique(h.Name)
-	// With an --init, for a first process may be told to end before it can hear.
-	cmd := h.Command(context.Background(), "docker", h.runArgs("--label", mark, "--init", "--proxy", "hsh=/bin/sh", image(t, "full"), "/probe", "hold")...)
+	cmd := h.Command(context.Background(), "docker", h.runArgs("--label", mark, "--proxy", "hsh=/bin/sh", image(t, "full"), "/probe", "hold")...)
 	check(t, cmd.Start())
 	<-time.After(after) // the moment is what is tested
 	syscall.Kill(-cmd.Process.Pid, sig)
@@ -206,7 +205,9 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 	if sig == syscall.SIGKILL {
 		cmd.Wait()
 	} else {
-		waitOr(t, func() error { insist(cmd, sig); return nil })
+		keepInterrupting(t, cmd, func() bool {
+			return h.Docker(t, "ps", "-q", "--filter", "label="+mark).Out != ""
+		})
 	}
 	eventually(t, leaves, fmt.Sprintf("no container that never ran is left by %v after %s", sig, after), func() bool { return len(all("--filter", "status=created")) == 0 })
 	// Whoever ended run may be removing it as well, and then one of the two is refused.
@@ -219,22 +220,30 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 	})
 }
 
-// insist waits for cmd's end, and signals it again each few seconds, as a person types ^C
-// again: what reaches a container's first process before it listens is lost.
-func insist(cmd *exec.Cmd, sig syscall.Signal) {
-	done := make(chan struct{})
-	// ends with cmd.
-	go func() { defer close(done); cmd.Wait() }()
-	again := time.NewTicker(3 * time.Second)
-	defer again.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-again.C:
-			syscall.Kill(-cmd.Process.Pid, sig)
+// keepInterrupting waits for docker run to end on ^C. One that comes when the container has
+// only just been started is lost where its first process does not hear yet, as with docker
+// run: then somebody types it again. Before that, once is enough.
+func keepInterrupting(t *testing.T, run *exec.Cmd, runs func() bool) {
+	t.Helper()
+	ended, done := make(chan struct{}), make(chan struct{})
+	// ends with run, which is waited for below.
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(2 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if runs() {
+					syscall.Kill(-run.Process.Pid, syscall.SIGINT)
+				}
+			case <-ended:
+				return
+			}
 		}
-	}
+	}()
+	defer func() { close(ended); <-done }()
+	waitOr(t, run.Wait)
 }
 
 func waitOr(t testing.TB, wait func() error) {
