@@ -37,6 +37,7 @@ func header(kind byte, n uint32) []byte {
 // not have. Nothing runs, the caller is told in one line or hung up on, and the watcher
 // is as before.
 func TestIntegrationBadFrames(t *testing.T) {
+	const unsaid = "descriptors where none is said"
 	other := request(nil)
 	other[wire.HeaderLen] = wire.Version + 1
 	tests := []struct {
@@ -62,7 +63,7 @@ func TestIntegrationBadFrames(t *testing.T) {
 		{"fewer descriptors than said", "-", passing(1, wire.FDPipe)},
 		{"one of two descriptors", "w", passing(6, wire.FDNull, wire.FDPipe, wire.FDPipe)},
 		{"more descriptors than said", "w,w,w", passing(2, wire.FDNull, wire.FDPipe)},
-		{"descriptors where none is said", "w", request(nil)},
+		{unsaid, "w", request(nil)},
 		{"200 descriptors", strings.Repeat("w,", 199) + "w", passing(2, wire.FDNull, wire.FDPipe)},
 		{"a pipe in the wrong direction", "r", passing(2, wire.FDNull, wire.FDPipe)},
 		{"a directory", "ro:/", passing(1, wire.FDPipe)},
@@ -86,6 +87,9 @@ func TestIntegrationBadFrames(t *testing.T) {
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
 		fds := countFDs(t, w.PID)
 		for _, tt := range tests {
+			if c.Carrier == "relay" && tt.name == unsaid {
+				continue // none crosses: it is a good request there
+			}
 			t.Run(tt.name, func(t *testing.T) {
 				started, exit := c.converse(t, tt.fds, tt.frame)
 				if started || exit != nil && (exit.Outcome != wire.Failed || exit.Code != wire.CodeFailed || strings.Count(exit.Text, "\n") != 1) {
