@@ -200,7 +200,7 @@ export PATH
 func fullImage(t testing.TB) *rootfs {
 	fs := newRootfs(t)
 	for _, name := range strings.Fields("bash sh cat ls env head tail tee sleep true false stty tty seq wc id mkfifo dd tr rm mkdir rmdir touch " +
-		"yes printf base64 readlink sort uniq less setsid script su timeout nohup grep cp mv ln chmod mknod truncate") {
+		"yes printf readlink sort uniq less setsid script su timeout nohup grep cp mv ln chmod mknod truncate") {
 		fs.program(t, name)
 	}
 	for name, path := range map[string]string{"hsh": "/bin/sh", "hcat": "/bin/cat", "htee": "/bin/tee", "hbash": "/bin/bash", "hp": "/probe", "htrue": "/bin/true", "htty": "/bin/tty", "hstty": "/bin/stty", "hless": "/bin/less"} {

@@ -117,10 +117,8 @@ func (r *run) interrupt() {
 }
 
 // giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
-// goes on with the next line of the text. It does so too when the last of a pipe ends of
-// that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
+// goes on with the next line of the text. What is deaf to INT ends by TERM and KILL.
 func (r *run) giveUp() (code int, ok bool) {
-	r.stem.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
 		r.stem.Interrupt(r.command.ID)
 		if code, err := r.waitFor(pause); err == nil || !r.life.alive() {

@@ -238,18 +238,3 @@ func (l lines) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
-
-// TestPolled is a system that tells of no file: what is renamed is found all the same.
-func TestPolled(t *testing.T) {
-	r := newRoom(t)
-	s := r.shell(t, "one")
-	b, err := r.ready()
-	check(t, err)
-	check(t, b.events.Close())
-	if got := r.text(t, s, `x=5; echo on; (exit 3)`); got.out != "on\n" || got.code != 3 {
-		t.Errorf("a command: %+v", got)
-	}
-	if got := r.run(t.Context(), s.Start, Command{Text: `echo $x`}); got.out != "5\n" || got.failed != nil {
-		t.Errorf("a copy: %+v", got)
-	}
-}

@@ -51,7 +51,7 @@ func (n names) renamed(value, file string) string {
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
 	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write
 	if n.news != "" {
-		text += `; [[ -p ` + quote(n.news) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
+		text += `; \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
 	}
 	return text
 }
