@@ -107,8 +107,9 @@ func TestLiar(t *testing.T) {
 		"too many":         {liar{hello, "size ID 1 2 3\n"}, true},
 		"a bad death":      {liar{hello, "dead 256\n"}, true},
 		"no base64":        {liar{hello, "data ID.out\n***\n.\n"}, true},
-		"endless data":     {liar{hello, "data ID.out\n" + strings.Repeat(strings.Repeat("A", 76)+"\n", 25000)}, true},
-		"data of a stream": {liar{hello, "data ID.foo\nQQ==\n.\n"}, true},
+		"endless data":     {liar{hello, "data ID.out\n" + strings.Repeat(strings.Repeat("A", 76)+"\n", 5000)}, true},
+		"unasked data":     {liar{hello, strings.Repeat("data ID.out\nQQ==\n.\n", 3)}, true},
+		"data of a stream": {liar{hello, strings.Repeat("data ID.foo\nQQ==\n.\n", 3)}, true},
 		"an early death":   {liar{hello, "dead 3\n"}, true},
 	}
 	for name, tt := range tests {

@@ -31,7 +31,7 @@ type chunk struct {
 func (g *inside) open(id string, _ Birth) (desk, error) {
 	d := &insideDesk{inside: g, id: id, bell: make(chan struct{}, 1)}
 	for i := range d.chunks {
-		d.chunks[i] = make(chan chunk, maxAhead)
+		d.chunks[i] = make(chan chunk, 1)
 	}
 	g.mu.Lock()
 	g.desks[id] = d
@@ -90,7 +90,7 @@ func (d *insideDesk) remove() {
 	}
 }
 
-// insideTail asks for what a command writes, a few chunks of each stream at a time.
+// insideTail asks for what a command writes, a chunk of each stream at a time.
 type insideTail struct {
 	desk *insideDesk
 	to   [2]io.Writer
@@ -99,7 +99,7 @@ type insideTail struct {
 	err  error // right after finish
 
 	sent  [2]int64
-	asked [2]int // chunks that are to come
+	asked [2]bool
 	ended [2]bool
 }
 
@@ -123,7 +123,8 @@ func (t *insideTail) run() error {
 	defer late.Stop()
 	for !t.ended[0] || !t.ended[1] {
 		for i := range t.asked {
-			for ; t.asked[i] < maxAhead && !t.ended[i]; t.asked[i]++ {
+			if !t.asked[i] && !t.ended[i] {
+				t.asked[i] = true
 				t.desk.tell("want %s %s\n", t.desk.id, streams[i])
 			}
 		}
@@ -156,7 +157,7 @@ func (t *insideTail) run() error {
 // take passes on a chunk. Somebody who was left behind may write for ever: what was there
 // when it was over is all that counts.
 func (t *insideTail) take(c chunk) error {
-	t.asked[c.stream]--
+	t.asked[c.stream] = false
 	t.sent[c.stream] += int64(len(c.data))
 	if c.last {
 		sizes := t.desk.sizes.Load()

@@ -9,17 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 const (
-	maxLine  = 4096    // of what a warden says, in bytes
-	maxChunk = 1 << 20 // of what a command wrote that it sends at once
-	maxData  = 3 << 19 // the same in base64, in lines
-	maxAhead = 2       // chunks of each stream that it may send before one was passed on
-	maxCode  = 255     // of an exit
+	maxLine  = 4096      // of what a warden says, in bytes
+	maxChunk = 192 << 10 // of what a command wrote that it sends at once
+	maxData  = 300 << 10 // the same in base64, in lines
+	maxCode  = 255       // of an exit
 )
 
 var errNonsense = errors.New("the container says what makes no sense")
@@ -185,8 +183,9 @@ func (g *inside) data(in *bufio.Reader, key string, last bool) error {
 	if d == nil {
 		return nil
 	}
-	if c.stream = slices.Index(streams[:], stream); c.stream < 0 {
-		return errNonsense
+	c.stream = 0
+	if stream == "err" {
+		c.stream = 1
 	}
 	select {
 	case d.chunks[c.stream] <- c:

@@ -226,25 +226,20 @@ exec 0</dev/null
 trap '' HUP INT PIPE
 trap bye=1 TERM
 
-# send sends of stream $2 of request $1 what was not sent, as many chunks as the host wants; if
-# it is over, an empty one when there is no more. What there is, is known by its first byte:
-# that takes no process.
+# send sends stream $2 of request $1, if there is something that was not sent, or anyway if
+# it is over. What there is, is known by its first byte: that takes no process.
 send() {
-	local key=$1.$2 byte verb form
-	while ((wanted[$key] > 0)); do
-		byte= verb=data form=%s
-		[[ ${over[$1]} ]] && verb=last
-		if IFS= read -r -d '' -n 1 -u "${open[$key]}" byte; then
-			[[ $byte ]] || form='\0%s'
-			printf '%s %s\n' "$verb" "$key"
-			{ printf "$form" "$byte"; dd bs=1048575 count=1 <&"${open[$key]}"; } 2>/dev/null | base64
-			printf '.\n'
-			((wanted[$key]--))
-		else
-			[[ $verb == last ]] && printf 'last %s\n.\n' "$key" && wanted[$key]=0
-			return
-		fi
-	done
+	local key=$1.$2 byte= data= verb=data form=%s
+	[[ ${wanted[$key]} ]] || return
+	[[ ${over[$1]} ]] && verb=last
+	if IFS= read -r -d '' -n 1 -u "${open[$key]}" byte; then
+		[[ $byte ]] || form='\0%s'
+		data=$({ printf "$form" "$byte"; dd bs=196607 count=1 <&"${open[$key]}"; } 2>/dev/null | base64)
+	elif [[ $verb == data ]]; then
+		return
+	fi
+	unset -v "wanted[$key]"
+	printf '%s %s\n%s\n.\n' "$verb" "$key" "$data"
 }
 
 # told says how command $1 has ended, and where the shell stands then.
@@ -279,7 +274,7 @@ hear() {
 	case $1 in
 	open) exec {open[$2.out]}<"$d/$2.out" {open[$2.err]}<"$d/$2.err" && live[$2]=1 ;;
 	pid) [[ ${live[$2]} && $3 == [0-9]* ]] && copied "$2" "$3" ;;
-	want) [[ ${live[$2]} ]] && ((wanted[$2.$3] += 1)) ;;
+	want) [[ ${live[$2]} ]] && wanted[$2.$3]=1 ;;
 	rest) [[ ${live[$2]} ]] && over[$2]=1 ;;
 	size) [[ ${live[$2]} ]] && printf 'size %s %d %d\n' "$2" $(wc -c <"$d/$2.out") $(wc -c <"$d/$2.err") ;;
 	close) [[ ${live[$2]} ]] && forget "$2" ;;
