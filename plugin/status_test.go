@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -23,7 +22,7 @@ func testSessions() []session {
 				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
 			},
 			State:   stateRunning,
-			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Shells: []shell.Info{{Name: "build"}, {Name: "q"}}, Since: noon.Add(-5 * time.Minute)},
+			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Since: noon.Add(-5 * time.Minute)},
 		},
 		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: stateLost},
 	}
@@ -35,9 +34,9 @@ func TestStatusTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SHELLS", "SINCE", "VERSION"},
-		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "build,q", "5", "minutes", "ago", "2"},
-		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "-", "3", "hours", "ago", "1"},
+		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SINCE", "VERSION"},
+		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "5", "minutes", "ago", "2"},
+		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "3", "hours", "ago", "1"},
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != len(want) {
@@ -74,7 +73,7 @@ func TestStatusFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"Calls":"7","Carrier":"socket","CarrierWhy":"a connection has arrived","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
-		`"Image":"debian","Running":"1","Shells":"build,q","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
+		`"Image":"debian","Running":"1","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
 	if out.String() != want {
 		t.Errorf("json = %s, want %s", out.String(), want)
 	}

@@ -58,10 +58,6 @@ type Scene struct {
 	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
 	// there too. Nil: there is no such place.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
-
-	// Inside returns the running container of that name, and of no other, for a shell to live
-	// in. Nil: there is none.
-	Inside func(ctx context.Context, name string) (shell.Container, error)
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.
@@ -203,7 +199,7 @@ func (w *warrant) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.at(req), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.cwd.Path(), Approved: asked})
 }
 
 // fail answers a call that hostexec itself could not serve.

@@ -29,24 +29,12 @@ func (r *request) open(t *dir.Table) (*dir.Dir, error) {
 	if r.shell == nil {
 		return t.Open(r.Cwd)
 	}
-	at := r.shell.shell.At()
-	if r.shell.shell.In() != "" {
-		at = "/" // nothing of the host's has to do with it
-	}
-	for _, at := range []string{at, os.Getenv("HOME")} {
+	for _, at := range []string{r.shell.shell.At(), os.Getenv("HOME")} {
 		if d, err := dir.Hold(at); err == nil {
 			return d, nil
 		}
 	}
 	return dir.Hold("/")
-}
-
-// at is where it runs, for people.
-func (w *warrant) at(req *request) string {
-	if req.shell != nil && req.shell.shell.In() != "" {
-		return req.shell.shell.Place()
-	}
-	return w.cwd.Path()
 }
 
 // timeoutError is that a command took longer than its caller gave it.
@@ -69,10 +57,10 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 		o.timeout = req.limit // HOSTEXEC_TIMEOUT
 	}
 	c := shell.Command{Text: o.text, Env: o.env, Dir: o.dir}
-	if o.dir != "" && path.IsAbs(o.dir) && sh.In() == "" {
+	if o.dir != "" && path.IsAbs(o.dir) {
 		c.Dir = s.shellDir(s.now(), req, o.dir)
 	}
-	req.Args = append([]string{policy.Shell}, sh.Options().Words(c)...)
+	req.Args = append([]string{policy.Shell}, c.Words(sh.Env())...)
 	req.shell = &shellCall{o.name, sh}
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
@@ -82,7 +70,7 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 		return err
 	}
 	defer w.close()
-	if c, err = sh.Options().ParseWords(w.v.Args[1:]); err != nil { // a rule has put others in their place
+	if c, _, err = shell.ParseWords(w.v.Args[1:]); err != nil { // a rule has put words before it
 		return errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: err.Error()}), p.end(unfit(req, w.v, err)))
 	}
 	c.ID = req.ID
@@ -140,8 +128,8 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	if err != nil {
 		return notRun(r.req, r.w.v, err).frame(r.p.json)
 	}
-	defer v.Close()
-	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
+	defer v.close()
+	streams := executor.Streams{Out: rec.Out(v.out()), Err: rec.Err(v.err())}
 	if !r.w.v.Profile.Whole {
 		limit(&streams, r.w.v.Profile.Output)
 	}
@@ -150,28 +138,19 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer r.s.running.drop(r.req.ID)
 	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs}
 	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Started: func(pid int) {
-		r.running(pid, kill)
-		v.Started(pid)
+		r.s.running.set(r.req, r.w.cwd.Path(), pid, kill)
+		v.started(pid)
 	}})
 	if err == nil {
-		v.Ended(code)
+		v.ended(code)
 	}
 	return r.exit(code, err)
-}
-
-// running notes that the command runs. A pid of a container's is none of the host's.
-func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
-	if r.req.shell.shell.In() != "" {
-		pid = 0
-	}
-	r.s.running.set(r.req, r.w.at(r.req), pid, kill)
 }
 
 // exit says how a call ends by how its command did.
 func (r *shellRun) exit(code int, err error) wire.Exit {
 	var dead *shell.TerminatedError
 	var late *timeoutError
-	var none *shell.ContainerError
 	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
 	switch {
 	case err == nil:
@@ -186,8 +165,6 @@ func (r *shellRun) exit(code int, err error) wire.Exit {
 		e.status, e.reason = statusTimeout, err.Error()
 	case errors.As(err, &dead):
 		e.status, e.reason, e.hint = statusTerminated, err.Error(), "the next command starts a fresh one"
-	case errors.As(err, &none):
-		e.reason, e.hint = plainText(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
 		e.reason, e.hint = err.Error(), "hostexec session create "+word(r.o.name)
 	default:

@@ -14,13 +14,6 @@ var errNowhere = errors.New("no command runs anywhere but on the host here")
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
 func (s *Server) place(req *request, w *warrant) error {
-	if req.shell != nil && req.shell.shell.In() != "" {
-		for name, value := range w.v.Env.Set {
-			w.env = append(w.env, name+"="+value)
-		}
-		w.notes = append(w.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
-		return nil
-	}
 	if !w.v.Place.Contained() {
 		w.runner = s.Runner
 		w.env = environ(s.Environ, req.env, w.sc.PassEnv, w.v.Env, w.cwd.Path())

@@ -19,11 +19,10 @@ import (
 
 const sessionUsage = `Usage: hostexec session COMMAND
 
-Shells on the host, or in another container, whose directory, variables and functions stay
-from command to command. The host has to allow them: docker hostexec run --proxy-shell,
---proxy-shell=allow,in=CONTAINER for another container, or rules for "shell".
+Shells on the host whose directory, variables and functions stay from command to command.
+The host has to allow them: docker hostexec run --proxy-shell, or rules for "shell".
 
-  create [--env K=V]... [--cwd DIR] [--in CONTAINER] NAME   make a shell
+  create [--env K=V]... [--cwd DIR] NAME   make a shell
   exec   [options] NAME -- TEXT...         run TEXT in it; what TEXT changes stays
   start  [options] NAME -- TEXT...         run TEXT in a copy of it, which holds it up for nobody
   ls     [--json]                          list the shells
@@ -63,7 +62,7 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 	}
 	switch word {
 	case "create":
-		return s.createShell(ctx, p, req, o)
+		return s.createShell(p, req, o)
 	case "ls":
 		return s.print(p, req, done, renderShells(s.Shells.List(), o.json))
 	case "rm":
@@ -75,54 +74,21 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 
 // createShell makes a shell, if the policy has any use for one. Each of its commands is
 // decided for itself, and so is what it is created with.
-func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessionOptions) error {
+func (s *Server) createShell(p *peer, req *request, o sessionOptions) error {
 	sc := s.now()
-	opts := shell.Options{Env: o.env, Dir: o.dir}
-	if o.in != "" {
-		// Whether there is such a container is only for those to know who may use it.
-		if !sc.Policy.Reaches(o.in) {
-			return p.end(unreachable(o))
-		}
-		var err error
-		if opts.In, err = sc.inside(ctx, o.in); err != nil {
-			return p.end(end{status: statusFailed, name: o.shown(), reason: plainText(err.Error()), hint: "docker ps on the host shows what runs"})
-		}
-	} else if e, ok := s.hostable(sc, req, o); !ok {
-		return p.end(e)
-	} else {
-		opts.Dir = s.shellDir(sc, req, o.dir)
+	req.Args = append([]string{policy.Shell}, shell.Command{Text: ":"}.Words(o.env)...)
+	req.shell = &shellCall{name: o.name}
+	if v := sc.Policy.Decide(req.Request); v.Action == policy.Deny && len(sc.Policy.Rules[policy.Shell].Rules) == 0 {
+		return p.end(refusal(sc, req, v))
 	}
-	if err := s.Shells.Create(o.name, opts); err != nil {
+	if _, ok := sc.bash(); !ok {
+		return p.end(end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"})
+	}
+	err := s.Shells.Create(o.name, shell.Options{Env: o.env, Dir: s.shellDir(sc, req, o.dir)})
+	if err != nil {
 		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session ls"})
 	}
 	return s.print(p, req, done, nil)
-}
-
-// hostable reports whether there may be a shell on the host, and what to say if not.
-func (s *Server) hostable(sc *Scene, req *request, o sessionOptions) (end, bool) {
-	req.Args = append([]string{policy.Shell}, shell.Options{Env: o.env}.Words(shell.Command{Text: ":"})...)
-	req.shell = &shellCall{name: o.name}
-	if v := sc.Policy.Decide(req.Request); v.Action == policy.Deny && len(sc.Policy.Rules[policy.Shell].Rules) == 0 {
-		return refusal(sc, req, v), false
-	}
-	if _, ok := sc.bash(); !ok {
-		return end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"}, false
-	}
-	return end{}, true
-}
-
-// unreachable answers who wants a shell in a container without having been given it.
-func unreachable(o sessionOptions) end {
-	return end{status: statusRefused, name: o.shown(), reason: "shells in container " + word(o.in) + " are not allowed",
-		hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + word(o.in) + " on the host"}
-}
-
-// inside is Inside, where there is one.
-func (sc *Scene) inside(ctx context.Context, name string) (shell.Container, error) {
-	if sc.Inside == nil {
-		return nil, errNowhere
-	}
-	return sc.Inside(ctx, name)
 }
 
 // bash is the program that shells are.
@@ -171,7 +137,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		if i.PID != 0 {
 			pid = strconv.Itoa(i.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), quoted(i.Place()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), quoted(i.Dir))
 	}
 	w.Flush()
 	return b.Bytes()

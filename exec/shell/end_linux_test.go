@@ -19,9 +19,7 @@ var errLate = errors.New("late")
 
 // TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18: what a text started ends, in
 // whatever way it is held up, and the shell stays with what it had.
-func TestTimeout(t *testing.T) { everywhere(t, testTimeout) }
-
-func testTimeout(t *testing.T, r *room) {
+func TestTimeout(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"a child", `sleep 30`},
 		{"a list", `sleep 30; echo more; sleep 30`},
@@ -40,6 +38,7 @@ func testTimeout(t *testing.T, r *room) {
 		{"stopped", `sh -c 'kill -STOP $$'; echo outer`},
 		{"with scope", `sleep 30`},
 	}
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	r.text(t, s, `still=here; first=$$; sleep 1000 & before=$!`)
 	for _, tt := range tests {
@@ -100,9 +99,8 @@ func marked(id string) (found []string) {
 }
 
 // TestDeaf is a shell that a text has made deaf: it cannot be had back, and another is born.
-func TestDeaf(t *testing.T) { everywhere(t, testDeaf) }
-
-func testDeaf(t *testing.T, r *room) {
+func TestDeaf(t *testing.T) {
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
@@ -116,9 +114,8 @@ func testDeaf(t *testing.T, r *room) {
 }
 
 // TestFast is F002-073.
-func TestFast(t *testing.T) { everywhere(t, testFast) }
-
-func testFast(t *testing.T, r *room) {
+func TestFast(t *testing.T) {
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -128,9 +125,7 @@ func testFast(t *testing.T, r *room) {
 }
 
 // TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
-func TestDeath(t *testing.T) { everywhere(t, testDeath) }
-
-func testDeath(t *testing.T, r *room) {
+func TestDeath(t *testing.T) {
 	tests := []struct {
 		name, text string
 		code       int
@@ -143,6 +138,7 @@ func testDeath(t *testing.T, r *room) {
 		{"errexit", `set -e; (exit 6); echo no`, 6},
 		{"exit with children", `sleep 30 & exit 7`, 7},
 	}
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	for _, tt := range tests {
 		got := r.do(t.Context(), s, Command{Text: "x=lost; echo last words; " + tt.text}) // which has not the patience for a child
@@ -168,9 +164,8 @@ func testDeath(t *testing.T, r *room) {
 
 // TestRemove is F002-070: whatever runs ends, a second time does nothing, and what comes
 // later is not ready.
-func TestRemove(t *testing.T) { everywhere(t, testRemove) }
-
-func testRemove(t *testing.T, r *room) {
+func TestRemove(t *testing.T) {
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	began := make(lines, 4)
 	id := newID()
@@ -180,7 +175,7 @@ func testRemove(t *testing.T, r *room) {
 		done <- err
 	}()
 	<-began
-	if err := r.Create("one", Options{In: r.in}); !errors.Is(err, ErrExists) {
+	if err := r.Create("one", Options{}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second shell of the name: %v", err)
 	}
 	if !r.Remove("one") || r.Remove("one") {
@@ -199,13 +194,12 @@ func testRemove(t *testing.T, r *room) {
 	if got := r.do(t.Context(), s, Command{Text: `:`}); !errors.Is(got.failed, ErrNotReady) {
 		t.Errorf("it runs on: %+v", got)
 	}
-	check(t, r.Create("one", Options{In: r.in}))
+	check(t, r.Create("one", Options{}))
 }
 
 // TestStart is F002-009 to F002-011, F002-018 to F002-022, F002-046 to F002-048.
-func TestStart(t *testing.T) { everywhere(t, testStart) }
-
-func testStart(t *testing.T, r *room) {
+func TestStart(t *testing.T) {
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	r.text(t, s, `x=5; f() { echo "f $x"; }; alias al=f; (exit 9)`)
 	got := r.run(t.Context(), s.Start, Command{Text: "echo $?; f; al; x=6; cd /; cat; echo e >&2; exit 3"})
@@ -229,9 +223,8 @@ func testStart(t *testing.T, r *room) {
 }
 
 // TestKill is F002-005, F002-032 to F002-038: a copy ends whole, and only it.
-func TestKill(t *testing.T) { everywhere(t, testKill) }
-
-func testKill(t *testing.T, r *room) {
+func TestKill(t *testing.T) {
+	r := newRoom(t)
 	s := r.shell(t, "one")
 	r.text(t, s, `sleep 1000 & kept=$!`)
 	ctx, cancel := context.WithCancelCause(t.Context())

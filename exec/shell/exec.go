@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Exec runs c in the shell itself, alone, so that what it changes stays changed, and returns
@@ -19,35 +21,35 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
-	l, d, err := s.prepare(ctx, b, c)
+	l, f, err := s.prepare(b, c)
 	if err != nil {
 		return 0, err
 	}
-	defer d.remove()
-	text := ""
+	defer f.remove()
 	if c.substitutes() {
-		text = c.Text + "\n"
+		err = write(f.text, c.Text+"\n")
 	}
-	n := d.names()
-	if err := d.write(c.foreground(n, l), text); err != nil {
+	if err == nil {
+		err = write(f.script, c.foreground(f, b.Path, l))
+	}
+	if err != nil {
 		return 0, err
 	}
-	r := &run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}
+	r := &run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}
 	if o.Started != nil {
 		o.Started(l.pid)
 	}
-	if err := l.say(n.source() + c.after(n)); err != nil {
+	if err := l.say(f.source() + c.after(f)); err != nil {
 		return 0, l.death()
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := d.follow(o, fail)
+	t := f.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		r.interrupt()
 	} else if err == nil {
 		l.last = code
-		d.keep()
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -61,25 +63,31 @@ func unless(other, err error) error {
 }
 
 // prepare has the process and the files ready for c.
-func (s *Shell) prepare(ctx context.Context, b Birth, c Command) (*life, desk, error) {
+func (s *Shell) prepare(b Birth, c Command) (*life, *files, error) {
 	if err := CheckEnv(c.Env); err != nil {
 		return nil, nil, err
 	}
-	l, err := s.living(ctx, b)
+	l, err := s.living(b)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := l.open(c.ID, b)
-	return l, d, err
+	f, err := s.pool.open(c.ID)
+	return l, f, err
+}
+
+// death waits for the end of a shell that hears no more, and says how it ended.
+func (l *life) death() error {
+	<-l.ended
+	return &TerminatedError{l.status.Code}
 }
 
 // run is a command while it runs in the shell itself.
 type run struct {
 	shell   *Shell
 	life    *life
-	desk    desk
+	files   *files
 	command Command
-	stem    stem
+	stem    proctree.Stem
 }
 
 // wait returns how the command ended: as soon as its file is there, or its shell is not.
@@ -87,19 +95,19 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if code, ok := r.desk.exited(); ok {
+		if code, ok := number(r.files.exitFile()); ok {
 			return code, nil
 		}
 		select {
-		case <-r.desk.rung():
+		case <-r.files.rung:
 		case <-tick.C:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-r.life.ended:
-			if code, ok := r.desk.exited(); ok { // and then somebody killed it
+			if code, ok := number(r.files.exitFile()); ok { // and then somebody killed it
 				return code, nil
 			}
-			return 0, &TerminatedError{r.life.code}
+			return 0, &TerminatedError{r.life.status.Code}
 		}
 	}
 }
@@ -138,7 +146,7 @@ func (r *run) giveUp() (code int, ok bool) {
 			return code, err == nil
 		}
 		// An INT may have met the line that tells of the end.
-		if r.life.say(r.command.again(r.desk.names())) != nil {
+		if r.life.say(r.command.again(r.files)) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {

@@ -7,8 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -32,53 +30,7 @@ type room struct {
 	*Pool
 	work  string
 	birth Birth
-	in    Container // nil: on this host
 }
-
-// everywhere runs a test on the host, and over a warden's stdio as in a container.
-func everywhere(t *testing.T, test func(*testing.T, *room)) {
-	t.Run("host", func(t *testing.T) { test(t, newRoom(t)) })
-	t.Run("inside", func(t *testing.T) {
-		r := newRoom(t)
-		r.in = here{r.birth.Env}
-		r.birth.Env = nil
-		test(t, r)
-	})
-}
-
-// here is a container that is none: its processes are children of this one.
-type here struct{ env []string }
-
-func (here) Name() string { return "here" }
-
-func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = h.env
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, err
-	}
-	exit := func(context.Context) (int, error) {
-		err := cmd.Wait()
-		return cmd.ProcessState.ExitCode(), err
-	}
-	return stdio{out, in}, exit, nil
-}
-
-type stdio struct {
-	io.ReadCloser
-	in io.WriteCloser
-}
-
-func (s stdio) Write(b []byte) (int, error) { return s.in.Write(b) }
-func (s stdio) Close() error                { return errors.Join(s.in.Close(), s.ReadCloser.Close()) }
 
 func newRoom(t testing.TB) *room {
 	t.Helper()
@@ -99,7 +51,7 @@ func newRoom(t testing.TB) *room {
 // shell makes a shell of the room.
 func (r *room) shell(t testing.TB, name string) *Shell {
 	t.Helper()
-	check(t, r.Create(name, Options{Dir: r.work, In: r.in}))
+	check(t, r.Create(name, Options{Dir: r.work}))
 	s, err := r.Find(name)
 	check(t, err)
 	return s

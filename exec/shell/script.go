@@ -5,7 +5,6 @@ package shell
 import (
 	"fmt"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,46 +24,21 @@ type Command struct {
 
 var quote = shellescape.Quote
 
-// names are a command's files, and what else its shell has to do with, as the shell calls
-// them.
-type names struct {
-	script, text, out, err, exit, pid string
-
-	bash, mv string
-	news     string // a FIFO, opened both ways, where somebody hears what is renamed; "" where nobody does
-}
-
 // mv is not looked for on PATH, which is the text's to break.
 var mv = sync.OnceValue(func() string {
 	for _, file := range []string{"/bin/mv", "/usr/bin/mv", "/run/current-system/sw/bin/mv"} {
 		if _, err := os.Stat(file); err == nil {
-			return "LC_ALL=C " + file + " -f --" // without a look at any locale
+			return file + " -f --"
 		}
 	}
-	return `LC_ALL=C \builtin command mv -f --`
+	return `\builtin command mv -f --`
 })
 
-// renamed writes value, which is shell, to file in one step; badly, if mv cannot run. Then
-// it says so where somebody listens.
-func (n names) renamed(value, file string) string {
-	to := quote(file)
-	write := `\builtin printf '%d\n' ` + value + ` >|` + to
-	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write
-	if n.news != "" {
-		text += `; \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
-	}
-	return text
-}
-
-// pidTold tells the pid of a copy: into the FIFO, or, where there is none, by a file.
-func (n names) pidTold() string {
-	file := n.renamed(`"$BASHPID"`, n.pid)
-	if n.news == "" {
-		return file
-	}
-	news := quote(n.news)
-	return `[[ -p ` + news + ` ]] && \builtin printf '%s %d\n' ` + quote("pid "+strings.TrimSuffix(path.Base(n.pid), ".pid")) + ` "$BASHPID" 1<>` + news +
-		` || { ` + file + `; }`
+// renamed writes value, which is shell, to file in one step; badly, if mv cannot run.
+func renamed(value, file string) string {
+	file = quote(file)
+	write := `\builtin printf '%d\n' ` + value + ` >|` + file
+	return write + `.tmp && ` + mv() + ` ` + file + `.tmp ` + file + ` || ` + write
 }
 
 // before is what a text finds: its request's marker, its variables and its directory, and
@@ -116,18 +90,18 @@ func (c Command) names() []string {
 func eval(text string) string { return "\\builtin eval -- " + quote(text) + "\n" }
 
 // foreground is the file that runs c in the shell itself.
-func (c Command) foreground(n names, l *life) string {
-	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
+func (c Command) foreground(f *files, bash string, l *life) string {
+	return c.parse(f, bash) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
 // parse has another bash look at a text with substitutions. An error in one of them makes
 // bash leave its parser without a way back (5.2): it goes on to read where nothing is, and
 // dies sooner or later.
-func (c Command) parse(n names) string {
+func (c Command) parse(f *files, bash string) string {
 	if !c.substitutes() {
 		return ""
 	}
-	return "__hostexec_said=$(LC_ALL=C " + quote(n.bash) + " --norc -O extglob -n -s <" + quote(n.text) + " 2>&1) || { " +
+	return "__hostexec_said=$(LC_ALL=C " + quote(bash) + " --norc -O extglob -n -s <" + quote(f.text) + " 2>&1) || { " +
 		"\\builtin printf '%s\\n' \"$__hostexec_said\" >&2; \\builtin return 2; }\n"
 }
 
@@ -137,35 +111,35 @@ func (c Command) substitutes() bool {
 
 // background is the file that runs c in a copy of the shell, which is told by nobody but
 // its file of exit how it ended.
-func (c Command) background(n names, l *life) string {
-	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.pidTold() + "\n" +
+func (c Command) background(f *files, l *life) string {
+	return "{ (\n\\builtin shopt -s expand_aliases\n" + renamed(`"$BASHPID"`, f.pidFile()) + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
-		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
-		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit) + "\n} &\n\\builtin disown\n"
+		") >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n" +
+		"__hostexec=$?; " + renamed(`"$__hostexec"`, f.exitFile()) + "\n} &\n\\builtin disown\n"
 }
 
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
-func (n names) source() string {
-	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
+func (f *files) source() string {
+	return "{ __hostexec_runs=1; \\builtin . " + quote(f.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
 // not sourced, or what goes wrong in it would be told under the file's name.
-func (n names) fork() string {
-	return "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
+func (f *files) fork() string {
+	return "{ \\builtin eval \"$(<" + quote(f.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
 // again is the line after, for a shell that may have lost it, unless that was too late.
-func (c Command) again(n names) string {
-	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
+func (c Command) again(f *files) string {
+	return "[[ -e " + quote(f.script) + " ]] && " + c.after(f)
 }
 
 // after is the line that puts back what c had for itself, and says how it ended. It is a line
 // of its own: whatever made bash give up the one before, it goes on with this.
-func (c Command) after(n names) string {
+func (c Command) after(f *files) string {
 	var b strings.Builder
 	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; \\builtin set +e; ")
 	if len(c.Env) > 0 {
@@ -176,7 +150,7 @@ func (c Command) after(n names) string {
 		b.WriteString(`[[ ${__hostexec_pwd+x} ]] && { \builtin cd -- "$__hostexec_pwd" || \builtin cd || \builtin cd /; ` +
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
-	b.WriteString(n.renamed(`"$__hostexec"`, n.exit))
+	b.WriteString(renamed(`"$__hostexec"`, f.exitFile()))
 	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
 	return b.String()
 }

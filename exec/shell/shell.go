@@ -41,12 +41,9 @@ type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	// Patience is how long a container may take over what is done at once there; 10 s when zero.
-	Patience time.Duration
-	Log      *slog.Logger
+	Log    *slog.Logger
 
-	wg     sync.WaitGroup // of the shells' processes
-	drawer drawer
+	wg sync.WaitGroup // of the shells' processes
 
 	mu     sync.Mutex // guards the fields below
 	shells map[string]*Shell
@@ -56,9 +53,8 @@ type Pool struct {
 
 // Options are what a shell is created with.
 type Options struct {
-	Env []string  // NAME=value, over what its first command brings
-	Dir string    // where it starts; where that is missing, in HOME
-	In  Container // where it lives; nil is this host
+	Env []string // NAME=value, over what its first command brings
+	Dir string   // where it starts; where that is missing, in HOME
 }
 
 // maxShells is how many a session may have.
@@ -133,8 +129,7 @@ func (p *Pool) Remove(name string) bool {
 // Info is what List tells of a shell.
 type Info struct {
 	Name  string    `json:"name"`
-	In    string    `json:"in,omitempty"` // the container, of which PID and Dir are then
-	PID   int       `json:"pid"`          // 0 before its first command, and after its death
+	PID   int       `json:"pid"` // 0 before its first command, and after its death
 	Dir   string    `json:"dir"`
 	Busy  bool      `json:"busy"`
 	Since time.Time `json:"since"`
@@ -168,7 +163,6 @@ func (p *Pool) Close() error {
 		return nil
 	}
 	p.bell.close()
-	p.drawer.empty()
 	return os.RemoveAll(p.Dir)
 }
 
@@ -189,7 +183,5 @@ func (p *Pool) ready() (*bell, error) {
 	}
 	return p.bell, nil
 }
-
-func (p *Pool) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }
 
 func (p *Pool) grace() time.Duration { return cmp.Or(p.Grace, proctree.DefaultGrace) }

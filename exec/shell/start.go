@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
@@ -15,13 +17,13 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 	if err != nil {
 		return 0, err
 	}
-	defer j.desk.remove()
+	defer j.files.remove()
 	if o.Started != nil {
 		o.Started(j.pid)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := j.desk.follow(o, fail)
+	t := j.files.follow(o, fail)
 	code, err := j.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
 		j.end()
@@ -33,7 +35,7 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 type job struct {
 	run
 	pid  int // of the copy
-	copy stem
+	copy proctree.Stem
 }
 
 // fork has the shell copy itself, as soon as it is free.
@@ -44,14 +46,13 @@ func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	l, d, err := s.prepare(ctx, b, c)
+	l, f, err := s.prepare(b, c)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}}
-	n := d.names()
-	if err = d.write(c.background(n, l), ""); err == nil {
-		if err = l.say(n.fork()); err != nil {
+	j := &job{run: run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}}
+	if err = write(f.script, c.background(f, l)); err == nil {
+		if err = l.say(f.fork()); err != nil {
 			err = l.death()
 		}
 	}
@@ -59,7 +60,7 @@ func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
 		err = j.await(ctx)
 	}
 	if err != nil {
-		d.remove()
+		f.remove()
 		return nil, err
 	}
 	return j, nil
@@ -70,18 +71,18 @@ func (j *job) await(ctx context.Context) error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if pid, ok := j.desk.pid(); ok {
-			j.pid, j.copy = pid, j.life.copied(pid, j.command.ID)
+		if pid, ok := number(j.files.pidFile()); ok {
+			j.pid, j.copy = pid, proctree.LookAt(pid, j.life.id)
 			return nil
 		}
 		select {
-		case <-j.desk.rung():
+		case <-j.files.rung:
 		case <-tick.C:
 		case <-ctx.Done():
 			j.prune()
 			return context.Cause(ctx)
 		case <-j.life.ended:
-			return &TerminatedError{j.life.code}
+			return &TerminatedError{j.life.status.Code}
 		}
 	}
 }
@@ -92,16 +93,16 @@ func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for silent := 0; ; {
-		if code, ok := j.desk.exited(); ok {
+		if code, ok := number(j.files.exitFile()); ok {
 			return code, nil
 		}
 		select {
-		case <-j.desk.rung():
+		case <-j.files.rung:
 		case <-tick.C:
 			if j.life.alive() || j.copy.Alive() {
 				silent = 0
 			} else if silent++; silent > 2 {
-				return 0, &TerminatedError{j.life.code}
+				return 0, &TerminatedError{j.life.status.Code}
 			}
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)

@@ -16,8 +16,8 @@ type Output struct {
 	Started  func(pid int) // called once, before any byte; nil is nothing
 }
 
-// fileTail copies what is written to a command's files, until it is told that this was all.
-type fileTail struct {
+// tail copies what is written to a command's files, until it is told that this was all.
+type tail struct {
 	files *files
 	out   Output
 	stop  chan struct{}
@@ -25,19 +25,19 @@ type fileTail struct {
 	err   error // right after finish
 }
 
-func (f *files) follow(o Output, fail func(error)) tail {
-	t := &fileTail{files: f, out: o, stop: make(chan struct{})}
+// follow begins to copy. A writer that fails makes it call fail, and copy no more.
+func (f *files) follow(o Output, fail func(error)) *tail {
+	t := &tail{files: f, out: o, stop: make(chan struct{})}
 	// ends when stop is closed, or a writer fails; finish sees to that and waits.
 	t.done.Go(func() {
 		if t.err = t.run(); t.err != nil {
 			fail(t.err)
 		}
 	})
-	f.pool.drawer.refill(f.pool.Dir)
 	return t
 }
 
-func (t *fileTail) run() error {
+func (t *tail) run() error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
@@ -53,7 +53,7 @@ func (t *fileTail) run() error {
 }
 
 // copy copies what is there now: somebody who was left behind may write for ever.
-func (t *fileTail) copy() error {
+func (t *tail) copy() error {
 	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
 }
 
@@ -73,7 +73,8 @@ func rest(w io.Writer, f *os.File) error {
 	return err
 }
 
-func (t *fileTail) finish() error {
+// finish copies what is left, and returns when all is through.
+func (t *tail) finish() error {
 	close(t.stop)
 	t.done.Wait()
 	return t.err

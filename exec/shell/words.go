@@ -2,27 +2,20 @@
 
 package shell
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // A command is shown, decided and written down as words: what the shell was created with,
 // what the command has for itself, each behind its option, and its text last.
 const (
-	wordIn      = "--in" // as policy has it
 	wordCreated = "--created-env"
 	wordEnv     = "--env"
 	wordDir     = "--cwd"
 )
 
-// Words returns c, for a shell that was created with o, as words.
-func (o Options) Words(c Command) []string {
+// Words returns c, for a shell that was created with env, as words.
+func (c Command) Words(env []string) []string {
 	var words []string
-	if o.In != nil {
-		words = append(words, wordIn, o.In.Name())
-	}
-	for _, kv := range o.Env {
+	for _, kv := range env {
 		words = append(words, wordCreated, kv)
 	}
 	for _, kv := range c.Env {
@@ -34,34 +27,29 @@ func (o Options) Words(c Command) []string {
 	return append(words, c.Text)
 }
 
-var errWords = errors.New("not the words of a command for this shell")
+var errWords = errors.New("not the words of a command for a shell")
 
 // ParseWords is the inverse of Words. Every option has a value and the text stands alone, so
-// that no text is taken for an option. What the shell was created with has to be what o says:
-// it is there already.
-func (o Options) ParseWords(words []string) (c Command, err error) {
-	var created []string
-	in := ""
+// that no text is taken for an option.
+func ParseWords(words []string) (c Command, env []string, err error) {
 	for ; len(words) > 1; words = words[2:] {
 		if len(words) < 3 {
-			return c, errWords
+			return c, nil, errWords
 		}
 		switch value := words[1]; words[0] {
-		case wordIn:
-			in = value
 		case wordCreated:
-			created = append(created, value)
+			env = append(env, value)
 		case wordEnv:
 			c.Env = append(c.Env, value)
 		case wordDir:
 			c.Dir = value
 		default:
-			return c, errWords
+			return c, nil, errWords
 		}
 	}
-	if len(words) == 0 || !slices.Equal(created, o.Env) || o.In == nil && in != "" || o.In != nil && in != o.In.Name() {
-		return c, errWords
+	if len(words) == 0 {
+		return c, nil, errWords
 	}
 	c.Text = words[0]
-	return c, nil
+	return c, env, nil
 }

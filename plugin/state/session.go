@@ -35,8 +35,6 @@ type Command struct {
 
 	Keep bool `json:"keep,omitempty"` // its jobs may outlive the container
 
-	In []string `json:"in,omitempty"` // of shells with state: the containers in which there may be some
-
 	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
 }
 

@@ -246,7 +246,6 @@ func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 
 		Recordings: w.store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
-		Inside:     w.insideOf,
 	})
 	old := w.dirs
 	w.dirs = dirs

@@ -83,6 +83,5 @@ func (w *Watcher) Status() control.Status {
 	for _, r := range w.server.Running() {
 		st.Running = append(st.Running, control.Running(r))
 	}
-	st.Shells = w.Shells()
 	return st
 }
