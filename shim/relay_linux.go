@@ -15,7 +15,7 @@ import (
 type relay struct {
 	listener int
 	calls    []*carried
-	last     uint32 // the number of the last call
+	last     uint32 // the number of the last call that said anything
 	out      []byte // for the host
 	in       []byte // from the host: in[:have] has been read
 	have     int
@@ -24,7 +24,7 @@ type relay struct {
 
 // carried is one call's connection.
 type carried struct {
-	call   uint32
+	call   uint32 // 0 before it has said anything
 	fd     int
 	out    []byte // for the shim
 	ending bool   // the host has hung up; what is left for the shim goes first
@@ -133,7 +133,7 @@ func (r *relay) attend(c *carried, events int16) {
 	if len(c.out) > 0 {
 		c.flush()
 	}
-	if c.ending || c.gone || events&^pollOut == 0 {
+	if c.ending || c.gone || events&^pollOut == 0 || len(r.out) >= maxOut {
 		return
 	}
 	at := len(r.out)
@@ -144,6 +144,14 @@ func (r *relay) attend(c *carried, events int16) {
 		return
 	}
 	n = max(n, 0)
+	if c.call == 0 && n == 0 { // it changed its mind
+		r.out, c.gone = r.out[:at], true
+		return
+	}
+	if c.call == 0 { // the host hears of calls in the order of their numbers
+		r.last++
+		c.call = r.last
+	}
 	wire.AppendChunk(r.out[:at], c.call, n)
 	r.out = r.out[:at+wire.ChunkLen+n]
 	c.gone = c.gone || n == 0 // the chunk says so
@@ -167,8 +175,7 @@ func (c *carried) flush() {
 func (r *relay) accept() {
 	fd, _, err := syscall.Accept4(r.listener, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK)
 	if err == nil {
-		r.last++
-		r.calls = append(r.calls, &carried{call: r.last, fd: fd})
+		r.calls = append(r.calls, &carried{fd: fd})
 	} else if err == syscall.EMFILE || err == syscall.ENFILE {
 		poll(nil, 10_000_000) // some other call has to end first
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 )
 
+// In here time is synctest's: to sleep is to say how late it is, and nobody waits.
+
 func durable() *Queue { return &Queue{Durable: true, Reach: func() bool { return true }} }
 
 // cut asks, has the caller leave, and returns what was asked.

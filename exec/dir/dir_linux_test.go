@@ -332,3 +332,45 @@ func TestCloexecAll(t *testing.T) {
 		unix.Close(fd)
 	}
 }
+
+// TestName finds the container's name of a directory of the host.
+func TestName(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"app/sub/deep", "app/hidden", "lib"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	table, err := NewTable([]Mount{
+		{Target: "/w", Source: at("app"), Bind: true},
+		{Target: "/w/hidden"}, // a volume
+		{Target: "/deep", Source: at("app/sub/deep"), Bind: true},
+		{Target: "/gone", Source: at("none"), Bind: true},
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	for host, want := range map[string]string{
+		at("app"): "/w", at("app/sub"): "/w/sub", at("app/sub/deep"): "/deep", at("app/sub/deep/x"): "/deep/x",
+		at("app/hidden"): "", at("app2"): "", at("lib"): "", root: "", "/": "", at("none"): "",
+	} {
+		if got, ok := table.Name(host); got != want || ok != (want != "") {
+			t.Errorf("Name(%s) = %q, %v, want %q", host, got, ok, want)
+		}
+	}
+	alone, err := NewTable(nil, at("app"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	for host, want := range map[string]bool{at("app"): true, at("app/sub"): false, root: false} {
+		if got, ok := alone.Name(host); ok != want || ok && got != "/" {
+			t.Errorf("without a mount Name(%s) = %q, %v, want %v", host, got, ok, want)
+		}
+	}
+}

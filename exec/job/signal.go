@@ -18,6 +18,14 @@ var signals = []executor.Signal{
 	"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 }
 
+// Signals returns the names that ParseSignal reads.
+func Signals() (names []string) {
+	for _, s := range signals[1:] {
+		names = append(names, string(s))
+	}
+	return names
+}
+
 var errSignal = errors.New("not a signal")
 
 // ParseSignal reads a signal as kill does: TERM, SIGTERM, sigterm, 15.

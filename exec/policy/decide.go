@@ -9,6 +9,7 @@ const (
 	reasonBroken  = "the host's configuration is broken: docker hostexec policy check tells where"
 	reasonName    = "not the name of a command"
 	reasonUnknown = "not a proxied command"
+	reasonInside  = "shells in that container are not allowed"
 	reasonTooMuch = "too many arguments to be matched against rules"
 )
 
@@ -58,8 +59,10 @@ func (d *decision) decide() Verdict {
 	case len(d.set.Rules) > 0:
 		return d.byRule(h)
 	}
-	if v, ok := d.byList(); ok {
-		return v
+	if inside(d.req.Args) == "" { // no pattern is about other containers
+		if v, ok := d.byList(); ok {
+			return v
+		}
 	}
 	if d.proxied {
 		return d.whole()
@@ -87,7 +90,7 @@ func (d *decision) strictest(denials bool) (h hit) {
 	before := append([]string{d.req.Args[0]}, d.set.Prepend...)
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
-		if denials && r.Do != Deny {
+		if denials && r.Do != Deny || !d.reachable(r) {
 			continue
 		}
 		if !d.m.match(r) {
@@ -158,6 +161,9 @@ func (d *decision) denied(h hit) Verdict {
 }
 
 func (d *decision) byRule(h hit) Verdict {
+	if h.rule == nil && h.nearest == nil { // none is about the container
+		return Verdict{Command: d.command(), Reason: reasonInside}
+	}
 	if h.rule == nil {
 		return Verdict{Command: d.command(), Reason: fmt.Sprintf("no rule of %s allows these arguments (nearest: %s)", d.req.Args[0], h.nearest.ID)}
 	}
@@ -207,6 +213,9 @@ func (d *decision) whole() Verdict {
 	}
 	if c.Action == Deny {
 		return Verdict{Rule: rule, Command: c, Reason: "denied by " + rule}
+	}
+	if !d.reachable(nil) {
+		return Verdict{Rule: rule, Command: c, Reason: reasonInside}
 	}
 	v := d.verdict(true)
 	v.Action, v.Rule = c.Action, rule

@@ -58,7 +58,9 @@ func (d *decision) tryRules() (trials []Trial) {
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
 		t := Trial{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
-		if d.m.match(r) {
+		if !d.reachable(r) {
+			t.Why = "it does not name the container"
+		} else if d.m.match(r) {
 			t.Matched = true
 			t.Action, _ = d.effective(r)
 		} else {
@@ -75,6 +77,8 @@ func (d *decision) tryLists(list []Pattern, name string, action Action) (trials 
 	for _, p := range list {
 		t := Trial{Name: name + " " + p.Source, Where: p.Where, Action: action}
 		switch {
+		case inside(d.req.Args) != "":
+			t.Why = "lists are not about shells in containers"
 		case !shown:
 			t.Why = "lists match neither control characters, nor other than ASCII, nor lines over 64 KiB"
 		case p.re == nil || !p.re.MatchString(text):

@@ -93,6 +93,7 @@ type Policy struct {
 	Defaults Settings           // of all commands
 	Auto     []Pattern          // approval.auto_approve
 	Manual   []Pattern          // approval.manual_approve
+	Inside   []string           // containers in which --proxy-shell lets shells be; those on the host need no name
 }
 
 // Lookup returns the proxied command called name.

@@ -213,6 +213,7 @@ func settle(pid int) {
 // or only NAME=. Of one that lets nobody read that, as agents which hold keys do, it
 // cannot be said that it was not.
 func carries(pid int, marker string) bool {
+	settle(pid)
 	return says(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
 }
 

@@ -57,6 +57,11 @@ func endLeft(id string, grace time.Duration) (was bool, err error) {
 	return was, e.run(grace, nil)
 }
 
+func lingers(id string) bool {
+	s := newKin().see(func(pid int, c *Child) bool { return c == nil && settledMarker(pid, id) })
+	return len(s.alive) > 0
+}
+
 // maxCommandLine is how many bytes are shown of what a process was started as.
 const maxCommandLine = 4 << 10
 

@@ -53,3 +53,32 @@ func TestLeft(t *testing.T) {
 	}
 	b.Reap()
 }
+
+// What nobody's child is any more is found by its marker, with its descendants, and what this
+// process is a part of is spared.
+func TestEndLost(t *testing.T) {
+	p := newParent(t)
+	one := sh("env -u " + Marker + " sleep 1000 & (trap '' TERM; setsid sleep 1000; :) & echo ready; wait")
+	one.ID = "lost"
+	other := sh("sleep 1000 & echo ready; read x <&1")
+	other.ID = "lost2"
+	a, b := start(t, p, one), start(t, p, other)
+	a.ready(t)
+	b.ready(t)
+	if was, err := EndLost([]string{"none", "lost"}, 50*time.Millisecond); !was || err != nil {
+		t.Errorf("EndLost = %v, %v", was, err)
+	}
+	a.Reap()
+	a.gone(t)
+	if was, err := EndLost([]string{"lost"}, 0); was || err != nil {
+		t.Errorf("EndLost again = %v, %v", was, err)
+	}
+	t.Setenv(Marker, "lost2.shell")
+	if was, err := EndLost([]string{"lost2"}, 0); was || err != nil || !exists(b.Pid) {
+		t.Errorf("EndLost of its own = %v, %v", was, err)
+	}
+	if err := b.End(0); err != nil {
+		t.Error(err)
+	}
+	b.Reap()
+}
