@@ -52,7 +52,9 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 	if err := w.note(req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
 		return false, fail(p, err, unwritten)
 	}
-	a, changed := s.wait(ctx, p, req, w)
+	patience, done := req.waiting(ctx)
+	defer done()
+	a, changed := s.wait(patience, p, req, w)
 	switch a.Outcome {
 	case approval.Approved:
 		return approved(p, req, w, a.By)
@@ -63,12 +65,20 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 		if errors.Is(context.Cause(ctx), errLate) {
 			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(late(req, w.v.Rule)))
 		}
+		if errors.Is(context.Cause(patience), errImpatient) {
+			return s.unanswered(p, req, w)
+		}
 		err := w.note(req, audit.Record{Kind: audit.Cancel})
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
 	case approval.TimedOut:
-		return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &w.v)))
+		return s.unanswered(p, req, w)
 	}
 	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, &w.v, a)))
+}
+
+// unanswered ends a request that nobody answered in time.
+func (s *Server) unanswered(p *peer, req *request, w *warrant) (bool, error) {
+	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &w.v)))
 }
 
 // approved writes down who allowed it: what cannot be written down does not happen.

@@ -12,6 +12,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,10 @@ type Scene struct {
 	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
 	// there too. Nil: there is no such place.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
+
+	// Inside returns the running container of that name, and of no other, for a shell to live
+	// in. Nil: there is none.
+	Inside func(ctx context.Context, name string) (shell.Container, error)
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.
@@ -161,6 +166,7 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 		return fail(p, err, unwritten)
 	}
 	s.calls.Add(1)
+	w.tell(p.conn)
 	req.narrow(&w.v)
 	st, ran, err := s.run(within, p.streams(req), req, w)
 	if errors.Is(err, errKilled) {
@@ -199,7 +205,21 @@ func (w *warrant) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.cwd.Path(), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.at(req), Approved: asked})
+}
+
+// informed is a connection whose other end wants to know why its command runs.
+type informed interface {
+	// Decided tells whether a person was asked, or a grant answered for one, and which
+	// pattern or rule decided.
+	Decided(asked bool, pattern string)
+}
+
+// tell tells conn why w runs, if it wants to know.
+func (w *warrant) tell(conn net.Conn) {
+	if c, ok := conn.(informed); ok {
+		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))
+	}
 }
 
 // fail answers a call that hostexec itself could not serve.

@@ -10,14 +10,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// timeoutVar is the caller's variable that does what --timeout does.
-const timeoutVar = "HOSTEXEC_TIMEOUT"
+// timeoutVar is the caller's variable that does what --timeout does. patienceVar is how long
+// the caller waits for a person, and not for what runs then.
+const (
+	timeoutVar  = "HOSTEXEC_TIMEOUT"
+	patienceVar = "HOSTEXEC_APPROVAL_TIMEOUT"
+)
+
+// errImpatient withdraws a question whose caller waits no longer.
+var errImpatient = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
 
 // setDeadline notes how long the caller has time: from now on, and for all of the call, for
 // whoever sets that wants an answer by then.
 func (r *request) setDeadline() error {
+	if text := lookup(r.env, patienceVar); text != "" {
+		d, err := parseTimeout(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", patienceVar, err, quoted(clip(text)))
+		}
+		r.patience = d
+	}
 	name, text := "--timeout", r.timeout
 	if text == "" {
 		name, text = timeoutVar, lookup(r.env, timeoutVar)
@@ -69,6 +85,14 @@ func (r *request) within(ctx context.Context) (context.Context, context.CancelFu
 		return ctx, func() {}
 	}
 	return context.WithDeadlineCause(ctx, r.deadline, errLate)
+}
+
+// waiting returns ctx as long as the caller waits for a person; its cause is errImpatient then.
+func (r *request) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.patience == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, r.patience, errImpatient)
 }
 
 // late answers a request whose caller has no more time.

@@ -3,7 +3,9 @@
 package call
 
 import (
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,5 +56,60 @@ func TestTimeout(t *testing.T) {
 	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
 	if c.read(t, wire.KindExit); c.exit.Code != 125 || !strings.Contains(c.exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
 		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.exit)
+	}
+}
+
+// A caller's patience with a person ends the question, and not what runs.
+func TestApprovalTimeout(t *testing.T) {
+	s, log := scene(t)
+	defer s.Queue.Attend()()
+	c := dial(t, s)
+	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
+	c.exec(t, wire.FDNull, "git")
+	c.read(t, wire.KindExit)
+	if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || !strings.Contains(c.exit.Text, "Command timed out waiting for approval") || len(s.Queue.Pending()) > 0 {
+		t.Errorf("a question nobody answers: %+v, %d wait", c.exit, len(s.Queue.Pending()))
+	}
+	if n := len(audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 || len(audited(t, log, "HOSTEXEC CANCEL")) != 0 {
+		t.Errorf("%d TIMEOUT lines, want one and no CANCEL", n)
+	}
+	c = dial(t, s)
+	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=1ms"}
+	c.exec(t, wire.FDNull, "sh", "-c", "sleep 0.1; exit 3")
+	if c.read(t, wire.KindExit); c.exit.Outcome != wire.Exited || c.exit.Code != 3 {
+		t.Errorf("a command that takes longer: %+v", c.exit)
+	}
+	c = dial(t, s)
+	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=soon"}
+	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	if c.read(t, wire.KindExit); c.exit.Code != 125 || !strings.Contains(c.exit.Text, "HOSTEXEC_APPROVAL_TIMEOUT: want a time") {
+		t.Errorf("no time: %+v", c.exit)
+	}
+}
+
+// informedConn is a connection whose other end wants to know why.
+type informedConn struct {
+	net.Conn
+	asked   bool
+	pattern string
+}
+
+func (c *informedConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
+
+// A connection is told by what a command runs, before it does.
+func TestDecided(t *testing.T) {
+	s, _ := scene(t)
+	ours, theirs := net.Pipe()
+	told := &informedConn{Conn: theirs}
+	var wg sync.WaitGroup
+	// ends when ours is closed.
+	wg.Go(func() { s.Serve(t.Context(), t.Context(), told) })
+	c := &caller{conn: ours}
+	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	c.read(t, wire.KindExit)
+	ours.Close()
+	wg.Wait()
+	if told.asked || told.pattern != "--proxy sh" {
+		t.Errorf("told %v, %q", told.asked, told.pattern)
 	}
 }

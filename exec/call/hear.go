@@ -29,6 +29,7 @@ type request struct {
 	shell    *shellCall    // where it is a command for a shell
 	deadline time.Time     // of the caller's own; zero when there is none
 	limit    time.Duration // until then, when it was heard
+	patience time.Duration // of the caller's with a person who is asked; 0: the queue's alone
 	timeout  string        // --timeout, as it was typed
 	detached bool          // it goes on without its caller
 	kept     bool          // and without its container

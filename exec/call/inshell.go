@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strconv"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
@@ -29,12 +30,29 @@ func (r *request) open(t *dir.Table) (*dir.Dir, error) {
 	if r.shell == nil {
 		return t.Open(r.Cwd)
 	}
-	for _, at := range []string{r.shell.shell.At(), os.Getenv("HOME")} {
-		if d, err := dir.Hold(at); err == nil {
+	at := r.shell.shell.At()
+	if r.shell.shell.In() != "" {
+		at = "/" // nothing of the host's has to do with it
+	}
+	for _, at := range []string{at, os.Getenv("HOME")} {
+		d, err := dir.Hold(at)
+		if err != nil {
+			continue
+		}
+		if _, err := os.Stat("/proc/self/fd/" + strconv.Itoa(d.FD()) + "/."); err == nil { // it can be entered
 			return d, nil
 		}
+		d.Close()
 	}
 	return dir.Hold("/")
+}
+
+// at is where it runs, for people.
+func (w *warrant) at(req *request) string {
+	if req.shell != nil && req.shell.shell.In() != "" {
+		return req.shell.shell.Place()
+	}
+	return w.cwd.Path()
 }
 
 // timeoutError is that a command took longer than its caller gave it.
@@ -53,27 +71,26 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	if err := req.setDeadline(); err != nil {
 		return p.end(misused(err.Error()))
 	}
-	if o.timeout == 0 {
-		o.timeout = req.limit // HOSTEXEC_TIMEOUT
-	}
+	within, cancel := req.within(ctx)
+	defer cancel()
 	c := shell.Command{Text: o.text, Env: o.env, Dir: o.dir}
-	if o.dir != "" && path.IsAbs(o.dir) {
-		c.Dir = s.shellDir(s.now(), req, o.dir)
+	if o.dir != "" && path.IsAbs(o.dir) && sh.In() == "" {
+		c.Dir = exact(s.now(), o.dir)
 	}
-	req.Args = append([]string{policy.Shell}, c.Words(sh.Env())...)
+	req.Args = append([]string{policy.Shell}, sh.Options().Words(c)...)
 	req.shell = &shellCall{o.name, sh}
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
 	}
-	w, err := s.admit(ctx, p, req)
+	w, err := s.admit(within, p, req)
 	if w == nil {
 		return err
 	}
 	defer w.close()
-	if c, _, err = shell.ParseWords(w.v.Args[1:]); err != nil { // a rule has put words before it
+	if c, err = sh.Options().ParseWords(w.v.Args[1:]); err != nil { // a rule has put others in their place
 		return errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: err.Error()}), p.end(unfit(req, w.v, err)))
 	}
-	c.ID = req.ID
+	c.ID, c.Exact = req.ID, path.IsAbs(c.Dir) && sh.In() == ""
 	if err := w.noteStart(req); err != nil {
 		return fail(p, err, unwritten)
 	}
@@ -82,7 +99,7 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	if start {
 		r.how = sh.Start
 	}
-	e := r.run(ctx)
+	e := r.run(within)
 	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Took: time.Since(r.since)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
@@ -128,29 +145,38 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	if err != nil {
 		return notRun(r.req, r.w.v, err).frame(r.p.json)
 	}
-	defer v.close()
-	streams := executor.Streams{Out: rec.Out(v.out()), Err: rec.Err(v.err())}
+	defer v.Close()
+	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
 	if !r.w.v.Profile.Whole {
 		limit(&streams, r.w.v.Profile.Output)
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.req.ID}
 	r.p.send(wire.KindStarted, began.Append(nil))
 	defer r.s.running.drop(r.req.ID)
-	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs}
+	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
 	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Started: func(pid int) {
-		r.s.running.set(r.req, r.w.cwd.Path(), pid, kill)
-		v.started(pid)
+		r.running(pid, kill)
+		v.Started(pid)
 	}})
 	if err == nil {
-		v.ended(code)
+		v.Ended(code)
 	}
 	return r.exit(code, err)
+}
+
+// running notes that the command runs. A pid of a container's is none of the host's.
+func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
+	if r.req.shell.shell.In() != "" {
+		pid = 0
+	}
+	r.s.running.set(r.req, r.w.at(r.req), pid, kill)
 }
 
 // exit says how a call ends by how its command did.
 func (r *shellRun) exit(code int, err error) wire.Exit {
 	var dead *shell.TerminatedError
-	var late *timeoutError
+	var over *timeoutError
+	var none *shell.ContainerError
 	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
 	switch {
 	case err == nil:
@@ -159,12 +185,16 @@ func (r *shellRun) exit(code int, err error) wire.Exit {
 		return wire.Exit{Outcome: wire.Signaled, Code: 128 + 15, Signal: "TERM"}
 	case errors.Is(err, errTooLong):
 		e = tooLong(r.req, r.w.v)
+	case errors.Is(err, errLate):
+		e = late(r.req, r.w.v.Rule)
 	case errors.Is(err, errFull):
 		e = cutShort(r.req, r.w.v)
-	case errors.As(err, &late):
+	case errors.As(err, &over):
 		e.status, e.reason = statusTimeout, err.Error()
 	case errors.As(err, &dead):
 		e.status, e.reason, e.hint = statusTerminated, err.Error(), "the next command starts a fresh one"
+	case errors.As(err, &none):
+		e.reason, e.hint = plainText(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
 		e.reason, e.hint = err.Error(), "hostexec session create "+word(r.o.name)
 	default:

@@ -8,12 +8,25 @@ import (
 	"strings"
 )
 
-var errNowhere = errors.New("no command runs anywhere but on the host here")
+var (
+	errNowhere = errors.New("no command runs anywhere but on the host here")
+	errPlaced  = errors.New("where and container are not of shells with state, which live on")
+)
 
 // place finds what runs w, and builds the environment that it has there. A container gets
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
 func (s *Server) place(req *request, w *warrant) error {
+	if req.shell != nil && w.v.Place.Contained() {
+		return errPlaced // inShell runs it in the shell that there is
+	}
+	if req.shell != nil && req.shell.shell.In() != "" {
+		for name, value := range w.v.Env.Set {
+			w.env = append(w.env, name+"="+value)
+		}
+		w.notes = append(w.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
+		return nil
+	}
 	if !w.v.Place.Contained() {
 		w.runner = s.Runner
 		w.env = environ(s.Environ, req.env, w.sc.PassEnv, w.v.Env, w.cwd.Path())

@@ -37,6 +37,10 @@ func (nowhere) Unwrap() error { return fs.ErrNotExist }
 // the container could have written. What --proxy names was looked at when the session
 // began.
 func (sc *Scene) findProgram(v *policy.Verdict) error {
+	if v.Inside() != "" { // it has a bash of its own
+		v.Command.Path = "bash"
+		return nil
+	}
 	if v.Place.Contained() { // it is the image's
 		if v.SHA256 != "" {
 			return errors.New("the policy has its sha256, which nobody knows in a container: name the image by its digest")

@@ -4,14 +4,18 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -19,10 +23,11 @@ import (
 
 const sessionUsage = `Usage: hostexec session COMMAND
 
-Shells on the host whose directory, variables and functions stay from command to command.
-The host has to allow them: docker hostexec run --proxy-shell, or rules for "shell".
+Shells on the host, or in another container, whose directory, variables and functions stay
+from command to command. The host has to allow them: docker hostexec run --proxy-shell,
+--proxy-shell=allow,in=CONTAINER for another container, or rules for "shell".
 
-  create [--env K=V]... [--cwd DIR] NAME   make a shell
+  create [--env K=V]... [--cwd DIR] [--in CONTAINER] NAME   make a shell
   exec   [options] NAME -- TEXT...         run TEXT in it; what TEXT changes stays
   start  [options] NAME -- TEXT...         run TEXT in a copy of it, which holds it up for nobody
   ls     [--json]                          list the shells
@@ -62,33 +67,95 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 	}
 	switch word {
 	case "create":
-		return s.createShell(p, req, o)
+		return s.createShell(ctx, p, req, o)
 	case "ls":
-		return s.print(p, req, done, renderShells(s.Shells.List(), o.json))
+		all := slices.DeleteFunc(s.Shells.List(), func(i shell.Info) bool { return !usable(s.now(), req, i.In) })
+		return s.print(p, req, done, renderShells(all, o.json))
 	case "rm":
-		s.Shells.Remove(o.name) // again and again: what is wanted is that there is none
+		// Again and again: what is wanted is that there is none.
+		if sh, err := s.Shells.Find(o.name); err == nil && usable(s.now(), req, sh.In()) {
+			s.Shells.Remove(o.name)
+		}
 		return s.print(p, req, done, nil)
 	}
 	return s.inShell(ctx, p, req, o, word == "start")
 }
 
+// usable reports whether the caller may have anything to do with a shell in a container, or
+// on the host: whether it could have made it. What it may not is none of its knowledge.
+func usable(sc *Scene, req *request, in string) bool {
+	if in != "" {
+		return sc.Policy.Reaches(in)
+	}
+	_, ok := hostShell(sc, req, shell.Options{})
+	return ok
+}
+
+// hostShell decides whether the policy has any use for a shell on the host, created with o.
+func hostShell(sc *Scene, req *request, o shell.Options) (policy.Verdict, bool) {
+	asked := req.Request
+	asked.Args = append([]string{policy.Shell}, o.Words(shell.Command{Text: ":"})...)
+	v := sc.Policy.Decide(asked)
+	if v.Action != policy.Deny {
+		return v, true
+	}
+	if c, ok := sc.Policy.Lookup(policy.Shell); sc.Policy.Broken != "" || ok && c.Action == policy.Deny {
+		return v, false
+	}
+	return v, slices.ContainsFunc(sc.Policy.Rules[policy.Shell].Rules, func(r policy.Rule) bool { return r.Do != policy.Deny })
+}
+
 // createShell makes a shell, if the policy has any use for one. Each of its commands is
 // decided for itself, and so is what it is created with.
-func (s *Server) createShell(p *peer, req *request, o sessionOptions) error {
+func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessionOptions) error {
 	sc := s.now()
-	req.Args = append([]string{policy.Shell}, shell.Command{Text: ":"}.Words(o.env)...)
-	req.shell = &shellCall{name: o.name}
-	if v := sc.Policy.Decide(req.Request); v.Action == policy.Deny && len(sc.Policy.Rules[policy.Shell].Rules) == 0 {
-		return p.end(refusal(sc, req, v))
+	opts := shell.Options{Env: o.env, Dir: o.dir, Foreign: true, DirTold: true}
+	if o.in != "" {
+		// Whether there is such a container is only for those to know who may use it.
+		if !sc.Policy.Reaches(o.in) {
+			return p.end(unreachable(o))
+		}
+		var err error
+		if opts.In, err = sc.inside(ctx, o.in); err != nil {
+			return p.end(end{status: statusFailed, name: o.shown(), reason: plainText(err.Error()), hint: "docker ps on the host shows what runs"})
+		}
+	} else if e, ok := s.hostable(sc, req, o); !ok {
+		return p.end(e)
+	} else {
+		opts = s.startAt(sc, req, opts)
 	}
-	if _, ok := sc.bash(); !ok {
-		return p.end(end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"})
-	}
-	err := s.Shells.Create(o.name, shell.Options{Env: o.env, Dir: s.shellDir(sc, req, o.dir)})
-	if err != nil {
+	if err := s.Shells.Create(o.name, opts); err != nil {
 		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session ls"})
 	}
 	return s.print(p, req, done, nil)
+}
+
+// hostable reports whether there may be a shell on the host, and what to say if not.
+func (s *Server) hostable(sc *Scene, req *request, o sessionOptions) (end, bool) {
+	opts := s.startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirTold: true})
+	if v, ok := hostShell(sc, req, opts); !ok {
+		req.Args = append([]string{policy.Shell}, opts.Words(shell.Command{Text: ":"})...)
+		req.shell = &shellCall{name: o.name}
+		return refusal(sc, req, v), false
+	}
+	if _, ok := sc.bash(); !ok {
+		return end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"}, false
+	}
+	return end{}, true
+}
+
+// unreachable answers who wants a shell in a container without having been given it.
+func unreachable(o sessionOptions) end {
+	return end{status: statusRefused, name: o.shown(), reason: "shells in container " + word(o.in) + " are not allowed",
+		hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + word(o.in) + " on the host"}
+}
+
+// inside is Inside, where there is one.
+func (sc *Scene) inside(ctx context.Context, name string) (shell.Container, error) {
+	if sc.Inside == nil {
+		return nil, errNowhere
+	}
+	return sc.Inside(ctx, name)
 }
 
 // bash is the program that shells are.
@@ -105,18 +172,37 @@ func (sc *Scene) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// shellDir is where a shell starts: dir as the caller sees it, or else as the host does; the
-// caller's own directory if it says none. A shell that finds nothing there starts in HOME.
-func (s *Server) shellDir(sc *Scene, req *request, dir string) string {
-	want := dir
-	if want == "" {
-		want = req.Cwd
+// startAt is o with where a shell starts: Dir as the caller sees it, or else as the host does,
+// which each command is then told of; the caller's own directory if it says none. A shell that
+// finds nothing there starts in HOME.
+func (s *Server) startAt(sc *Scene, req *request, o shell.Options) shell.Options {
+	if d, ok := mounted(sc, cmp.Or(o.Dir, req.Cwd)); ok {
+		o.Dir, o.DirTold = d, false
 	}
-	if d, err := sc.Dirs.Open(want); err == nil {
+	return o
+}
+
+// mounted returns what the host calls the caller's directory dir, if that is mounted from there.
+func mounted(sc *Scene, dir string) (string, bool) {
+	d, err := sc.Dirs.Open(dir)
+	if err != nil {
+		return "", false
+	}
+	defer d.Close()
+	return d.Path(), true
+}
+
+// exact is the caller's absolute directory dir, or else the host's, without links: what is
+// shown and decided is where a text runs, or it does not run.
+func exact(sc *Scene, name string) string {
+	if d, ok := mounted(sc, name); ok {
+		return d
+	}
+	if d, err := dir.Hold(name); err == nil {
 		defer d.Close()
 		return d.Path()
 	}
-	return dir
+	return path.Clean(name)
 }
 
 func renderShells(all []shell.Info, asJSON bool) []byte {
@@ -137,7 +223,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		if i.PID != 0 {
 			pid = strconv.Itoa(i.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), quoted(i.Dir))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), quoted(i.Place()))
 	}
 	w.Flush()
 	return b.Bytes()

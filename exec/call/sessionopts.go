@@ -3,8 +3,8 @@
 package call
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +17,7 @@ type sessionOptions struct {
 	name    string
 	env     []string
 	dir     string
+	in      string // a container
 	timeout time.Duration
 	json    bool
 	text    string
@@ -82,6 +83,9 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 	return o, shell.CheckEnv(o.env)
 }
 
+// containerName is what the engine lets a container be called.
+var containerName = regexp.MustCompile(`\A[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}\z`)
+
 func (o *sessionOptions) set(option, value string) error {
 	switch option {
 	case "--env":
@@ -91,7 +95,10 @@ func (o *sessionOptions) set(option, value string) error {
 	case "--json":
 		o.json = true
 	case "--in":
-		return errors.New("session create --in: shells in containers are not available yet")
+		if !containerName.MatchString(value) {
+			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(clip(value)))
+		}
+		o.in = value
 	case "--timeout":
 		d, err := parseTimeout(value)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -19,26 +20,28 @@ var errLate = errors.New("late")
 
 // TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18: what a text started ends, in
 // whatever way it is held up, and the shell stays with what it had.
-func TestTimeout(t *testing.T) {
+func TestTimeout(t *testing.T) { everywhere(t, testTimeout) }
+
+func testTimeout(t *testing.T, r *room) {
 	tests := []struct{ name, text string }{
-		{"a child", `sleep 30`},
-		{"a list", `sleep 30; echo more; sleep 30`},
-		{"lines", "sleep 30\necho outer\nsleep 30"},
+		{"a child", `sleep 300`},
+		{"a list", `sleep 300; echo more; sleep 300`},
+		{"lines", "sleep 300\necho outer\nsleep 300"},
 		{"a loop in the shell", `while :; do :; done`},
-		{"a loop of children", `for i in 1 2 3 4 5 6 7 8 9; do sleep 30; done`},
-		{"a subshell", `( sleep 30; echo sub; sleep 30 ); echo outer`},
-		{"a function in a pipe", `g() { sleep 30; echo f; sleep 30; }; g | cat; echo outer`},
-		{"a substitution", `y=$(sleep 30; echo z; sleep 30); echo outer`},
+		{"a loop of children", `for i in 1 2 3 4 5 6 7 8 9; do sleep 300; done`},
+		{"a subshell", `( sleep 300; echo sub; sleep 300 ); echo outer`},
+		{"a function in a pipe", `g() { sleep 300; echo f; sleep 300; }; g | cat; echo outer`},
+		{"a pipe", `sleep 300 | cat; echo outer`},
+		{"a substitution", `y=$(sleep 300; echo z; sleep 300); echo outer`},
 		{"read", `mkfifo fifo$RANDOM; read z <fifo*; echo outer`},
-		{"wait", `sleep 30 & wait; echo outer`},
-		{"deaf to INT", `sh -c 'trap "" INT; sleep 30; sleep 30'; echo outer`},
+		{"wait", `sleep 300 & wait; echo outer`},
+		{"deaf to INT", `sh -c 'trap "" INT; sleep 300; sleep 300'; echo outer`},
 		{"deaf to INT and TERM", `sh -c 'trap "" INT TERM; while :; do sleep 1; done'; echo outer`},
-		{"in the background", `sleep 31 & sh -c 'setsid sleep 31 & sleep 30'`},
-		{"double forks", `( ( setsid sleep 31 & ) & ); sleep 30`},
+		{"in the background", `sleep 301 & sh -c 'setsid sleep 301 & sleep 300'`},
+		{"double forks", `( ( setsid sleep 301 & ) & ); sleep 300`},
 		{"stopped", `sh -c 'kill -STOP $$'; echo outer`},
-		{"with scope", `sleep 30`},
+		{"with scope", `sleep 300`},
 	}
-	r := newRoom(t)
 	s := r.shell(t, "one")
 	r.text(t, s, `still=here; first=$$; sleep 1000 & before=$!`)
 	for _, tt := range tests {
@@ -60,7 +63,7 @@ func TestTimeout(t *testing.T) {
 		if !errors.Is(err, errLate) || !strings.HasPrefix(out.String(), "partial\n") || strings.Contains(out.String(), "outer") {
 			t.Errorf("%s: %v, output %q", tt.name, err, out.String())
 		}
-		if took := time.Since(start); took > 25*time.Second { // all of them sleep longer
+		if took := time.Since(start); took > patience { // all of them sleep longer
 			t.Errorf("%s: took %s", tt.name, took)
 		}
 		if left := marked(c.ID); len(left) > 0 {
@@ -99,8 +102,11 @@ func marked(id string) (found []string) {
 }
 
 // TestDeaf is a shell that a text has made deaf: it cannot be had back, and another is born.
-func TestDeaf(t *testing.T) {
-	r := newRoom(t)
+func TestDeaf(t *testing.T) { everywhere(t, testDeaf) }
+
+func testDeaf(t *testing.T, r *room) {
+	t.Parallel() // what takes long is to be sure that it is
+	r.Patience = 5 * time.Second
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
@@ -114,8 +120,9 @@ func TestDeaf(t *testing.T) {
 }
 
 // TestFast is F002-073.
-func TestFast(t *testing.T) {
-	r := newRoom(t)
+func TestFast(t *testing.T) { everywhere(t, testFast) }
+
+func testFast(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -125,7 +132,9 @@ func TestFast(t *testing.T) {
 }
 
 // TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
-func TestDeath(t *testing.T) {
+func TestDeath(t *testing.T) { everywhere(t, testDeath) }
+
+func testDeath(t *testing.T, r *room) {
 	tests := []struct {
 		name, text string
 		code       int
@@ -136,9 +145,8 @@ func TestDeath(t *testing.T) {
 		{"killed", `kill -KILL $$`, 137},
 		{"replaced", `exec sh -c 'exit 5'`, 5},
 		{"errexit", `set -e; (exit 6); echo no`, 6},
-		{"exit with children", `sleep 30 & exit 7`, 7},
+		{"exit with children", `sleep 300 & exit 7`, 7},
 	}
-	r := newRoom(t)
 	s := r.shell(t, "one")
 	for _, tt := range tests {
 		got := r.do(t.Context(), s, Command{Text: "x=lost; echo last words; " + tt.text}) // which has not the patience for a child
@@ -164,18 +172,19 @@ func TestDeath(t *testing.T) {
 
 // TestRemove is F002-070: whatever runs ends, a second time does nothing, and what comes
 // later is not ready.
-func TestRemove(t *testing.T) {
-	r := newRoom(t)
+func TestRemove(t *testing.T) { everywhere(t, testRemove) }
+
+func testRemove(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	began := make(lines, 4)
 	id := newID()
 	done := make(chan error)
 	go func() { // ends when the shell is removed
-		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 30 & echo on; sleep 30`}, Output{Out: began, Err: began})
+		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 300 & echo on; sleep 300`}, Output{Out: began, Err: began})
 		done <- err
 	}()
 	<-began
-	if err := r.Create("one", Options{}); !errors.Is(err, ErrExists) {
+	if err := r.Create("one", Options{In: r.in}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second shell of the name: %v", err)
 	}
 	if !r.Remove("one") || r.Remove("one") {
@@ -194,12 +203,13 @@ func TestRemove(t *testing.T) {
 	if got := r.do(t.Context(), s, Command{Text: `:`}); !errors.Is(got.failed, ErrNotReady) {
 		t.Errorf("it runs on: %+v", got)
 	}
-	check(t, r.Create("one", Options{}))
+	check(t, r.Create("one", Options{In: r.in}))
 }
 
 // TestStart is F002-009 to F002-011, F002-018 to F002-022, F002-046 to F002-048.
-func TestStart(t *testing.T) {
-	r := newRoom(t)
+func TestStart(t *testing.T) { everywhere(t, testStart) }
+
+func testStart(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	r.text(t, s, `x=5; f() { echo "f $x"; }; alias al=f; (exit 9)`)
 	got := r.run(t.Context(), s.Start, Command{Text: "echo $?; f; al; x=6; cd /; cat; echo e >&2; exit 3"})
@@ -223,8 +233,9 @@ func TestStart(t *testing.T) {
 }
 
 // TestKill is F002-005, F002-032 to F002-038: a copy ends whole, and only it.
-func TestKill(t *testing.T) {
-	r := newRoom(t)
+func TestKill(t *testing.T) { everywhere(t, testKill) }
+
+func testKill(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	r.text(t, s, `sleep 1000 & kept=$!`)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -262,4 +273,100 @@ func TestKill(t *testing.T) {
 	<-began
 	r.do(t.Context(), s, Command{Text: `exit`})
 	check(t, <-done)
+}
+
+// TestRemoveDead is that rm ends what a shell has left that has died, or two of them, in the
+// background and in copies.
+func TestRemoveDead(t *testing.T) { everywhere(t, testRemoveDead) }
+
+func testRemoveDead(t *testing.T, r *room) {
+	s := r.shell(t, "one")
+	ids := []string{newID(), newID()}
+	done := make(chan error)
+	for _, id := range ids {
+		began := make(lines, 4)
+		go func() { // ends when the shell is removed
+			_, err := s.Start(t.Context(), r.birth, Command{ID: id, Text: `echo on; exec sleep 1000`}, Output{Out: began, Err: began})
+			done <- err
+		}()
+		<-began
+		r.do(t.Context(), s, Command{Text: `exit`})
+	}
+	removed := make(chan bool)
+	go func() { removed <- r.Remove("one") }() // ends with what the shell has left
+	for range ids {
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Fatal("a copy goes on")
+		}
+	}
+	if !<-removed {
+		t.Error("there was none")
+	}
+	for _, id := range ids {
+		eventually(t, "nothing is left", func() bool { return len(marked(id)) == 0 })
+	}
+	if r.in != nil {
+		return // there it ends with the shell
+	}
+	s = r.shell(t, "two")
+	id := newID()
+	_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `sleep 1000 & exit`}, Output{Out: io.Discard, Err: io.Discard})
+	if err == nil {
+		t.Error("it has not died")
+	}
+	eventually(t, "sleep is there", func() bool { return len(marked(id)) > 0 })
+	r.Remove("two")
+	if left := marked(id); len(left) > 0 {
+		t.Errorf("rm leaves %v", left)
+	}
+}
+
+// TestCopyKilled is a copy that is killed with what was to tell of it, while its shell lives.
+func TestCopyKilled(t *testing.T) { everywhere(t, testCopyKilled) }
+
+func testCopyKilled(t *testing.T, r *room) {
+	r.Patience = 2 * time.Second
+	s := r.shell(t, "one")
+	got := r.run(t.Context(), s.Start, Command{Text: `echo on; read -r _ _ _ up _ <"/proc/$BASHPID/stat"; kill -KILL "$up" $BASHPID`})
+	var dead *TerminatedError
+	if !errors.As(got.failed, &dead) || dead.Code != 137 || got.out != "on\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := r.text(t, s, `echo here`).out; got != "here\n" {
+		t.Errorf("the shell says %q", got)
+	}
+}
+
+// TestDeafPipe is a shell that hears nothing any more, nor reads: what it is told is more than a
+// pipe holds.
+func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
+
+func testDeafPipe(t *testing.T, r *room) {
+	t.Parallel() // what takes long is to be sure that it is
+	r.Patience = 3 * time.Second
+	s := r.shell(t, "one")
+	r.text(t, s, ":")
+	life := s.life.id
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
+	defer cancel()
+	name := strings.Repeat("x", maxNames)
+	if got := r.do(ctx, s, Command{Text: `trap '' INT HUP TERM; while :; do :; done`, Env: []string{name + "=1"}}); !errors.Is(got.failed, errLate) {
+		t.Errorf("it ended with %v", got.failed)
+	}
+	r.Remove("one")
+	eventually(t, "nothing is left", func() bool {
+		procs, _ := os.ReadDir("/proc")
+		for _, p := range procs {
+			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
+			if bytes.Contains(line, []byte("hostexec-warden\x00"+life)) {
+				return false
+			}
+		}
+		return true
+	})
+	if got := r.do(t.Context(), r.shell(t, "two"), Command{Text: ":", Env: []string{name + "x=1"}}); !errors.Is(got.failed, errNames) {
+		t.Errorf("longer names: %v", got.failed)
+	}
 }

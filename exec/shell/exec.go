@@ -5,9 +5,8 @@ package shell
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
-
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Exec runs c in the shell itself, alone, so that what it changes stays changed, and returns
@@ -21,35 +20,35 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
-	l, f, err := s.prepare(b, c)
+	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return 0, err
 	}
-	defer f.remove()
+	defer d.remove()
+	text := ""
 	if c.substitutes() {
-		err = write(f.text, c.Text+"\n")
+		text = c.Text + "\n"
 	}
-	if err == nil {
-		err = write(f.script, c.foreground(f, b.Path, l))
-	}
-	if err != nil {
+	n := d.names()
+	if err := d.write(c.foreground(n, l), text); err != nil {
 		return 0, err
 	}
-	r := &run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}
+	r := &run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}
 	if o.Started != nil {
 		o.Started(l.pid)
 	}
-	if err := l.say(f.source() + c.after(f)); err != nil {
+	if err := l.say(n.source() + c.after(n)); err != nil {
 		return 0, l.death()
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := f.follow(o, fail)
+	t := d.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		r.interrupt()
 	} else if err == nil {
 		l.last = code
+		d.keep()
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -62,32 +61,35 @@ func unless(other, err error) error {
 	return err
 }
 
+// maxNames is how long the names of a command's variables may be: the line after it has them,
+// and is written into a pipe that nobody reads before the command ends.
+const maxNames = 16 << 10
+
+var errNames = errors.New("the names of its variables are longer than 16 KiB together")
+
 // prepare has the process and the files ready for c.
-func (s *Shell) prepare(b Birth, c Command) (*life, *files, error) {
+func (s *Shell) prepare(ctx context.Context, b Birth, c Command) (*life, desk, error) {
 	if err := CheckEnv(c.Env); err != nil {
 		return nil, nil, err
 	}
-	l, err := s.living(b)
+	if len(strings.Join(c.names(), " ")) > maxNames {
+		return nil, nil, errNames
+	}
+	l, err := s.living(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := s.pool.open(c.ID)
-	return l, f, err
-}
-
-// death waits for the end of a shell that hears no more, and says how it ended.
-func (l *life) death() error {
-	<-l.ended
-	return &TerminatedError{l.status.Code}
+	d, err := l.open(c.ID, b)
+	return l, d, err
 }
 
 // run is a command while it runs in the shell itself.
 type run struct {
 	shell   *Shell
 	life    *life
-	files   *files
+	desk    desk
 	command Command
-	stem    proctree.Stem
+	stem    stem
 }
 
 // wait returns how the command ended: as soon as its file is there, or its shell is not.
@@ -95,19 +97,19 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if code, ok := number(r.files.exitFile()); ok {
+		if code, ok := r.desk.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-r.files.rung:
+		case <-r.desk.rung():
 		case <-tick.C:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-r.life.ended:
-			if code, ok := number(r.files.exitFile()); ok { // and then somebody killed it
+			if code, ok := r.desk.exited(); ok { // and then somebody killed it
 				return code, nil
 			}
-			return 0, &TerminatedError{r.life.status.Code}
+			return 0, &TerminatedError{r.life.code}
 		}
 	}
 }
@@ -125,8 +127,10 @@ func (r *run) interrupt() {
 }
 
 // giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
-// goes on with the next line of the text. What is deaf to INT ends by TERM and KILL.
+// goes on with the next line of the text. It does so too when the last of a pipe ends of
+// that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
 func (r *run) giveUp() (code int, ok bool) {
+	r.stem.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
 		r.stem.Interrupt(r.command.ID)
 		if code, err := r.waitFor(pause); err == nil || !r.life.alive() {
@@ -141,12 +145,12 @@ func (r *run) giveUp() (code int, ok bool) {
 		defer close(pruned)
 		r.prune()
 	}()
-	for late := time.Now().Add(r.shell.pool.grace() + time.Second); time.Now().Before(late); {
+	for late := time.Now().Add(r.shell.pool.grace() + r.shell.pool.patience()); time.Now().Before(late); {
 		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.life.alive() {
 			return code, err == nil
 		}
 		// An INT may have met the line that tells of the end.
-		if r.life.say(r.command.again(r.files)) != nil {
+		if r.life.say(r.command.again(r.desk.names())) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {

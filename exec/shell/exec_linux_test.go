@@ -57,7 +57,7 @@ var texts = []struct {
 	{"K19 closed stdin", `exec 0<&-; cat`, "", "cat", 1},
 	{"K19 closed outputs", `exec 1>&- 2>&-; echo lost`, "", "", 1},
 	{"outputs again", `echo back`, "back\n", "", 0},
-	{"K19 background", `sleep 30 & echo on`, "on\n", "", 0},
+	{"K19 background", `sleep 300 & echo on`, "on\n", "", 0},
 	{"K19 a text's own EXIT trap", `trap 'echo bye' EXIT`, "", "", 0},
 	{"K19 DEBUG trap", `trap ':' DEBUG`, "", "", 0},
 	{"K19 no DEBUG trap", `trap - DEBUG`, "", "", 0},
@@ -91,8 +91,9 @@ var texts = []struct {
 
 // TestTexts runs one text after the other in one shell. Whatever a text was, the shell is
 // there for the next: the marker holds a value that all of them have to leave.
-func TestTexts(t *testing.T) {
-	r := newRoom(t)
+func TestTexts(t *testing.T) { everywhere(t, testTexts) }
+
+func testTexts(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	r.text(t, s, `still=here; first=$$`)
 	for _, tt := range texts {
@@ -108,8 +109,9 @@ func TestTexts(t *testing.T) {
 }
 
 // TestScoped is F002-062 to F002-065: what is a command's own goes with it.
-func TestScoped(t *testing.T) {
-	r := newRoom(t)
+func TestScoped(t *testing.T) { everywhere(t, testScoped) }
+
+func testScoped(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	check(t, os.MkdirAll(filepath.Join(r.work, "a b", "c"), 0o755))
 	value := "it's \"$HOME\" `x` \\ \n new"
@@ -132,8 +134,9 @@ func TestScoped(t *testing.T) {
 	}
 }
 
-func TestBadScope(t *testing.T) {
-	r := newRoom(t)
+func TestBadScope(t *testing.T) { everywhere(t, testBadScope) }
+
+func testBadScope(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	here := r.text(t, s, `pwd`).out
 	for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start} {
@@ -153,7 +156,7 @@ func TestBadScope(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Create("two", Options{Env: []string{"a-b=1"}}); err == nil {
+	if err := r.Create("two", Options{In: r.in, Env: []string{"a-b=1"}}); err == nil {
 		t.Error("F002-058: a shell was made with a variable a-b")
 	}
 	if got := r.do(t.Context(), s, Command{Text: "echo ran", Env: []string{"UID=3"}}); got.code == 0 || got.out != "" {
@@ -162,10 +165,11 @@ func TestBadScope(t *testing.T) {
 }
 
 // TestBirth is F002-058, F002-059 and F002-069.
-func TestBirth(t *testing.T) {
-	r := newRoom(t)
+func TestBirth(t *testing.T) { everywhere(t, testBirth) }
+
+func testBirth(t *testing.T, r *room) {
 	r.birth.Env = append(r.birth.Env, "TMOUT=1", "BASH_ENV=/no", "PROMPT_COMMAND=exit", "SHELLOPTS=posix:noexec", "mine=not")
-	check(t, r.Create("env", Options{Env: []string{"mine=yes", "sp=a b"}, Dir: filepath.Join(r.work, "gone")}))
+	check(t, r.Create("env", Options{In: r.in, Env: []string{"mine=yes", "sp=a b"}, Dir: filepath.Join(r.work, "gone")}))
 	s, err := r.Find("env")
 	check(t, err)
 	if got := r.text(t, s, `echo "$mine $sp" ; [ "$PWD" = "$HOME" ] && echo home`).out; got != "yes a b\nhome\n" {
@@ -178,8 +182,9 @@ func TestBirth(t *testing.T) {
 }
 
 // TestOutput is F002-014, F002-015, F002-055, F002-057 and F002-066.
-func TestOutput(t *testing.T) {
-	r := newRoom(t)
+func TestOutput(t *testing.T) { everywhere(t, testOutput) }
+
+func testOutput(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	got := r.text(t, s, `head -c 20000000 /dev/zero | tr '\0' x; head -c 3000000 /dev/zero >&2`)
 	if len(got.out) != 20000000 || len(got.err) != 3000000 {
@@ -192,16 +197,18 @@ func TestOutput(t *testing.T) {
 	if got := r.text(t, s, `(sleep 1000; echo late) & yes >/dev/null & echo on`); got.out != "on\n" {
 		t.Errorf("with children it says %q", got.out)
 	}
-	left, err := os.ReadDir(r.Dir)
-	check(t, err)
-	if len(left) != 1 { // done
-		t.Errorf("files are left: %v", left)
+	if r.in != nil {
+		return
+	}
+	if left := count(t, r.Dir); left > kept {
+		t.Errorf("%d files are left", left)
 	}
 }
 
 // TestStream is that output comes while the command runs.
-func TestStream(t *testing.T) {
-	r := newRoom(t)
+func TestStream(t *testing.T) { everywhere(t, testStream) }
+
+func testStream(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	for name, how := range map[string]func(context.Context, Birth, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
 		came := make(lines, 10)
@@ -230,4 +237,19 @@ func (l lines) Write(b []byte) (int, error) {
 		l <- string(b)
 	}
 	return len(b), nil
+}
+
+// TestPolled is a system that tells of no file: what is renamed is found all the same.
+func TestPolled(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	b, err := r.ready()
+	check(t, err)
+	check(t, b.events.Close())
+	if got := r.text(t, s, `x=5; echo on; (exit 3)`); got.out != "on\n" || got.code != 3 {
+		t.Errorf("a command: %+v", got)
+	}
+	if got := r.run(t.Context(), s.Start, Command{Text: `echo $x`}); got.out != "5\n" || got.failed != nil {
+		t.Errorf("a copy: %+v", got)
+	}
 }

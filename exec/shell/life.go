@@ -4,18 +4,10 @@ package shell
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Shell is one shell. When its process dies the next command starts another.
@@ -26,61 +18,84 @@ type Shell struct {
 	since   time.Time
 	turn    chan struct{} // holds one while a command has the shell to itself
 
+	birth sync.Mutex // held while a process starts
+
 	mu      sync.Mutex // guards the fields below
 	life    *life      // nil before the first command
+	past    []*life    // those before it of which something was there when it began
 	removed bool
 }
 
-// Env returns what the shell was created with.
-func (s *Shell) Env() []string { return s.options.Env }
+// Options returns what the shell was created with.
+func (s *Shell) Options() Options { return s.options }
 
 // Birth is what a shell's process is started with.
 type Birth struct {
-	Path     string // of bash
-	Env      []string
+	Path     string   // of bash; a container has its own
+	Env      []string // all there is, on the host; in a container, what is added
 	NewPrivs bool
+	Dir      int  // descriptor of the directory where it starts on the host; 0 is that of Options
+	ByHost   bool // a person at the host has it run, who has not seen what a container gave the shell
 }
 
-// life is a shell's process.
-type life struct {
-	id     string // its marker
-	pid    int
-	in     *os.File // it reads what to do from the other end
-	last   int      // status of the last command; the turn's holder's
-	cancel context.CancelFunc
-	stem   proctree.Stem   // as it was born
-	ended  chan struct{}   // closed when it has been reaped
-	status executor.Status // right once ended is closed
-}
-
-// alive reports whether the process has not been reaped.
-func (l *life) alive() bool {
-	if l == nil {
-		return false
+// Planted is a PlantedError if a shell's process is to start, for a person at the host, with
+// what a container has chosen; else nil.
+func (s *Shell) Planted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.options.Foreign && !s.life.alive() && (len(s.options.Env) > 0 || s.options.Dir != "") {
+		return &PlantedError{s.name}
 	}
-	select {
-	case <-l.ended:
-		return false
-	default:
-		return true
-	}
+	return nil
 }
 
 // living returns the shell's process, a new one if need be. The turn is the caller's.
-func (s *Shell) living(b Birth) (*life, error) {
+func (s *Shell) living(ctx context.Context, b Birth) (*life, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.removed {
+	l, removed := s.life, s.removed
+	s.mu.Unlock()
+	switch {
+	case removed:
+		return nil, ErrNotReady
+	case l.alive():
+		return l, nil
+	}
+	if b.ByHost {
+		if err := s.Planted(); err != nil {
+			return nil, err
+		}
+	}
+	s.birth.Lock() // until it is known whom end has to wait for
+	defer s.birth.Unlock()
+	s.mu.Lock()
+	removed = s.removed
+	s.mu.Unlock()
+	if removed { // and nobody waits for what is born now
 		return nil, ErrNotReady
 	}
-	if s.life.alive() {
-		return s.life, nil
+	l, err := s.start(ctx, b)
+	if err != nil {
+		return nil, err
 	}
-	l, err := s.start(b)
-	if err == nil {
-		s.life = l
+	s.mu.Lock()
+	past := s.lives()
+	s.mu.Unlock()
+	past = slices.DeleteFunc(past, func(l *life) bool { return !l.lingers() })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life, s.past = l, past
+	if s.removed {
+		l.kill()
+		return nil, ErrNotReady
 	}
-	return l, err
+	return l, nil
+}
+
+func (s *Shell) start(ctx context.Context, b Birth) (*life, error) {
+	if s.options.In != nil {
+		return s.startInside(ctx, b)
+	}
+	return s.startHost(b)
 }
 
 // hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor
@@ -95,102 +110,60 @@ const giveUp = syscall.Signal(63)
 
 var args = []string{"bash", "--norc", "--noediting", "+o", "history", "+H", "+m", "-i"}
 
-func (s *Shell) start(b Birth) (*life, error) {
-	dir, err := s.dir(b.Env)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("start shell: %w", err)
-	}
-	defer r.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &life{id: strings.ToLower(rand.Text()), in: w, cancel: cancel, ended: make(chan struct{})}
-	up, failed := make(chan struct{}), make(chan error, 1)
-	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs}
-	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
-		l.pid = pid
-		close(up)
-	}}
-	// ends when the shell does; end and Pool.Close see to that and wait.
-	s.pool.wg.Go(func() {
-		defer close(l.ended)
-		defer w.Close()
-		defer cancel()
-		var err error
-		l.status, err = s.pool.Runner.Run(ctx, c, streams)
-		failed <- err
-	})
-	select {
-	case <-up:
-		l.stem = proctree.LookAt(l.pid, l.id)
-	case err := <-failed:
-		return nil, fmt.Errorf("start shell: %w", err)
-	}
-	return l, l.say(hello)
-}
-
-// dir opens the directory where the shell starts.
-func (s *Shell) dir(env []string) (*os.File, error) {
-	var errs []error
-	for _, name := range []string{s.options.Dir, lookUp(env, "HOME"), "/"} {
-		if name == "" {
-			continue
-		}
-		if fi, err := os.Stat(name); err != nil || !fi.IsDir() {
-			errs = append(errs, err)
-			continue
-		}
-		f, err := os.Open(name)
-		if err == nil {
-			return f, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, fmt.Errorf("start shell: %w", errors.Join(errs...))
-}
-
-// say has the shell read line.
-func (l *life) say(line string) error {
-	if _, err := l.in.WriteString(line); err != nil {
-		return fmt.Errorf("tell the shell: %w", err)
-	}
-	return nil
-}
-
-// kill ends the shell and all that it runs. It does not wait.
+// kill ends the shell and all that it runs, but for what the dead have left on this host. It
+// does not wait.
 func (s *Shell) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed = true
-	if s.life.alive() {
-		s.life.kill()
+	for _, l := range s.lives() {
+		if !closed(l.left()) {
+			l.kill()
+		}
 	}
 }
 
-// kill has the runner end the tree. The shell itself, like each that is interactive, does
-// not mind TERM: it goes by HUP, or the end of what it reads.
-func (l *life) kill() {
-	l.cancel()
-	l.in.Close()
-	l.stem.Signal(syscall.SIGHUP)
+// lives are the shell's processes of which there may be something. The caller holds mu.
+func (s *Shell) lives() []*life {
+	if s.life == nil {
+		return nil
+	}
+	return append(slices.Clone(s.past), s.life)
 }
 
-// end is kill, and waits.
+// born returns when no process of the shell is about to start. After kill none will.
+func (s *Shell) born() {
+	s.birth.Lock()
+	defer s.birth.Unlock()
+}
+
+// end is kill, and waits until nothing is left at all.
 func (s *Shell) end() {
 	s.kill()
+	s.birth.Lock()
+	defer s.birth.Unlock()
 	s.mu.Lock()
-	l := s.life
+	lives := s.lives()
 	s.mu.Unlock()
-	if l != nil {
-		<-l.ended
+	for _, l := range lives {
+		<-l.left()
+		l.rid()
 	}
 }
 
+// Place is where the shell stands: a directory, of a container if it is in one.
+func (i Info) Place() string {
+	if i.In == "" {
+		return i.Dir
+	}
+	return i.In + ":" + i.Dir
+}
+
+// Place is that of Info.
+func (s *Shell) Place() string { return Info{In: s.In(), Dir: s.At()}.Place() }
+
 func (s *Shell) info() Info {
-	i := Info{Name: s.name, Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}
+	i := Info{Name: s.name, In: s.In(), Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.alive() {
@@ -199,12 +172,20 @@ func (s *Shell) info() Info {
 	return i
 }
 
+// In returns the name of the container that the shell lives in, "" for this host.
+func (s *Shell) In() string {
+	if s.options.In == nil {
+		return ""
+	}
+	return s.options.In.Name()
+}
+
 // At returns the directory that the shell stands in, or where it will start.
 func (s *Shell) At() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.alive() {
-		if dir, err := os.Readlink("/proc/" + strconv.Itoa(s.life.pid) + "/cwd"); err == nil {
+		if dir := s.life.cwd(); dir != "" {
 			return dir
 		}
 	}

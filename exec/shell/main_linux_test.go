@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -23,14 +25,66 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // room is a pool of shells with a host to run them, and a directory to start in.
 type room struct {
 	*Pool
 	work  string
 	birth Birth
+	in    Container // nil: on this host
 }
+
+// everywhere runs a test on the host, and over a warden's stdio as in a container.
+func everywhere(t *testing.T, test func(*testing.T, *room)) {
+	t.Run("host", func(t *testing.T) { test(t, newRoom(t)) })
+	t.Run("inside", func(t *testing.T) {
+		r := newRoom(t)
+		r.in = here{r.birth.Env}
+		r.birth.Env = nil
+		test(t, r)
+	})
+}
+
+// here is a container that is none: its processes are children of this one.
+type here struct{ env []string }
+
+func (here) Name() string { return "here" }
+
+func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = h.env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	ended := make(chan error, 1)
+	exit := func(ctx context.Context) (int, error) {
+		go func() { ended <- cmd.Wait() }() // ends with the process
+		select {
+		case err := <-ended:
+			return cmd.ProcessState.ExitCode(), err
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return stdio{out, in}, exit, nil
+}
+
+type stdio struct {
+	io.ReadCloser
+	in io.WriteCloser
+}
+
+func (s stdio) Write(b []byte) (int, error) { return s.in.Write(b) }
+func (s stdio) Close() error                { return errors.Join(s.in.Close(), s.ReadCloser.Close()) }
 
 func newRoom(t testing.TB) *room {
 	t.Helper()
@@ -40,7 +94,7 @@ func newRoom(t testing.TB) *room {
 	bash, err := exec.LookPath("bash")
 	check(t, err)
 	r := &room{work: t.TempDir(), birth: Birth{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
-	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, Log: slog.New(slog.DiscardHandler)}
+	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, Patience: patience, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		check(t, r.Pool.Close())
 		check(t, host.Close())
@@ -51,7 +105,7 @@ func newRoom(t testing.TB) *room {
 // shell makes a shell of the room.
 func (r *room) shell(t testing.TB, name string) *Shell {
 	t.Helper()
-	check(t, r.Create(name, Options{Dir: r.work}))
+	check(t, r.Create(name, Options{Dir: r.work, In: r.in}))
 	s, err := r.Find(name)
 	check(t, err)
 	return s

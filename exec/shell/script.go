@@ -5,6 +5,7 @@ package shell
 import (
 	"fmt"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,25 +21,53 @@ type Command struct {
 	Text string // what bash reads; its last newline need not be there
 	Env  []string
 	Dir  string // relative to where the shell is; "" stays there
+	// Exact is that Dir is absolute, and what the directory is called when no link is followed:
+	// one that has another in its place is not entered.
+	Exact bool
 }
 
 var quote = shellescape.Quote
+
+// names are a command's files, and what else its shell has to do with, as the shell calls
+// them.
+type names struct {
+	script, text, out, err, exit, pid string
+
+	bash, mv string
+	news     string // a FIFO, opened both ways, where somebody hears what is renamed; "" where nobody does
+}
 
 // mv is not looked for on PATH, which is the text's to break.
 var mv = sync.OnceValue(func() string {
 	for _, file := range []string{"/bin/mv", "/usr/bin/mv", "/run/current-system/sw/bin/mv"} {
 		if _, err := os.Stat(file); err == nil {
-			return file + " -f --"
+			return "LC_ALL=C " + file + " -f --" // without a look at any locale
 		}
 	}
-	return `\builtin command mv -f --`
+	return `LC_ALL=C \builtin command mv -f --`
 })
 
-// renamed writes value, which is shell, to file in one step; badly, if mv cannot run.
-func renamed(value, file string) string {
-	file = quote(file)
-	write := `\builtin printf '%d\n' ` + value + ` >|` + file
-	return write + `.tmp && ` + mv() + ` ` + file + `.tmp ` + file + ` || ` + write
+// renamed writes value, which is shell, to file in one step; badly, if mv cannot run. Then
+// it says so where somebody listens.
+func (n names) renamed(value, file string) string {
+	to := quote(file)
+	write := `\builtin printf '%d\n' ` + value + ` >|` + to
+	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write
+	if n.news != "" {
+		text += `; [[ -p ` + quote(n.news) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
+	}
+	return text
+}
+
+// pidTold tells the pid of a copy: into the FIFO, or, where there is none, by a file.
+func (n names) pidTold() string {
+	file := n.renamed(`"$BASHPID"`, n.pid)
+	if n.news == "" {
+		return file
+	}
+	news := quote(n.news)
+	return `[[ -p ` + news + ` ]] && \builtin printf '%s %d\n' ` + quote("pid "+strings.TrimSuffix(path.Base(n.pid), ".pid")) + ` "$BASHPID" 1<>` + news +
+		` || { ` + file + `; }`
 }
 
 // before is what a text finds: its request's marker, its variables and its directory, and
@@ -73,9 +102,15 @@ func (c Command) enter(leave string) string {
 	if !strings.HasPrefix(dir, "/") {
 		dir = "./" + dir
 	}
+	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) + " >&2; " + leave + "; }\n"
+	if c.Exact {
+		// What bash takes for its directory may have changed on the way; the kernel knows.
+		return "__hostexec_old=${OLDPWD-} __hostexec_pwd=${PWD-}\n" +
+			"\\builtin cd -P -- " + quote(dir) + " >/dev/null 2>&1 || { \\builtin unset -v __hostexec_pwd __hostexec_old; " + failed +
+			"{ \\builtin cd -P -- \"/proc/$BASHPID/cwd\" && OLDPWD=$__hostexec_pwd && \\builtin [ \"$PWD\" = " + quote(dir) + " ]; } >/dev/null 2>&1 || { " + failed
+	}
 	return "__hostexec_old=${OLDPWD-} __hostexec_pwd=${PWD-}\n" +
-		"\\builtin cd -- " + quote(dir) + " >/dev/null 2>&1 || { \\builtin unset -v __hostexec_pwd __hostexec_old; " +
-		"\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) + " >&2; " + leave + "; }\n"
+		"\\builtin cd -- " + quote(dir) + " >/dev/null 2>&1 || { \\builtin unset -v __hostexec_pwd __hostexec_old; " + failed
 }
 
 func (c Command) names() []string {
@@ -90,18 +125,18 @@ func (c Command) names() []string {
 func eval(text string) string { return "\\builtin eval -- " + quote(text) + "\n" }
 
 // foreground is the file that runs c in the shell itself.
-func (c Command) foreground(f *files, bash string, l *life) string {
-	return c.parse(f, bash) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
+func (c Command) foreground(n names, l *life) string {
+	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
 // parse has another bash look at a text with substitutions. An error in one of them makes
 // bash leave its parser without a way back (5.2): it goes on to read where nothing is, and
 // dies sooner or later.
-func (c Command) parse(f *files, bash string) string {
+func (c Command) parse(n names) string {
 	if !c.substitutes() {
 		return ""
 	}
-	return "__hostexec_said=$(LC_ALL=C " + quote(bash) + " --norc -O extglob -n -s <" + quote(f.text) + " 2>&1) || { " +
+	return "__hostexec_said=$(LC_ALL=C " + quote(n.bash) + " --norc -O extglob -n -s <" + quote(n.text) + " 2>&1) || { " +
 		"\\builtin printf '%s\\n' \"$__hostexec_said\" >&2; \\builtin return 2; }\n"
 }
 
@@ -111,35 +146,35 @@ func (c Command) substitutes() bool {
 
 // background is the file that runs c in a copy of the shell, which is told by nobody but
 // its file of exit how it ended.
-func (c Command) background(f *files, l *life) string {
-	return "{ (\n\\builtin shopt -s expand_aliases\n" + renamed(`"$BASHPID"`, f.pidFile()) + "\n" +
+func (c Command) background(n names, l *life) string {
+	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.pidTold() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
-		") >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n" +
-		"__hostexec=$?; " + renamed(`"$__hostexec"`, f.exitFile()) + "\n} &\n\\builtin disown\n"
+		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
+		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit) + "\n} &\n\\builtin disown\n"
 }
 
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
-func (f *files) source() string {
-	return "{ __hostexec_runs=1; \\builtin . " + quote(f.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(f.out.Name()) + " 2>>" + quote(f.err.Name()) + "\n"
+func (n names) source() string {
+	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
 // not sourced, or what goes wrong in it would be told under the file's name.
-func (f *files) fork() string {
-	return "{ \\builtin eval \"$(<" + quote(f.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
+func (n names) fork() string {
+	return "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
 // again is the line after, for a shell that may have lost it, unless that was too late.
-func (c Command) again(f *files) string {
-	return "[[ -e " + quote(f.script) + " ]] && " + c.after(f)
+func (c Command) again(n names) string {
+	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }
 
 // after is the line that puts back what c had for itself, and says how it ended. It is a line
 // of its own: whatever made bash give up the one before, it goes on with this.
-func (c Command) after(f *files) string {
+func (c Command) after(n names) string {
 	var b strings.Builder
 	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; \\builtin set +e; ")
 	if len(c.Env) > 0 {
@@ -150,7 +185,7 @@ func (c Command) after(f *files) string {
 		b.WriteString(`[[ ${__hostexec_pwd+x} ]] && { \builtin cd -- "$__hostexec_pwd" || \builtin cd || \builtin cd /; ` +
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
-	b.WriteString(renamed(`"$__hostexec"`, f.exitFile()))
+	b.WriteString(n.renamed(`"$__hostexec"`, n.exit))
 	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
 	return b.String()
 }

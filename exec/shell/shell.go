@@ -41,9 +41,13 @@ type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	Log    *slog.Logger
+	// Patience is how long a container may take over what is done at once there, and a shell
+	// to give a command up whose children have ended; 10 s when zero.
+	Patience time.Duration
+	Log      *slog.Logger
 
-	wg sync.WaitGroup // of the shells' processes
+	wg     sync.WaitGroup // of the shells' processes
+	drawer drawer
 
 	mu     sync.Mutex // guards the fields below
 	shells map[string]*Shell
@@ -53,8 +57,14 @@ type Pool struct {
 
 // Options are what a shell is created with.
 type Options struct {
-	Env []string // NAME=value, over what its first command brings
-	Dir string   // where it starts; where that is missing, in HOME
+	Env []string  // NAME=value, over what its first command brings
+	Dir string    // where it starts; where that is missing, in HOME
+	In  Container // where it lives; nil is this host
+
+	// Foreign is that a container has made it: what Env and Dir are, nobody here has chosen.
+	Foreign bool
+	// DirTold is that Dir is one of the words: whoever named it has no other right to it.
+	DirTold bool
 }
 
 // maxShells is how many a session may have.
@@ -68,6 +78,15 @@ var (
 	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
 	errClosed   = errors.New("the session ends")
 )
+
+// PlantedError says that nobody at the host is to start a shell with what a container has
+// given it.
+type PlantedError struct{ Name string }
+
+func (e *PlantedError) Error() string {
+	return fmt.Sprintf("the container made shell %s with an environment or directory of its own, and it does not run yet: "+
+		"have the container run something in it (hostexec session exec %s -- :), or make one of your own (docker hostexec shell create)", e.Name, e.Name)
+}
 
 // TerminatedError says that a shell has died while a command ran in it.
 type TerminatedError struct{ Code int }
@@ -129,7 +148,8 @@ func (p *Pool) Remove(name string) bool {
 // Info is what List tells of a shell.
 type Info struct {
 	Name  string    `json:"name"`
-	PID   int       `json:"pid"` // 0 before its first command, and after its death
+	In    string    `json:"in,omitempty"` // the container, of which PID and Dir are then
+	PID   int       `json:"pid"`          // 0 before its first command, and after its death
 	Dir   string    `json:"dir"`
 	Busy  bool      `json:"busy"`
 	Since time.Time `json:"since"`
@@ -147,8 +167,8 @@ func (p *Pool) List() []Info {
 	return all
 }
 
-// Close ends every shell, and returns when nothing of them is left. No Exec or Start may
-// run any more, or begin.
+// Close ends every shell, and returns when nothing of them is left. An Exec or Start that
+// still runs ends with its shell.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -158,11 +178,15 @@ func (p *Pool) Close() error {
 	for _, s := range shells {
 		s.kill()
 	}
+	for _, s := range shells {
+		s.born()
+	}
 	p.wg.Wait()
 	if p.bell == nil {
 		return nil
 	}
 	p.bell.close()
+	p.drawer.empty()
 	return os.RemoveAll(p.Dir)
 }
 
@@ -183,5 +207,7 @@ func (p *Pool) ready() (*bell, error) {
 	}
 	return p.bell, nil
 }
+
+func (p *Pool) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }
 
 func (p *Pool) grace() time.Duration { return cmp.Or(p.Grace, proctree.DefaultGrace) }

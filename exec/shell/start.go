@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
@@ -17,13 +15,13 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 	if err != nil {
 		return 0, err
 	}
-	defer j.files.remove()
+	defer j.desk.remove()
 	if o.Started != nil {
 		o.Started(j.pid)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := j.files.follow(o, fail)
+	t := j.desk.follow(o, fail)
 	code, err := j.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
 		j.end()
@@ -35,7 +33,7 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 type job struct {
 	run
 	pid  int // of the copy
-	copy proctree.Stem
+	copy stem
 }
 
 // fork has the shell copy itself, as soon as it is free.
@@ -46,13 +44,14 @@ func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	l, f, err := s.prepare(b, c)
+	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{shell: s, life: l, files: f, command: c, stem: proctree.LookAt(l.pid, l.id)}}
-	if err = write(f.script, c.background(f, l)); err == nil {
-		if err = l.say(f.fork()); err != nil {
+	j := &job{run: run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}}
+	n := d.names()
+	if err = d.write(c.background(n, l), ""); err == nil {
+		if err = l.say(n.fork()); err != nil {
 			err = l.death()
 		}
 	}
@@ -60,7 +59,7 @@ func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
 		err = j.await(ctx)
 	}
 	if err != nil {
-		f.remove()
+		d.remove()
 		return nil, err
 	}
 	return j, nil
@@ -71,38 +70,46 @@ func (j *job) await(ctx context.Context) error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if pid, ok := number(j.files.pidFile()); ok {
-			j.pid, j.copy = pid, proctree.LookAt(pid, j.life.id)
+		if pid, ok := j.desk.pid(); ok {
+			j.pid, j.copy = pid, j.life.copied(pid, j.command.ID)
 			return nil
 		}
 		select {
-		case <-j.files.rung:
+		case <-j.desk.rung():
 		case <-tick.C:
 		case <-ctx.Done():
 			j.prune()
 			return context.Cause(ctx)
 		case <-j.life.ended:
-			return &TerminatedError{j.life.status.Code}
+			return &TerminatedError{j.life.code}
 		}
 	}
 }
 
 // wait returns how the copy ended. It may outlive its shell; one that died without a word
-// was killed with what was to tell of it.
+// was killed with what was to tell of it, which has some seconds for that while the shell lives.
 func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
-	for silent := 0; ; {
-		if code, ok := number(j.files.exitFile()); ok {
+	patience := int(j.shell.pool.patience() / polling)
+	for silent, orphaned := 0, 0; ; {
+		if code, ok := j.desk.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-j.files.rung:
+		case <-j.desk.rung():
 		case <-tick.C:
-			if j.life.alive() || j.copy.Alive() {
-				silent = 0
-			} else if silent++; silent > 2 {
-				return 0, &TerminatedError{j.life.status.Code}
+			switch {
+			case j.copy.Alive():
+				silent, orphaned = 0, 0
+			case j.life.alive():
+				if silent++; silent > patience {
+					return 0, &TerminatedError{128 + 9}
+				}
+			default:
+				if orphaned++; orphaned > 2 {
+					return 0, &TerminatedError{j.life.code}
+				}
 			}
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)

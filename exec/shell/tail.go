@@ -16,8 +16,8 @@ type Output struct {
 	Started  func(pid int) // called once, before any byte; nil is nothing
 }
 
-// tail copies what is written to a command's files, until it is told that this was all.
-type tail struct {
+// fileTail copies what is written to a command's files, until it is told that this was all.
+type fileTail struct {
 	files *files
 	out   Output
 	stop  chan struct{}
@@ -25,19 +25,19 @@ type tail struct {
 	err   error // right after finish
 }
 
-// follow begins to copy. A writer that fails makes it call fail, and copy no more.
-func (f *files) follow(o Output, fail func(error)) *tail {
-	t := &tail{files: f, out: o, stop: make(chan struct{})}
+func (f *files) follow(o Output, fail func(error)) tail {
+	t := &fileTail{files: f, out: o, stop: make(chan struct{})}
 	// ends when stop is closed, or a writer fails; finish sees to that and waits.
 	t.done.Go(func() {
 		if t.err = t.run(); t.err != nil {
 			fail(t.err)
 		}
 	})
+	f.pool.drawer.refill(f.pool.Dir)
 	return t
 }
 
-func (t *tail) run() error {
+func (t *fileTail) run() error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
@@ -53,7 +53,7 @@ func (t *tail) run() error {
 }
 
 // copy copies what is there now: somebody who was left behind may write for ever.
-func (t *tail) copy() error {
+func (t *fileTail) copy() error {
 	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
 }
 
@@ -73,8 +73,7 @@ func rest(w io.Writer, f *os.File) error {
 	return err
 }
 
-// finish copies what is left, and returns when all is through.
-func (t *tail) finish() error {
+func (t *fileTail) finish() error {
 	close(t.stop)
 	t.done.Wait()
 	return t.err

@@ -3,6 +3,9 @@
 package shell
 
 import (
+	"context"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -10,21 +13,43 @@ import (
 
 // FuzzWords wants words to say exactly what they were made of.
 func FuzzWords(f *testing.F) {
-	f.Add("A=1\nB=2", "--env=x", "/w", "make test")
-	f.Add("", "", "", "--env")
-	f.Add("", "A=--cwd", "--env", "")
-	f.Fuzz(func(t *testing.T, created, env, dir, text string) {
+	f.Add("", "A=1\nB=2", "--env=x", "/w", "make test")
+	f.Add("web", "", "", "", "--env")
+	f.Add("--in", "A=--cwd", "--env", "", "")
+	f.Fuzz(func(t *testing.T, in, created, env, dir, text string) {
+		o := Options{Env: split(created), Dir: dir, DirTold: len(text)%2 == 0}
+		if in != "" {
+			o.In = called(in)
+		}
 		c := Command{Text: text, Dir: dir, Env: split(env)}
-		words := c.Words(split(created))
-		got, gotEnv, err := ParseWords(words)
-		if err != nil || got.Text != text || got.Dir != dir || !slices.Equal(got.Env, c.Env) || !slices.Equal(gotEnv, split(created)) {
-			t.Errorf("ParseWords(%q) = %+v, %q, %v", words, got, gotEnv, err)
+		words := o.Words(c)
+		got, err := o.ParseWords(words)
+		if err != nil || got.Text != text || got.Dir != dir || !slices.Equal(got.Env, c.Env) {
+			t.Errorf("ParseWords(%q) = %+v, %v", words, got, err)
+		}
+		for _, other := range []Options{
+			{In: called(in + "x"), Env: o.Env, Dir: o.Dir, DirTold: o.DirTold},
+			{In: o.In, Env: append(split(created), "C=3"), Dir: o.Dir, DirTold: o.DirTold},
+			{In: o.In, Env: o.Env, Dir: o.Dir + "/x", DirTold: true},
+		} {
+			if _, err := other.ParseWords(words); err == nil {
+				t.Errorf("ParseWords(%q) of another shell's words", words)
+			}
 		}
 		raw := append(split(env), text)
-		if got, gotEnv, err := ParseWords(raw); err == nil && got.Text != text {
-			t.Errorf("ParseWords(%q) = %+v, %q", raw, got, gotEnv)
+		if got, err := o.ParseWords(raw); err == nil && got.Text != text {
+			t.Errorf("ParseWords(%q) = %+v", raw, got)
 		}
 	})
+}
+
+// called is a container of that name, which nothing starts in.
+type called string
+
+func (c called) Name() string { return string(c) }
+
+func (called) Start(context.Context, []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	return nil, nil, errors.ErrUnsupported
 }
 
 func split(s string) []string {

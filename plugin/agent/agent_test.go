@@ -132,6 +132,19 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
+// TestErrorHints: what fails says what to do next, in its text or beside it.
+func TestErrorHints(t *testing.T) {
+	c := Container{Startup: time.Second}
+	_, _, none := New(config.Agent{}, Given{}, host)
+	_, _, image := New(config.Agent{Mode: "container"}, Given{}, host)
+	for _, err := range []error{unavailable(nil), imageNotFound("x", nil), attachFailed(errors.New("why")), startupTimeout(&c, nil), notFound("x", nil), none, image} {
+		var e *Error
+		if !errors.As(err, &e) || e.Hint == "" && !strings.Contains(e.Message, "Check: docker ps") {
+			t.Errorf("%v: nothing is said of what to do", err)
+		}
+	}
+}
+
 func TestHandshake(t *testing.T) {
 	lines := strings.Split(string(Handshake("/a <b>")), "\n")
 	want := []string{

@@ -109,7 +109,7 @@ func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 		return nil, attachFailed(err)
 	}
 	c.Log("attached to its stdin, stdout and stderr")
-	c.monitor(p)
+	c.monitor(ctx, p)
 	c.Start()
 	if err = c.API.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
 		return nil, fmt.Errorf("start the container: %w", err)
@@ -157,10 +157,12 @@ func (c *Contained) connect(ctx context.Context, way container.AttachOptions) (t
 }
 
 // monitor waits for the container's end, registered before it starts: one that ends at once
-// is not missed. What ends the caller's context does not end the watch over the container.
-func (c *Contained) monitor(p *begun) {
+// is not missed. What ends the caller's context, starting, ends only an engine's failure to
+// answer that it will tell, not the watch over the container.
+func (c *Contained) monitor(starting context.Context, p *begun) {
 	var ctx context.Context
 	ctx, p.forget = context.WithCancel(context.Background())
+	defer context.AfterFunc(starting, p.forget)()
 	exit := make(chan int, 1)
 	done, failed := c.API.ContainerWait(ctx, c.id, container.WaitConditionNextExit)
 	p.exit = exit
@@ -213,7 +215,7 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 		c.Log("container %.12s is stopped", c.id)
 		code = c.stop(p)
 	}
-	p.drain(stopped)
+	p.drain(ctx, stopped)
 	c.Log("container %.12s exited with code %d", c.id, code)
 	if !c.Spec.Container.Keep {
 		c.remove()
@@ -240,16 +242,19 @@ func (c *Contained) stop(p *begun) int {
 	}
 }
 
-// drain returns when all that the container wrote is through. A client that had it stopped
-// may have gone.
-func (p *begun) drain(stopped bool) {
-	var late <-chan time.Time
-	if stopped {
-		late = time.After(patience)
+// drain returns when all that the container wrote is through. A client that had it stopped, or
+// wants us to end, may take no more of it.
+func (p *begun) drain(ctx context.Context, stopped bool) {
+	if !stopped {
+		select {
+		case <-p.copies:
+			return
+		case <-ctx.Done():
+		}
 	}
 	select {
 	case <-p.copies:
-	case <-late:
+	case <-time.After(patience):
 	}
 }
 

@@ -5,6 +5,8 @@
 //	socket   a unix socket in the session's share, bind-mounted read-only
 //	relay    a process in the container, at the other end of an exec's stdin and stdout
 //	files    a directory that callers can write to; any script can be one
+//	http     POST /request on the container's gateway, for who has the session's token
+//	exec     one line of JSON over a unix socket, for tools of this host
 //
 // Its one law: which container calls is the listener's knowledge, for each session has
 // its own; nothing that a connection says changes it. It carries bytes and descriptors

@@ -173,6 +173,8 @@ var broken = []struct{ name, text, want string }{
 	{"limits of the host", "commands: {x: {container: {pids: 3}}}", "x runs on the host"},
 	{"no limit", "commands: {x: {where: 'container:a', container: {pids: many}}}", "not a number of processes"},
 	{"no engine", "commands: {x: {where: 'container:a', container: {docker_host: nas}}}", "docker_host: \"nas\" is no engine"},
+	{"place of shells", "commands: {shell: {where: container:img}}", "not of shell"},
+	{"limits of shells", "commands: {shell: {container: {pids: 3}}}", "not of shell"},
 	{"engine of the host", "commands: {x: {container: {docker_host: 'unix:///e'}}}", "x runs on the host"},
 	{"network of the host's", "commands: {x: {where: 'container:a', container: {network: host}}}", "network: host would have it"},
 	{"unknown limit", "commands: {x: {where: 'container:a', container: {privileged: true}}}", "privileged"},

@@ -105,6 +105,8 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 // place puts a command where it is to run.
 func (d *document) place(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
+	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
+		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)
 	case !where.Contained() && limits != policy.Place{}:
 		d.fail(key, "container: %s runs on the host: where: container:IMAGE says that it does not", key.Value)
 	case where.Contained() && set.SHA256 != "":

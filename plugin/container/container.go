@@ -28,6 +28,7 @@ import (
 
 // Engine is what is needed of an engine.
 type Engine interface {
+	insideEngine
 	Info(ctx context.Context) (system.Info, error)
 	ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig, net *network.NetworkingConfig,
 		platform *ocispec.Platform, name string) (container.CreateResponse, error)

@@ -187,21 +187,29 @@ func (r *Rooms) leave(api Engine, id string) {
 // Sweep removes the containers of home's sessions that are left over: all those whose
 // session dead says has no watcher.
 func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
-	list, err := api.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelHome+"="+home)),
-	})
-	if err != nil {
-		return fmt.Errorf("look for commands' containers: %w", err)
-	}
-	var errs []error
-	for _, c := range list {
-		// An image that was made of such a container has its labels, but no name.
-		if !slices.Contains(c.Names, "/"+name(c.Labels[LabelRequest])) || !dead(c.Labels[Label]) {
-			continue
-		}
-		if err := removeNow(ctx, api, c.ID); err != nil {
+	ids, err := Leftover(ctx, api, home, dead)
+	errs := []error{err}
+	for _, id := range ids {
+		if err := removeNow(ctx, api, id); err != nil {
 			errs = append(errs, fmt.Errorf("remove a command's container: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Leftover returns the ids of the containers that Sweep would remove.
+func Leftover(ctx context.Context, api Engine, home string, dead func(session string) bool) (ids []string, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelHome+"="+home)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for commands' containers: %w", err)
+	}
+	for _, c := range list {
+		// An image that was made of such a container has its labels, but no name.
+		if slices.Contains(c.Names, "/"+name(c.Labels[LabelRequest])) && dead(c.Labels[Label]) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, nil
 }

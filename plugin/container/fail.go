@@ -5,11 +5,14 @@ package container
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // What an engine has against a container, and what to do about it. Callers are told both.
@@ -69,8 +72,28 @@ func (a abroad) Error() string {
 }
 
 // Hint says what to do about it.
-func (a abroad) Hint() string {
-	return "a command's container is made by an engine on the same host: change docker_host, or where"
+func (a abroad) Hint() string { return sameHost }
+
+// sameHost is what has to be done about an engine that is too far away.
+const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
+
+// unreached is an engine that sees this host's files, in whose containers its sockets are dead.
+type unreached struct{ host string }
+
+func (u unreached) Error() string {
+	return "no socket of this host crosses into containers of the engine" + at(u.host)
+}
+
+// Hint says what to do about it.
+func (u unreached) Hint() string { return sameHost }
+
+// early is the end of a container of p with code before its command began. Its first process
+// ends so if it does not reach this host.
+func early(code int64, p Place) error {
+	if code == wire.CodeFailed {
+		return unreached{p.Host}
+	}
+	return fmt.Errorf("the container ended with %d before its command began", code)
 }
 
 func at(host string) string {

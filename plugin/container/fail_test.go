@@ -39,6 +39,11 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %v, hint %v", tt.name, err, hint)
 		}
 	}
+	for code, text := range map[int64]string{125: "no socket of this host crosses into containers of the engine at ssh://e", 137: "the container ended with 137 before its command began"} {
+		if err := early(code, Place{Host: "ssh://e"}); err.Error() != text {
+			t.Errorf("early(%d) = %v", code, err)
+		}
+	}
 	if err := explain(nil, Place{}, ""); err != nil {
 		t.Errorf("nothing: %v", err)
 	}

@@ -56,16 +56,14 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 	if g.id, err = g.rooms.create(patient, g.api, c, p, g.dir); err != nil {
 		return err
 	}
-	var wait context.Context
-	wait, g.forget = context.WithCancel(context.Background())
-	g.removed, g.unknown = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
+	g.watch(ctx, patient)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := g.api.ContainerStart(patient, g.id, container.StartOptions{}); err != nil {
 		return fmt.Errorf("start a container of %s: %w", p.Image, explain(err, p, g.dir))
 	}
-	if g.conn, err = g.accept(ctx, ln); err != nil {
+	if g.conn, err = g.accept(ctx, ln, p); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { g.conn.SetDeadline(time.Unix(1, 0)) })
@@ -78,6 +76,17 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 		return context.Cause(ctx)
 	}
 	return g.conn.SetDeadline(time.Time{})
+}
+
+// watch has the engine tell when the container is removed. One at which somebody else has hold
+// of the container does not even answer that it will: neither the caller, nor patient, waits
+// longer for that than for anything.
+func (g *guest) watch(ctx, patient context.Context) {
+	var wait context.Context
+	wait, g.forget = context.WithCancel(context.Background())
+	defer context.AfterFunc(ctx, g.forget)()
+	defer context.AfterFunc(patient, g.forget)()
+	g.removed, g.unknown = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
 }
 
 // furnish makes the folder that the container sees, with the program and the socket in it.
@@ -130,7 +139,7 @@ func link(file, name string) error {
 }
 
 // accept waits for the container's first process to connect. Nothing else runs in it yet.
-func (g *guest) accept(ctx context.Context, ln *net.UnixListener) (*net.UnixConn, error) {
+func (g *guest) accept(ctx context.Context, ln *net.UnixListener, p Place) (*net.UnixConn, error) {
 	ln.SetDeadline(time.Now().Add(answering))
 	type accepted struct {
 		conn *net.UnixConn
@@ -149,7 +158,7 @@ func (g *guest) accept(ctx context.Context, ln *net.UnixListener) (*net.UnixConn
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case end := <-g.removed:
-		err = fmt.Errorf("the container ended with %d before its command began", end.StatusCode)
+		err = early(end.StatusCode, p)
 	case err = <-g.unknown:
 	}
 	ln.Close()

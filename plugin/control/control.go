@@ -25,7 +25,11 @@
 // the user who started the session.
 package control
 
-import "time"
+import (
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
 
 // API is the version of what is spoken here. A client of another one is told so.
 const API = 1
@@ -43,6 +47,8 @@ type Status struct {
 	Calls   int       `json:"calls"` // commands started so far
 	Running []Running `json:"running"`
 	PID     int       `json:"pid"` // the watcher's
+
+	Shells []shell.Info `json:"shells,omitempty"` // those with state
 }
 
 // Running is a call whose command runs.

@@ -64,6 +64,9 @@ func Serve(ln *net.UnixListener, s Session) error {
 	return err
 }
 
+// OwnUser returns ln without the connections that control does not answer.
+func OwnUser(ln *net.UnixListener) net.Listener { return ownUser{ln} }
+
 // ownUser accepts connections of this user's processes, and of root's, on this host only.
 // The socket's mode says the first; this holds even where a container has been given it.
 type ownUser struct{ *net.UnixListener }

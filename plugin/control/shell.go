@@ -17,7 +17,7 @@ import (
 // ShellHost is a Session that has shells with state.
 type ShellHost interface {
 	Shells() []shell.Info
-	CreateShell(name string, o shell.Options) error
+	CreateShell(ctx context.Context, name string, o ShellOptions) error
 	RemoveShell(name string) bool // waits until nothing of it is left
 	RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error)
 }
@@ -26,6 +26,7 @@ type ShellHost interface {
 type ShellOptions struct {
 	Env []string `json:"env,omitempty"`
 	Dir string   `json:"cwd,omitempty"`
+	In  string   `json:"in,omitempty"` // a container's name or id; empty: this host
 }
 
 // ShellCommand is a command for a shell.
@@ -56,7 +57,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 		if !take(w, r, &o) {
 			return
 		}
-		if err := h.CreateShell(r.PathValue("name"), shell.Options(o)); err != nil {
+		if err := h.CreateShell(r.Context(), r.PathValue("name"), o); err != nil {
 			Reply(w, http.StatusInternalServerError, problem{err.Error()})
 			return
 		}

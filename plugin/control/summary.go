@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -23,6 +24,8 @@ type Summary struct {
 	Created   time.Time       `json:"created"`
 	Calls     int             `json:"calls"` // commands started so far
 	Running   []Running       `json:"running"`
+
+	Shells []shell.Info `json:"shells,omitempty"` // those with state
 }
 
 // Summarize makes one summary of a session's record and its status.
@@ -34,6 +37,10 @@ func Summarize(rec state.Session, st Status) Summary {
 	for i := range s.Running {
 		s.Running[i].Args = PrintableArgs(s.Running[i].Args)
 		s.Running[i].Dir = Printable(s.Running[i].Dir)
+	}
+	s.Shells = slices.Clone(st.Shells)
+	for i := range s.Shells {
+		s.Shells[i].Dir = Printable(s.Shells[i].Dir)
 	}
 	return s
 }

@@ -99,12 +99,12 @@ func Env(env []string, path string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return kv == "PATH" || strings.HasPrefix(kv, "PATH=")
 	})
-	return append(out, "PATH="+prefixed(path))
+	return append(out, "PATH="+Prefixed(path))
 }
 
-// prefixed takes care of a path that has Bin already (of an image committed from such a
+// Prefixed returns path with Bin before it. It takes care of a path that has Bin already (of an image committed from such a
 // container) and of an empty one (a trailing colon would mean the current directory).
-func prefixed(path string) string {
+func Prefixed(path string) string {
 	switch {
 	case path == "":
 		return Bin

@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
@@ -162,5 +163,25 @@ func TestLinksAreLeavesOnly(t *testing.T) {
 	want := []string{"usr/local/bin/make -> /run/hostexec/bin/make", "usr/local/bin/hostexec -> /run/hostexec/bin/hostexec"}
 	if !slices.Equal(got, want) {
 		t.Errorf("links = %q, want %q", got, want)
+	}
+}
+
+func TestHTTPEnv(t *testing.T) {
+	image := []string{"PATH=/bin", "NO_PROXY=of.image"}
+	env := []string{"A=b", "HOSTEXEC_URL=http://theirs", "no_proxy=a,b", "CLOISTER_TOKEN=theirs"}
+	plain := HTTP{Address: "172.17.0.1:9998"}.Env(image, env)
+	if got, want := strings.Join(plain, " "), "A=b no_proxy=a,b CLOISTER_TOKEN=theirs HOSTEXEC_URL=http://172.17.0.1:9998"; got != want {
+		t.Errorf("env %q, want %q", got, want)
+	}
+	compat := HTTP{Address: "172.17.0.1:9999", Guardian: "guardian", Token: "secret"}.Env(image, env)
+	if got, want := strings.Join(compat, " "), "A=b CLOISTER_GUARDIAN_HOST=guardian CLOISTER_REQUEST_PORT=9999 CLOISTER_TOKEN=secret "+
+		"HOSTEXEC_URL=http://172.17.0.1:9999 NO_PROXY=of.image,guardian,172.17.0.1 no_proxy=a,b,guardian,172.17.0.1"; got != want {
+		t.Errorf("env %q, want %q", got, want)
+	}
+	for _, have := range []string{"NO_PROXY=", "NO_PROXY"} { // set to nothing, and taken from the image's
+		got := HTTP{Address: "1.2.3.4:5", Guardian: "g"}.Env(image, []string{have})
+		if !slices.Contains(got, "NO_PROXY=g,1.2.3.4") {
+			t.Errorf("%s: %q", have, got)
+		}
 	}
 }

@@ -60,6 +60,19 @@ func fill(home, session, goarch string, z packed, names []string) error {
 	return linkNames(bin, names)
 }
 
+// Empty takes what Fill has put there out of a session's share, so that it can be filled anew.
+func Empty(session string) error {
+	bin := filepath.Join(state.ShareDir(session), "bin")
+	entries, err := os.ReadDir(bin)
+	for _, e := range entries {
+		err = errors.Join(err, os.Remove(filepath.Join(bin, e.Name())))
+	}
+	if rerr := os.Remove(state.SpareShim(session)); !errors.Is(rerr, fs.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
+}
+
 // mkdir makes a directory that the watcher may have made before.
 func mkdir(dir string, mode fs.FileMode) error {
 	err := os.Mkdir(dir, mode)

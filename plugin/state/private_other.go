@@ -4,6 +4,9 @@
 
 package state
 
+// CheckPrivate trusts them, too.
+func CheckPrivate(string) error { return nil }
+
 // private trusts the permissions of the user's profile, where the directory lies.
 func private(string) error { return nil }
 

@@ -6,6 +6,7 @@ package state
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -16,27 +17,39 @@ func ProcessAlive(pid int) bool {
 	return err == nil || err == syscall.EPERM
 }
 
-// private refuses a state directory that another user made or may write: what lies in
+// CheckPrivate refuses a state directory that another user made or may write: what lies in
 // it decides what runs here.
+func CheckPrivate(dir string) error {
+	_, err := mode(dir)
+	return err
+}
+
+// private is CheckPrivate, and keeps others from reading too.
 func private(dir string) error {
+	perm, err := mode(dir)
+	if err != nil || perm == 0o700 {
+		return err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("make state directory private: %w", err)
+	}
+	return nil
+}
+
+func mode(dir string) (fs.FileMode, error) {
 	fi, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("look at state directory: %w", err)
+		return 0, fmt.Errorf("look at state directory: %w", err)
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("look at state directory %s: no owner", dir)
+		return 0, fmt.Errorf("look at state directory %s: no owner", dir)
 	}
 	if uid := os.Geteuid(); int(st.Uid) != uid {
-		return fmt.Errorf("state directory %s belongs to uid %d, not to you (uid %d): set HOSTEXEC_HOME to a directory of your own", dir, st.Uid, uid)
+		return 0, fmt.Errorf("state directory %s belongs to uid %d, not to you (uid %d): set HOSTEXEC_HOME to a directory of your own", dir, st.Uid, uid)
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("state directory %s may be written by others: chmod 700 %s", dir, dir)
+		return 0, fmt.Errorf("state directory %s may be written by others: chmod 700 %s", dir, dir)
 	}
-	if fi.Mode().Perm() != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return fmt.Errorf("make state directory private: %w", err)
-		}
-	}
-	return nil
+	return fi.Mode().Perm(), nil
 }

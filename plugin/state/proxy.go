@@ -77,6 +77,20 @@ func (l *ProxyLock) Close() error {
 	return errors.Join(os.Truncate(l.f.Path(), 0), l.f.Close())
 }
 
+// Killed returns the commands whose proxies were killed: the next one of the same directory
+// cleans up after them.
+func (s *Store) Killed() (commands []string) {
+	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
+	for _, path := range locks {
+		l := &ProxyLock{f: flock.New(path)}
+		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
+			commands = append(commands, strings.TrimSuffix(filepath.Base(path), lockSuffix))
+		}
+		l.f.Close()
+	}
+	return commands
+}
+
 // Proxied returns the commands that are served from the directory of key at the moment, but
 // for those in mine.
 func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {

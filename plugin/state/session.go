@@ -35,6 +35,8 @@ type Command struct {
 
 	Keep bool `json:"keep,omitempty"` // its jobs may outlive the container
 
+	In []string `json:"in,omitempty"` // of shells with state: the containers in which there may be some
+
 	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
 }
 
@@ -65,6 +67,7 @@ type Session struct {
 	Apart         bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
 	Volume        string    `json:"volume,omitempty"`   // what is mounted then in place of the share
 	Attached      bool      `json:"attached,omitempty"` // the container was there before; it has copies in place of a share
+	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
 	InvokedIn     string    `json:"invoked_in"`          // where run was typed
 	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in
@@ -74,6 +77,14 @@ type Session struct {
 	Terminal      Terminal  `json:"terminal,omitzero"`     // on which it was started
 	Agent         *Agent    `json:"agent,omitempty"`       // whose session it is; nil: run's
 	Proxy         *Proxy    `json:"proxy,omitempty"`       // where its requests come from, without a container
+	Service       *Service  `json:"service,omitempty"`     // of compose, whose containers it is for
+}
+
+// HTTP is where a session's calls over HTTP come. The container is told so when it is made,
+// and cannot be told otherwise later.
+type HTTP struct {
+	Device  string `json:"device"`  // the network interface that the container is plugged in at
+	Address string `json:"address"` // host and port; empty before there is one
 }
 
 // Agent is what is recorded of an agent: never its environment, nor its arguments.
@@ -220,6 +231,43 @@ func (s *Store) List() ([]Session, error) {
 	slices.SortStableFunc(all, func(a, b Session) int { return a.Created.Compare(b.Created) })
 	return all, nil
 }
+
+// HalfMade returns the folders of sessions without a record that are older than age: what is
+// left of a session that was being made or removed.
+func (s *Store) HalfMade(age time.Duration) (folders []string) {
+	entries, _ := os.ReadDir(s.sessions()) // there is none: nothing is left
+	for _, e := range entries {
+		if _, err := s.Load(e.Name()); err == nil {
+			continue
+		}
+		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > age {
+			folders = append(folders, s.Dir(e.Name()))
+		}
+	}
+	return folders
+}
+
+// Stopped reports whether a person has ended session id, which is then resumed by nobody else.
+func (s *Store) Stopped(id string) bool {
+	_, err := os.Lstat(s.stopped(id))
+	return err == nil
+}
+
+// NoteStopped notes that a person has ended session id, or, if not stopped, has resumed it.
+func (s *Store) NoteStopped(id string, stopped bool) error {
+	var err error
+	if stopped {
+		err = os.WriteFile(s.stopped(id), nil, 0o600)
+	} else if err = os.Remove(s.stopped(id)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("note that session %s was stopped: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) stopped(id string) string { return filepath.Join(s.Dir(id), "stopped") }
 
 // Discard is Remove for a session that never had a container, and nothing for others.
 func (s *Store) Discard(id string) error {

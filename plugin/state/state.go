@@ -14,12 +14,20 @@
 //	    images/                      what was found in images, by their digests
 //	    room-hosts                   where commands' containers were made, but for the sessions' own engines
 //	    proxies/<directory>/         a lock for each command that is called by files in it
+//	    services/<project>/<name>    a link to the share of a session that compose has begun: Store.ServiceShare
+//	    services.lock                held while sessions of services are made
 //	    shims/                       decompressed shims, hard-linked into sessions
+//	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
 //	    sessions/<id>/               0700
 //	        session.json             what was asked for; the environment is never stored
 //	        lock                     held by the session's watcher
+//	        stopped                  a person has ended the session: nobody but a person resumes it
 //	        control.sock             0600 from birth
+//	        lease                    of a service's session: LeaseFile
+//	        compose.yaml             what it adds to the project's compose files
+//	        exec.sock, exec.secret   0600: what tools of this host call by, and what they show
+//	        token                    0600, the session's, which calls over HTTP show, too
 //	        jobs/                    0700, commands that go on without their callers: exec/job
 //	        shim                     where share/bin/hostexec is another client
 //	        watch.log
@@ -131,4 +139,7 @@ func LogFile(session string) string       { return filepath.Join(session, "watch
 func GrantsFile(session string) string    { return filepath.Join(session, "grants.json") }
 func LockFile(session string) string      { return filepath.Join(session, "lock") }
 func ControlSock(session string) string   { return filepath.Join(session, "control.sock") }
+func ExecSock(session string) string      { return filepath.Join(session, "exec.sock") }
+func ExecSecret(session string) string    { return filepath.Join(session, "exec.secret") }
+func TokenFile(session string) string     { return filepath.Join(session, "token") }
 func JobsDir(session string) string       { return filepath.Join(session, "jobs") }

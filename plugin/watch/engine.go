@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/system"
@@ -27,11 +27,9 @@ type Engine interface {
 	room.Engine
 	DaemonHost() string // as DOCKER_HOST names it
 	Info(ctx context.Context) (system.Info, error)
-	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
-	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
+	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
 	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)
 	VolumeRemove(ctx context.Context, name string, force bool) error
-	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
 }

@@ -46,6 +46,7 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	// end with run, or with ctx.
 	w.wg.Go(func() { w.noteRun(ctx, api, id, link) })
 	w.wg.Go(func() { w.settleReach(ctx, api, id) })
+	w.wg.Go(func() { w.keepName(ctx, api, id) })
 	for {
 		if err := w.wait(ctx, api, id, exit); err != nil {
 			return err
@@ -62,6 +63,7 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 		if err := w.arrange(ctx, api, id); err != nil {
 			return err
 		}
+		w.noteName(ctx, api, id) // it may have been renamed since the look of above
 		w.down.Store(false)
 		if !pause(ctx, looking) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
@@ -74,6 +76,14 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 func (w *Watcher) hearID(ctx context.Context, link *uplink) (string, error) {
 	select {
 	case line := <-link.lines:
+		if text, ok := strings.CutPrefix(line, "http "); ok {
+			if address, err := w.openHTTP(text); err != nil {
+				link.fail(err)
+			} else {
+				link.listening(address)
+			}
+			return w.hearID(ctx, link)
+		}
 		if id, ok := strings.CutPrefix(line, "container "); ok {
 			id, volume, _ := strings.Cut(id, " ")
 			w.settleShare(volume)
@@ -132,7 +142,11 @@ func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink
 		link.fail(err)
 		return nil, w.unadopted(fresh, err)
 	}
-	link.bound(warnings(c))
+	list := warnings(c)
+	if w.deaf != "" {
+		list = append(list, w.deaf)
+	}
+	link.bound(list)
 	return exit, nil
 }
 
@@ -156,9 +170,9 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 		case line == "done":
 			w.unbegun(ctx, api, id)
 		case line == "over":
-			w.overBut(w.leftOf(ctx, api, id))
+			w.overBut(w.leftOf(ctx, api, id), link)
 		case w.rec.Agent != nil:
-			w.overBut(w.abandoned(ctx, api, id))
+			w.overBut(w.abandoned(ctx, api, id), link)
 		default:
 			if err := w.unstarted(ctx, api, id); err != nil {
 				w.stop(err)
@@ -170,10 +184,12 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 
 // overBut ends the session of an agent whose container has ended, but for jobs that are kept:
 // with these it stays as any other, when the wait for the container has told.
-func (w *Watcher) overBut(why error) {
+func (w *Watcher) overBut(why error, link *uplink) {
 	if w.lasting() == nil {
 		w.stop(why)
+		return
 	}
+	link.letGo()
 }
 
 // unbegun ends the session of a container that docker run has made and could not start, as
@@ -246,6 +262,7 @@ func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 
 		Recordings: w.store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
+		Inside:     w.insideOf,
 	})
 	old := w.dirs
 	w.dirs = dirs

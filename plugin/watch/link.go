@@ -18,6 +18,8 @@ import (
 //
 //	run -> watcher    recorded               the session's folder and record are there
 //	run <- watcher    ready                  the doors are open
+//	run -> watcher    http JSON              listen there for HTTP, a Gateway
+//	run <- watcher    listening ADDRESS      it does
 //	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
 //	run <- watcher    warn TEXT ...          what the user should know of its mounts
 //	run <- watcher    bound                  it may start
@@ -35,7 +37,8 @@ import (
 //
 //	proxy -> watcher  drain                  end when the calls in flight have
 //
-// A stream that ends with none of done, abort and over means that run was killed.
+// A stream that ends with none of done, abort and over means that run was killed. The watcher
+// of an agent ends it early when it stays behind with jobs that are kept.
 
 // Link is run's end. Its methods are called one after the other.
 type Link struct {
@@ -220,6 +223,9 @@ func (u *uplink) warn(warnings []string) {
 }
 
 func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+
+// letGo ends the link before the watcher does: run need not wait for that.
+func (u *uplink) letGo() { u.f.Close() }
 
 func (u *uplink) close() {
 	u.f.Close()

@@ -4,7 +4,9 @@ package watch
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,6 +38,15 @@ func table(c container.InspectResponse, fallback string, near bool) (*dir.Table,
 	return dir.NewTable(mounts, fallback)
 }
 
+// Check is what the watcher of rec's session will object to in a container as c, before
+// there is any, and what should be known of it. Of c only mounts and host configuration count.
+func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
+	w := &Watcher{Dir: store.Dir(rec.ID), store: store, id: rec.ID, rec: rec, log: slog.New(slog.DiscardHandler)}
+	w.Notify = Notify(w.load().Notify)
+	w.notifier = w.newNotifier(nil)
+	return warnings(c), w.preflight(c)
+}
+
 // preflight refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run.
 func (w *Watcher) preflight(c container.InspectResponse) error {
@@ -45,10 +56,16 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	own := w.workspace()
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == share || m.Source == requests || own != "" && m.Source == own {
+		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
 		}
 		source := resolved(m.Source)
+		if m.Source == share || w.rec.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+			if m.RW {
+				return fmt.Errorf("the container could change its own share: mount %s read-only", m.Source)
+			}
+			continue
+		}
 		if covers(source, w.store.Home) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", m.Source, w.store.Home)
 		}

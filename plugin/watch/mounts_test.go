@@ -30,6 +30,7 @@ func TestPreflight(t *testing.T) {
 		want   string // part of the error
 	}{
 		{"our own share", filepath.Join(w.Dir, "share"), false, ""},
+		{"our own share, to be written", filepath.Join(w.Dir, "share"), true, "could change its own share"},
 		{"elsewhere", filepath.Join(base, "other"), true, ""},
 		{"a name that begins alike", home + "-not", true, ""},
 		{"the state", home, false, "covers hostexec's own state"},

@@ -37,7 +37,11 @@ func (w *Watcher) load() *config.Config {
 func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
 	w.server.Jobs.Adjust(job.Limits(c.Jobs))
-	return c.Policy(w.commands())
+	p := c.Policy(w.commands())
+	if w.rec.Shell != nil {
+		p.Inside = w.rec.Shell.In
+	}
+	return p
 }
 
 // auditing is how the configuration wants things written down.

@@ -69,6 +69,7 @@ func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
 	link.exited(st.Code)
 	if w.lasting() != nil {
 		w.server.EndLeft(w.rec.ID) // as the session's end does
+		link.letGo()
 	}
 	return w.outlast(ctx, nil, "", errOver)
 }

@@ -26,6 +26,20 @@ var errCrosses = errors.New("the socket crosses into the container")
 
 // doors opens the listeners of the session's carriers.
 func (w *Watcher) doors() (doors []net.Listener, err error) {
+	if w.rec.Proxy == nil { // first: nothing makes files yet while a socket is bound
+		if doors, err = w.otherDoors(); err != nil {
+			return nil, err
+		}
+	}
+	roads, err := w.roads()
+	if err != nil {
+		return nil, errors.Join(err, closeAll(doors))
+	}
+	return append(doors, roads...), nil
+}
+
+// roads opens those of the carriers of shims.
+func (w *Watcher) roads() (doors []net.Listener, err error) {
 	if w.rec.Carrier == carrier.ByFiles {
 		w.decide(reach{carrier.ByFiles, "it was asked for"})
 		ln, err := w.listen()

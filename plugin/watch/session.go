@@ -18,8 +18,13 @@ import (
 // Queue implements control.Session.
 func (w *Watcher) Queue() *approval.Queue { return w.queue }
 
-// Stop implements control.Session.
-func (w *Watcher) Stop() { w.stop(errStopped) }
+// Stop implements control.Session. Whoever asks for it wants it to last.
+func (w *Watcher) Stop() {
+	if err := w.store.NoteStopped(w.id, true); err != nil {
+		w.log.Error("stop", "error", err)
+	}
+	w.stop(errStopped)
+}
 
 // Kill implements control.Session.
 func (w *Watcher) Kill(id string) bool { return w.server.Kill(id) }
@@ -83,5 +88,6 @@ func (w *Watcher) Status() control.Status {
 	for _, r := range w.server.Running() {
 		st.Running = append(st.Running, control.Running(r))
 	}
+	st.Shells = w.Shells()
 	return st
 }

@@ -7,14 +7,36 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // Shells implements control.ShellHost.
 func (w *Watcher) Shells() []shell.Info { return w.server.Shells.List() }
 
 // CreateShell implements control.ShellHost.
-func (w *Watcher) CreateShell(name string, o shell.Options) error {
-	return w.server.CreateShell(name, o)
+func (w *Watcher) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
+	opts := shell.Options{Env: o.Env, Dir: o.Dir}
+	if o.In != "" {
+		if opts.In, err = w.inside(ctx, o.In, false); err != nil {
+			return err
+		}
+	}
+	return w.server.CreateShell(name, opts)
+}
+
+// inside returns the container ref for a shell to live in; exact wants its name.
+func (w *Watcher) inside(ctx context.Context, ref string, exact bool) (shell.Container, error) {
+	api, err := w.Engine()
+	if err != nil {
+		return nil, err
+	}
+	return container.Find(ctx, api, ref, exact)
+}
+
+// insideOf is a scene's Inside.
+func (w *Watcher) insideOf(ctx context.Context, name string) (shell.Container, error) {
+	return w.inside(ctx, name, true)
 }
 
 // RemoveShell implements control.ShellHost.

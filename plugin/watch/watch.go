@@ -69,12 +69,17 @@ type Watcher struct {
 	term     atomic.Pointer[term]
 	reach    atomic.Pointer[reach]
 	relay    *carrier.Relay // nil where no relay has a place
+	http     *carrier.HTTP  // nil where no calls come over HTTP
+	deaf     string         // why they do not, or ""
 	arrived  chan struct{}  // closed when a connection has come to the socket
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
 	home     atomic.Pointer[string] // the container's working directory
 	proxy    *proxy                 // nil where there is a container
+	gate     gate                   // shut while no container of a service's is known
+	left     time.Time              // when the last one was left
+	lease    *flock.Flock           // held from when none is to come until this process has gone
 	config   atomic.Pointer[config.Config]
 	scene    sync.Mutex     // held while the server's scene is changed
 	wg       sync.WaitGroup // all that serve started
@@ -104,7 +109,7 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	if err != nil {
 		link.fail(err) // nobody listens any more unless it is early
 	}
-	if w.keeps() {
+	if w.keeps() || w.rec.Service != nil { // which another one may have by now, under the same id
 		return err
 	}
 	return errors.Join(err, w.store.Discard(w.id))
@@ -183,6 +188,9 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}
 	w.begin(ctx)
+	if w.rec.Service != nil {
+		w.gate.shut() // before the doors are attended to
+	}
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
 	w.wg.Go(func() { w.welcome(ctx, doors) })
@@ -193,9 +201,12 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
-	if w.proxy != nil {
+	switch {
+	case w.proxy != nil:
 		err = w.stay(ctx, link)
-	} else {
+	case w.rec.Service != nil:
+		err = w.followService(ctx, link)
+	default:
 		err = w.follow(ctx, link)
 	}
 	w.stop(err) // calls in flight and jobs end, whole trees of them
@@ -247,6 +258,10 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 	defer wg.Wait()
 	for {
 		conn, err := ln.Accept()
+		if err == nil && !w.gate.pass(ctx) {
+			conn.Close()
+			return
+		}
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return

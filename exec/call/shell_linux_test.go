@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// shells is a scene with shells, of which p says what it may.
+func shells(t *testing.T, p *policy.Policy) *Server {
+	t.Helper()
+	s, _ := scene(t)
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range p.Commands {
+		if c.Name == policy.Shell {
+			p.Commands[i].Path = bash
+		}
+	}
+	sc := *s.Scene()
+	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
+	s.SetScene(&sc)
+	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	t.Cleanup(func() {
+		if err := s.Shells.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// shellPolicy is --proxy-shell=action.
+func shellPolicy(action policy.Action) *policy.Policy {
+	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
+}
+
+// session runs a word of hostexec session to its end.
+func session(t *testing.T, s *Server, words ...string) *caller {
+	t.Helper()
+	c := dial(t, s)
+	c.exec(t, wire.FDFile, append([]string{"hostexec", "session"}, words...)...)
+	c.read(t, wire.KindExit)
+	return c
+}
+
+// TestShellPlaced: a rule that is to run a text in a fresh container runs it nowhere.
+func TestShellPlaced(t *testing.T) {
+	s := shells(t, &policy.Policy{
+		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
+		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
+	})
+	s.Scene().Elsewhere = func(policy.Place, string, string) (Runner, string, error) { return s.Runner, "/", nil }
+	if err := s.Shells.Create("one", shell.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	c := session(t, s, "exec", "one", "--", "echo host")
+	if c.out.String() != "" || c.exit.Outcome == wire.Exited || !strings.Contains(c.exit.Text, "where and container are not of shells") {
+		t.Errorf("it says %q, %+v", c.out.String(), c.exit)
+	}
+}
+
+// TestShellPlanted: the person at the host starts no shell with what a container gave it.
+func TestShellPlanted(t *testing.T) {
+	s := shells(t, shellPolicy(policy.Allow))
+	run := func(name string) (string, error) {
+		var out bytes.Buffer
+		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, false, shell.Output{Out: &out, Err: &out})
+		return out.String(), err
+	}
+	for _, name := range []string{"env", "dir"} {
+		words := []string{"create", "--env", "X=planted", name}
+		if name == "dir" {
+			words = []string{"create", "--cwd", "/", name}
+		}
+		if c := session(t, s, words...); c.exit.Code != 0 {
+			t.Fatalf("create: %+v", c.exit)
+		}
+		var planted *shell.PlantedError
+		if out, err := run(name); !errors.As(err, &planted) || out != "" {
+			t.Errorf("%s: it runs: %q, %v", name, out, err)
+		}
+	}
+	if c := session(t, s, "exec", "env", "--", ":"); c.exit.Code != 0 {
+		t.Fatalf("exec: %+v", c.exit)
+	}
+	if out, err := run("env"); err != nil || out != "ran planted\n" {
+		t.Errorf("once it lives: %q, %v", out, err)
+	}
+	if err := s.CreateShell("own", shell.Options{Env: []string{"X=own"}, Dir: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run("own"); err != nil || out != "ran own\n" {
+		t.Errorf("one's own: %q, %v", out, err)
+	}
+}
+
+// TestShellsOfOthers: who may have no shells sees none, and ends none.
+func TestShellsOfOthers(t *testing.T) {
+	ruled := &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{{ID: "x", Do: policy.Ask}}}}}
+	for name, tt := range map[string]struct {
+		policy *policy.Policy
+		may    bool
+	}{
+		"nothing said":  {&policy.Policy{}, false},
+		"denied":        {shellPolicy(policy.Deny), false},
+		"asked":         {shellPolicy(policy.Ask), true},
+		"allowed":       {shellPolicy(policy.Allow), true},
+		"ruled":         {ruled, true},
+		"ruled, denied": {&policy.Policy{Commands: shellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
+	} {
+		s := shells(t, tt.policy)
+		if err := s.CreateShell("mine", shell.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(session(t, s, "ls").out.String(), "mine"); got != tt.may {
+			t.Errorf("%s: it is listed: %v", name, got)
+		}
+		if c := session(t, s, "rm", "mine"); c.exit.Code != 0 {
+			t.Errorf("%s: rm: %+v", name, c.exit)
+		}
+		if got := len(s.Shells.List()) == 0; got != tt.may {
+			t.Errorf("%s: it is removed: %v", name, got)
+		}
+	}
+}
+
+// TestShellStart: where a shell starts is decided with each text, unless it is the caller's.
+func TestShellStart(t *testing.T) {
+	rule := policy.Rule{ID: "pwd", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"pwd"}}}}
+	if err := rule.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	s := shells(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
+	work, other := t.TempDir(), t.TempDir()
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	sc := *s.Scene()
+	sc.Dirs = dirs
+	s.SetScene(&sc)
+	session(t, s, "create", "--cwd", "/w", "ours")
+	session(t, s, "create", "--cwd", other, "theirs")
+	if c := session(t, s, "exec", "ours", "--", "pwd"); c.out.String() != work+"\n" {
+		t.Errorf("below a mount: %q, %+v", c.out.String(), c.exit)
+	}
+	c := session(t, s, "exec", "theirs", "--", "pwd")
+	if c.out.String() != "" || c.exit.Outcome != wire.Refused {
+		t.Errorf("elsewhere: %q, %+v", c.out.String(), c.exit)
+	}
+}
+
+// TestShellSwapped: what was decided is where a text runs, whatever is put in its place.
+func TestShellSwapped(t *testing.T) {
+	s := shells(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
+	s.Scene().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
+	work := t.TempDir()
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	name, swap := filepath.Join(work, "d"), false
+	sc := *s.Scene()
+	find := sc.Find
+	sc.Dirs, sc.Find = dirs, func(program string) (string, bool) {
+		if swap {
+			os.Rename(name, name+"1")
+			os.Symlink("/", name)
+		}
+		return find(program)
+	}
+	s.SetScene(&sc)
+	for _, tt := range []struct {
+		create, exec []string
+		out, err     string
+	}{
+		{[]string{"create", "--cwd", "/w/d", "a"}, []string{"exec", "a", "--", "pwd -P"}, name + "1\n", ""},
+		{[]string{"create", "b"}, []string{"exec", "--cwd", "/w/d", "b", "--", "pwd -P"}, "", "Failed to change directory to " + name + "\n"},
+	} {
+		os.Remove(name)
+		os.Remove(name + "1")
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		session(t, s, tt.create...)
+		swap = true
+		c := session(t, s, tt.exec...)
+		swap = false
+		if c.out.String() != tt.out || c.err.String() != tt.err {
+			t.Errorf("%q: %q, %q, %+v", tt.exec, c.out.String(), c.err.String(), c.exit)
+		}
+	}
+}
+
+// TestShellLate: all the time of a call is that of a person's answer, too, and of the text.
+func TestShellLate(t *testing.T) {
+	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
+		s := shells(t, shellPolicy(action))
+		s.Queue = &approval.Queue{Always: true}
+		session(t, s, "create", "one")
+		c := dial(t, s)
+		c.env = []string{"HOSTEXEC_TIMEOUT=300ms"}
+		c.exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")
+		c.read(t, wire.KindExit)
+		if c.exit.Code != 124 || !strings.Contains(c.exit.Text, "300ms") {
+			t.Errorf("%v: %+v", action, c.exit)
+		}
+	}
+}

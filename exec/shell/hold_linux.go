@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold holds a directory that can be entered, without opening what else may be there.
+func hold(name string) (*os.File, error) { return holdAt(unix.AT_FDCWD, name) }
+
+// holdAt is hold of a name below the directory at.
+func holdAt(at int, name string) (*os.File, error) {
+	fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		if err = unix.Faccessat(fd, ".", unix.X_OK, 0); err != nil {
+			unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "enter", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// onHost is the ground of a shell's process on this host.
+type onHost struct {
+	pool   *Pool
+	life   *life
+	in     *os.File // the shell reads what to do from the other end
+	cancel context.CancelFunc
+	born   proctree.Stem // the shell as it was then
+}
+
+// startHost starts a process on this host.
+func (s *Shell) startHost(b Birth) (*life, error) {
+	dir, err := s.dir(b)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start shell: %w", err)
+	}
+	defer r.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	l := newLife()
+	g := &onHost{pool: s.pool, life: l, in: w, cancel: cancel}
+	l.ground = g
+	up, failed := make(chan struct{}), make(chan error, 1)
+	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs}
+	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
+		l.pid = pid
+		close(up)
+	}}
+	// ends when the shell does; end and Pool.Close see to that and wait.
+	s.pool.wg.Go(func() {
+		defer w.Close()
+		defer cancel()
+		st, err := s.pool.Runner.Run(ctx, c, streams)
+		l.end(st.Code)
+		failed <- err
+	})
+	select {
+	case <-up:
+		g.born = proctree.LookAt(l.pid, l.id)
+	case err := <-failed:
+		return nil, fmt.Errorf("start shell: %w", err)
+	}
+	return l, g.say(hello)
+}
+
+// dir holds the directory where the shell starts: that of b, which was decided, or else what
+// its options name. The caller closes it, which leaves b's open.
+func (s *Shell) dir(b Birth) (*os.File, error) {
+	var errs []error
+	if b.Dir != 0 {
+		f, err := holdAt(b.Dir, ".")
+		if err == nil {
+			return f, nil
+		}
+		errs = append(errs, err)
+	}
+	for _, name := range []string{s.options.Dir, lookUp(b.Env, "HOME"), "/"} {
+		if name == "" || b.Dir != 0 && name == s.options.Dir {
+			continue
+		}
+		f, err := hold(name)
+		if err == nil {
+			return f, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("start shell: %w", errors.Join(errs...))
+}
+
+// say writes less than the pipe holds, but for a shell that hears nothing any more: that one is
+// given up.
+func (g *onHost) say(line string) error {
+	g.in.SetWriteDeadline(time.Now().Add(g.pool.patience()))
+	if _, err := g.in.WriteString(line); err != nil {
+		g.kill()
+		return fmt.Errorf("tell the shell: %w", err)
+	}
+	return nil
+}
+
+func (g *onHost) look(string) stem              { return proctree.LookAt(g.life.pid, g.life.id) }
+func (g *onHost) copied(pid int, _ string) stem { return proctree.LookAt(pid, g.life.id) }
+
+func (g *onHost) cwd() string {
+	dir, _ := os.Readlink("/proc/" + strconv.Itoa(g.life.pid) + "/cwd")
+	return dir
+}
+
+func (g *onHost) left() <-chan struct{} { return g.life.ended }
+func (g *onHost) lingers() bool         { return proctree.Lingers(g.life.id) }
+
+func (g *onHost) rid() {
+	if _, err := proctree.EndLeft(g.life.id, g.pool.grace()); err != nil {
+		g.pool.Log.Error("end what a shell has left", "error", err)
+	}
+}
+
+// kill has the runner end the tree. The shell itself, like each that is interactive, does
+// not mind TERM: it goes by HUP, or the end of what it reads.
+func (g *onHost) kill() {
+	g.cancel()
+	g.in.Close()
+	g.born.Signal(syscall.SIGHUP)
+}

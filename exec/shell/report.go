@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+)
+
+// Report is what is told, as JSON, of a command besides what it does.
+type Report struct {
+	To      io.Writer
+	Command string
+	Request string // "" where it has none
+	Since   time.Time
+}
+
+// Events are a line of JSON for everything that happens: start, stdout and stderr, complete.
+type Events struct {
+	Report
+	to *json.Encoder
+}
+
+// Events returns r told event by event.
+func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
+
+// encoder leaves < and & as they are: what reads this is no browser.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+type event struct {
+	Type      string     `json:"type"`
+	Request   string     `json:"request,omitempty"`
+	PID       int        `json:"pid,omitempty"`
+	Command   string     `json:"command,omitempty"`
+	Data      string     `json:"data,omitempty"`
+	ExitCode  *int       `json:"exit_code,omitempty"`
+	Duration  *float64   `json:"duration,omitempty"` // seconds
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+}
+
+// Out and Err take what the command writes.
+func (e *Events) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
+func (e *Events) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
+
+// Started tells that the command runs.
+func (e *Events) Started(pid int) {
+	at := e.Since.UTC()
+	e.to.Encode(event{Type: "start", Request: e.Request, PID: pid, Command: e.Command, Timestamp: &at})
+}
+
+// Ended tells that it has ended.
+func (e *Events) Ended(code int) {
+	at, took := time.Now().UTC(), time.Since(e.Since).Seconds()
+	e.to.Encode(event{Type: "complete", ExitCode: &code, Duration: &took, Timestamp: &at})
+}
+
+// Close implements io.Closer: there is nothing to let go.
+func (e *Events) Close() error { return nil }
+
+// eventWriter makes an event of what is written, whole runes of it.
+type eventWriter struct {
+	e    *Events
+	typ  string
+	held []byte // the beginning of a rune
+}
+
+func (w *eventWriter) Write(b []byte) (int, error) {
+	all := append(w.held, b...)
+	n := wholeRunes(all)
+	w.held = append([]byte(nil), all[n:]...)
+	if n == 0 {
+		return len(b), nil
+	}
+	return len(b), w.e.to.Encode(event{Type: w.typ, Data: string(all[:n])})
+}
+
+// wholeRunes is how much of b is not the beginning of a rune that ends elsewhere.
+func wholeRunes(b []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return len(b) - i
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// Object is one object, at the end. What is written waits for it in files, which go with
+// Close.
+type Object struct {
+	Report
+	spools [2]*os.File
+}
+
+// Object returns r told at the end. Spool makes the files.
+func (r Report) Object(spool func() (*os.File, error)) (*Object, error) {
+	o := &Object{Report: r}
+	for i := range o.spools {
+		f, err := spool()
+		if err != nil {
+			o.Close()
+			return nil, err
+		}
+		o.spools[i] = f
+	}
+	return o, nil
+}
+
+// Spool returns a file for output that somebody wants whole, in dir. It is gone with its
+// descriptor.
+func Spool(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "spool-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep output: %w", err)
+	}
+	os.Remove(f.Name())
+	return f, nil
+}
+
+// Out and Err take what the command writes.
+func (o *Object) Out() io.Writer { return o.spools[0] }
+func (o *Object) Err() io.Writer { return o.spools[1] }
+
+// Started tells nothing.
+func (o *Object) Started(int) {}
+
+// Close removes the files.
+func (o *Object) Close() error {
+	for _, f := range o.spools {
+		if f != nil {
+			f.Close()
+		}
+	}
+	return nil
+}
+
+// Ended tells what the command wrote, and how it ended.
+func (o *Object) Ended(code int) {
+	w := bufio.NewWriterSize(o.To, 32<<10)
+	defer w.Flush()
+	fmt.Fprint(w, `{"command":`)
+	writeJSON(w, o.Command)
+	for i, name := range []string{"stdout", "stderr"} {
+		fmt.Fprintf(w, `,"%s":"`, name)
+		o.spools[i].Seek(0, io.SeekStart)
+		copyJSON(w, o.spools[i])
+		fmt.Fprint(w, `"`)
+	}
+	fmt.Fprintf(w, `,"exit_code":%d,"duration":%.6f,"timestamp":`, code, time.Since(o.Since).Seconds())
+	writeJSON(w, o.Since.UTC().Format(time.RFC3339Nano))
+	fmt.Fprint(w, "}\n")
+}
+
+func writeJSON(w io.Writer, s string) { w.Write(quoted(s)) }
+
+// quoted is s as a JSON string.
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	encoder(&b).Encode(s) // strings always marshal
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// copyJSON copies r as the inside of a JSON string, whatever its length.
+func copyJSON(w io.Writer, r io.Reader) {
+	buf := make([]byte, 32<<10)
+	held := 0
+	for {
+		n, err := r.Read(buf[held:])
+		whole := wholeRunes(buf[:held+n])
+		if err != nil {
+			whole = held + n
+		}
+		b := quoted(string(buf[:whole]))
+		w.Write(b[1 : len(b)-1])
+		held = copy(buf, buf[whole:held+n])
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// Exec is the door for tools of this host: one request in JSON, on one line, over a unix
+// socket, and one answer. docs/http.md has the protocol. Who may connect is the business
+// of the listener.
+//
+// It is a net.Listener whose connections are calls: what a tool asks for is decided as if
+// the container had.
+type Exec struct {
+	*whole
+	keys Keys
+	ln   *crowd
+	loop sync.WaitGroup
+}
+
+// Keys are what a request has to show, in this order.
+type Keys struct {
+	Secret, Token string
+	// Cwd returns what the container calls a directory of the host's; it reports false for
+	// what it does not have.
+	Cwd func(workdir string) (cwd string, ok bool)
+}
+
+// ListenExec answers what comes to ln. dir is a private directory for output. Close ends it.
+func ListenExec(ln net.Listener, dir string, keys Keys) *Exec {
+	l := &Exec{whole: newWhole(dir), keys: keys, ln: &crowd{Listener: ln}}
+	// ends when ln is closed; Close waits for it.
+	l.loop.Go(l.accept)
+	return l
+}
+
+func (l *Exec) accept() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		conn, err := l.ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, for one
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		// ends with the connection, or with the call, which its server's end ends.
+		all.Go(func() { l.serve(conn.(*guest)) })
+	}
+}
+
+// Close takes no more requests, and returns when those that were accepted have their answers:
+// whoever serves them has to end them.
+func (l *Exec) Close() error {
+	l.end()
+	err := l.ln.Close()
+	l.loop.Wait()
+	return err
+}
+
+// execRequest is a request.
+type execRequest struct {
+	Secret    string            `json:"secret"`
+	Token     string            `json:"token"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Workdir   string            `json:"workdir"`
+	Env       map[string]string `json:"env"`
+	TimeoutMs int64             `json:"timeout_ms"`
+}
+
+// stCompleted is the status of an Exec's answer where the command has run; stTimeout and
+// stError are the others.
+const stCompleted = "completed"
+
+// serve answers one request.
+func (l *Exec) serve(conn *guest) {
+	defer conn.Close()
+	ask, why := l.hear(conn)
+	if why != "" {
+		l.refuse(conn, why)
+	}
+	if len(ask.Args) == 0 {
+		return
+	}
+	conn.known()
+	if !l.enter() {
+		l.refuse(conn, "too many requests at a time")
+		return
+	}
+	defer l.leave()
+	l.answer(conn, ask)
+}
+
+// hear reads a request, and says why it is refused. Where there is neither, nothing was said.
+func (l *Exec) hear(conn net.Conn) (ask wire.Exec, refusal string) {
+	conn.SetReadDeadline(time.Now().Add(greeting))
+	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
+	switch {
+	case err == nil:
+		conn.SetReadDeadline(time.Time{})
+		return l.request(line)
+	case len(line) > 0:
+		refusal = "invalid request: it does not end with a newline, or has more than " + strconv.Itoa(maxBody) + " bytes"
+	}
+	return ask, refusal
+}
+
+// answer makes the call and writes what became of it.
+func (l *Exec) answer(conn *guest, ask wire.Exec) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer conn.SetReadDeadline(time.Unix(1, 0))
+	defer cancel()
+	// ends when the caller hangs up, or with ctx and the deadline above.
+	watching.Go(func() { attend(ctx, conn.Conn, cancel) })
+	r := l.make(ctx, ask)
+	defer r.close()
+	over := make(chan struct{})
+	defer close(over)
+	conn.SetWriteDeadline(time.Now().Add(taking))
+	// ends with the answer. The session's end does not wait long for a tool that takes none.
+	watching.Go(func() {
+		select {
+		case <-l.done:
+			conn.SetWriteDeadline(time.Now().Add(closing))
+		case <-over:
+		}
+	})
+	writeExec(conn, r)
+}
+
+// attend calls gone when the other end of conn has hung up. One that only has no more to say
+// is there still. What it says is not heard.
+func attend(ctx context.Context, conn net.Conn, gone func()) {
+	io.Copy(io.Discard, conn)
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for !hungUp(conn) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	gone()
+}
+
+// request reads a request, and says why it is refused.
+func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
+	var req execRequest
+	if !utf8.Valid(line) || json.Unmarshal(line, &req) != nil {
+		return ask, "invalid request: want one line of JSON"
+	}
+	if !sameKey(req.Secret, l.keys.Secret) {
+		return ask, "invalid secret"
+	}
+	if !sameKey(req.Token, l.keys.Token) {
+		return ask, "invalid token"
+	}
+	cwd, ok := l.keys.Cwd(req.Workdir)
+	if !ok {
+		return ask, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is no directory of the session's"
+	}
+	call := wire.Exec{Cwd: cwd}
+	if err := req.fill(&call); err != nil {
+		return ask, "invalid request: " + err.Error()
+	}
+	if err := checkWords(append(call.Args, call.Env...)); err != nil {
+		return ask, err.Error()
+	}
+	return call, ""
+}
+
+// fill puts into ask what req wants to be run.
+func (req *execRequest) fill(ask *wire.Exec) (err error) {
+	ask.Args = append([]string{req.Command}, req.Args...)
+	if req.Args == nil {
+		if ask.Args, err = splitWords(req.Command); err != nil {
+			return err
+		}
+	}
+	if len(ask.Args) == 0 || ask.Args[0] == "" {
+		return errors.New("command is required")
+	}
+	for name, value := range req.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.HasPrefix(name, "HOSTEXEC_") {
+			return errors.New(strconv.QuoteToASCII(name) + " is not the name of a variable")
+		}
+		ask.Env = append(ask.Env, name+"="+value)
+	}
+	switch {
+	case req.TimeoutMs < 0 || req.TimeoutMs > int64(maxTimeout/time.Millisecond):
+		return errors.New("timeout_ms is not a time")
+	case req.TimeoutMs > 0:
+		ask.Env = append(ask.Env, "HOSTEXEC_TIMEOUT="+strconv.FormatInt(req.TimeoutMs, 10)+"ms")
+	}
+	return nil
+}
+
+const maxTimeout = 10 * 365 * 24 * time.Hour
+
+func (l *Exec) refuse(conn net.Conn, why string) {
+	conn.SetWriteDeadline(time.Now().Add(greeting))
+	writeObject(conn, member{"status", stError}, member{"exit_code", wire.CodeFailed}, member{"error", why})
+}
+
+// writeExec writes what became of a call. It fails only if the caller has gone.
+func writeExec(w io.Writer, r *reply) {
+	a := r.result()
+	switch a.status {
+	case stApproved, stAutoApproved:
+		a.status = stCompleted
+	case stDenied:
+		a.status, a.reason = stError, "Command denied: "+a.reason
+	}
+	writeObject(w, member{"status", a.status}, member{"exit_code", a.code}, member{"stdout", r.out}, member{"stderr", r.err},
+		member{"error", a.reason}, member{"truncated", r.out.cut || r.err.cut})
+}

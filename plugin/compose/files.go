@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The names that compose looks for, in its order (compose-go, cli.DefaultFileNames).
+var (
+	fileNames     = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}
+	overrideNames = []string{"compose.override.yml", "compose.override.yaml", "docker-compose.override.yml", "docker-compose.override.yaml"}
+)
+
+// ErrStdin says that the model is read from where nobody can read it twice.
+var ErrStdin = errors.New("--file -: the model is needed twice, and cannot be read from stdin: put it into a file")
+
+// ErrNoFile says that compose would find no file.
+var ErrNoFile = errors.New("no compose file is found here, or in a directory above")
+
+// FilesOf returns the files that compose would take: those of the command line, or of
+// COMPOSE_FILE, or those that it finds from the directory cwd up. environ is what compose
+// config --environment says, for COMPOSE_FILE may stand in an .env file.
+func (a Args) FilesOf(environ []string, cwd string) ([]string, error) {
+	files := a.Files
+	if list := value(environ, "COMPOSE_FILE"); len(files) == 0 && list != "" {
+		sep := cmp.Or(value(environ, "COMPOSE_PATH_SEPARATOR"), string(os.PathListSeparator))
+		files = strings.Split(list, sep)
+	}
+	for _, f := range files {
+		if f == "-" {
+			return nil, ErrStdin
+		}
+	}
+	if len(files) > 0 {
+		return files, nil
+	}
+	return find(at(cwd, a.Directory))
+}
+
+// find looks for a file, and one beside it that overrides it, from dir up.
+func find(dir string) ([]string, error) {
+	for {
+		if file := first(dir, fileNames); file != "" {
+			if more := first(dir, overrideNames); more != "" {
+				return []string{file, more}, nil
+			}
+			return []string{file}, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return nil, ErrNoFile
+		}
+		dir = up
+	}
+}
+
+func first(dir string, names []string) string {
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
+}
+
+// DirectoryOf returns the project's directory, which paths in files are relative to.
+func (a Args) DirectoryOf(files []string, cwd string) string {
+	if a.Directory != "" {
+		return at(cwd, a.Directory)
+	}
+	if _, err := os.Stat(at(cwd, files[0])); err != nil {
+		return cwd // it is from elsewhere, oci:// say
+	}
+	return filepath.Dir(at(cwd, files[0]))
+}
+
+func at(cwd, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(cwd, path)
+}
+
+// value returns the last value of a variable in environ, or "".
+func value(environ []string, name string) (v string) {
+	for _, kv := range environ {
+		if s, ok := strings.CutPrefix(kv, name+"="); ok {
+			v = s
+		}
+	}
+	return v
+}

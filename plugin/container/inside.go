@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+)
+
+// Inside is a container that somebody else has made, in which processes are started by way of
+// the engine: as the user that it runs as, with its own environment. A container that gets
+// its name later is another one.
+type Inside struct {
+	api      insideEngine
+	id, name string
+}
+
+// insideEngine is what is needed of an engine for that.
+type insideEngine interface {
+	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
+	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
+	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
+	ContainerExecInspect(ctx context.Context, exec string) (container.ExecInspect, error)
+}
+
+// Find returns the running container that ref is the name of, or, unless exact is set, its
+// id or the beginning of that.
+func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Inside, error) {
+	ctx, cancel := context.WithTimeout(ctx, answering)
+	defer cancel()
+	c, err := api.ContainerInspect(ctx, ref)
+	switch {
+	case errdefs.IsNotFound(err) || err == nil && exact && c.Name != "/"+ref:
+		return nil, fmt.Errorf("there is no container %s", ref)
+	case err != nil:
+		return nil, fmt.Errorf("look at container %s: %w", ref, err)
+	case !c.State.Running || c.State.Paused:
+		return nil, fmt.Errorf("container %s does not run: it is %s", ref, c.State.Status)
+	}
+	return &Inside{api, c.ID, c.Name[1:]}, nil
+}
+
+// Name is the container's.
+func (c *Inside) Name() string { return c.name }
+
+// Start starts args in the container, without a terminal. Read is of its stdout, Write to its
+// stdin, Close hangs up. Once Read has come to an end, exit says how it ended.
+func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	e, err := c.api.ContainerExecCreate(ctx, c.id, container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true})
+	if err != nil {
+		return nil, nil, c.refused(err)
+	}
+	conn, err := c.attach(ctx, e.ID)
+	if err != nil {
+		return nil, nil, c.refused(err)
+	}
+	s := &stdio{conn: conn}
+	var w *io.PipeWriter
+	s.PipeReader, w = io.Pipe()
+	// ends when the process does, or Close closes the connection; Close waits.
+	s.copying.Go(func() {
+		_, err := stdcopy.StdCopy(w, io.Discard, conn.Reader)
+		w.CloseWithError(err)
+	})
+	return s, func(ctx context.Context) (int, error) { return c.exit(ctx, e.ID) }, nil
+}
+
+// attach is the engine's ContainerExecAttach, which does not heed ctx once it has asked. An
+// answer that comes too late is hung up.
+func (c *Inside) attach(ctx context.Context, exec string) (types.HijackedResponse, error) {
+	type answer struct {
+		conn types.HijackedResponse
+		err  error
+	}
+	came := make(chan answer)
+	// ends when the engine answers, or with the process.
+	go func() {
+		conn, err := c.api.ContainerExecAttach(ctx, exec, container.ExecAttachOptions{})
+		select {
+		case came <- answer{conn, err}:
+		case <-ctx.Done():
+			if err == nil {
+				conn.Close()
+			}
+		}
+	}()
+	select {
+	case a := <-came:
+		return a.conn, a.err
+	case <-ctx.Done():
+		return types.HijackedResponse{}, context.Cause(ctx)
+	}
+}
+
+// refused is the engine's error in few words. It has ended, or has gone, or is paused.
+func (c *Inside) refused(err error) error {
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return fmt.Errorf("container %s does not run", c.name)
+	}
+	return fmt.Errorf("start a process in container %s: %w", c.name, err)
+}
+
+// exit asks how a process has ended. The engine may be told after its output has ended.
+func (c *Inside) exit(ctx context.Context, exec string) (int, error) {
+	for {
+		st, err := c.api.ContainerExecInspect(ctx, exec)
+		if err != nil || !st.Running {
+			return st.ExitCode, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// stdio is the connection to a process in a container.
+type stdio struct {
+	*io.PipeReader
+	conn    types.HijackedResponse
+	copying sync.WaitGroup
+	once    sync.Once
+}
+
+func (s *stdio) Write(b []byte) (int, error) { return s.conn.Conn.Write(b) }
+
+// Close hangs up.
+func (s *stdio) Close() error {
+	s.once.Do(func() {
+		s.conn.Close()
+		s.PipeReader.CloseWithError(errHungUp) // for who writes to it
+		s.copying.Wait()
+	})
+	return nil
+}
+
+var errHungUp = errors.New("hung up")

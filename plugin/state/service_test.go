@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import "testing"
+
+// TestServiceID: the id of a service's session is one, the same each time, and no other service's.
+func TestServiceID(t *testing.T) {
+	s := &Store{Home: "/home/you/.docker/hostexec"}
+	id := s.ServiceID("unix:///run/docker.sock", "shop", "web")
+	if !idForm.MatchString(id) || id != s.ServiceID("unix:///run/docker.sock", "shop", "web") {
+		t.Errorf("ServiceID = %q, and then another", id)
+	}
+	for _, other := range []string{
+		s.ServiceID("unix:///run/docker.sock", "shop", "db"), s.ServiceID("unix:///run/docker.sock", "shopw", "eb"),
+		s.ServiceID("tcp://there", "shop", "web"), (&Store{Home: "/else"}).ServiceID("unix:///run/docker.sock", "shop", "web"),
+	} {
+		if other == id {
+			t.Errorf("%s is another service's too", id)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Gateway is where a container reaches this host: the address that the host has on the
+// bridge that the container is plugged in at.
+type Gateway struct {
+	Device string
+	Addr   netip.Addr
+	Port   uint16 // 0: the first free one from FirstPort on
+}
+
+// FirstPort is the port of HTTP calls, where it is free.
+const FirstPort = 9998
+
+// manyPorts is how many are tried.
+const manyPorts = 200
+
+// HTTP has the watcher listen at at. It returns the address with the port.
+func (l *Link) HTTP(at Gateway) (string, error) {
+	b, err := json.Marshal(at)
+	if err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(l.f, "http %s\n", b); err != nil {
+		return "", fmt.Errorf("tell the watcher: %w", err)
+	}
+	return l.hear("listening")
+}
+
+func (u *uplink) listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+
+// otherDoors opens those of callers that have no shim: HTTP, where it was asked for, and
+// the socket for tools of this host.
+func (w *Watcher) otherDoors() (doors []net.Listener, err error) {
+	token, err := carrier.KeptKey(state.TokenFile(w.Dir))
+	if err != nil {
+		return nil, err
+	}
+	secret, err := carrier.MadeKey(state.ExecSecret(w.Dir))
+	if err != nil {
+		return nil, err
+	}
+	ln, err := carrier.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("listen for tools: %w", err)
+	}
+	keys := carrier.Keys{Secret: secret, Token: token, Cwd: w.cwdOf}
+	doors = append(doors, &removed{carrier.ListenExec(control.OwnUser(ln), w.Dir, keys), state.ExecSock(w.Dir)})
+	if w.rec.HTTP == nil {
+		return doors, nil
+	}
+	if err := carrier.Tell(state.ShareDir(w.Dir), token); err != nil {
+		return nil, errors.Join(err, closeAll(doors))
+	}
+	w.http = carrier.NewHTTP(w.Dir, token, w.workdir)
+	if w.rec.HTTP.Address != "" { // resumed
+		w.reopenHTTP()
+	}
+	return append(doors, w.http), nil
+}
+
+// removed is a listener whose socket is removed with it.
+type removed struct {
+	net.Listener
+	path string
+}
+
+func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
+
+// cwdOf returns what the container calls the host's directory workdir.
+func (w *Watcher) cwdOf(workdir string) (cwd string, ok bool) {
+	sc := w.server.Scene()
+	if sc == nil || !filepath.IsAbs(workdir) {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(workdir)
+	if err != nil {
+		return "", false
+	}
+	return sc.Dirs.Name(real)
+}
+
+// openHTTP listens where run has found the container's gateway to be, as it says in text.
+func (w *Watcher) openHTTP(text string) (address string, err error) {
+	var at Gateway
+	if err := json.Unmarshal([]byte(text), &at); err != nil {
+		return "", err
+	}
+	if w.http == nil {
+		return "", errors.New("this session has no calls over HTTP")
+	}
+	ports, err := w.portsAt(at)
+	if err != nil {
+		return "", err
+	}
+	got, err := w.http.Open(at.Device, at.Addr, ports...)
+	if err != nil {
+		return "", err
+	}
+	w.rec.HTTP = &state.HTTP{Device: at.Device, Address: got}
+	w.log.Info("http", "address", got, "device", at.Device)
+	return got, nil
+}
+
+// portsAt are those to be tried, which no other session has, not even one that may be resumed.
+func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
+	all, err := w.store.List()
+	if err != nil {
+		w.log.Warn("look for ports", "error", err)
+	}
+	holder := func(port uint16) int {
+		address := netip.AddrPortFrom(at.Addr, port).String()
+		return slices.IndexFunc(all, func(rec state.Session) bool { return rec.ID != w.id && rec.HTTP != nil && rec.HTTP.Address == address })
+	}
+	if at.Port != 0 {
+		if i := holder(at.Port); i >= 0 {
+			return nil, fmt.Errorf("%w: %s is that of session %s, which may be resumed; take another, or remove that session: docker hostexec prune",
+				carrier.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
+		}
+		return []uint16{at.Port}, nil
+	}
+	for port := uint16(FirstPort); port < FirstPort+manyPorts; port++ {
+		if holder(port) < 0 {
+			ports = append(ports, port)
+		}
+	}
+	return ports, nil
+}
+
+// reopenHTTP listens where it did before: the container knows no other place. That it cannot
+// is no reason not to answer by other roads.
+func (w *Watcher) reopenHTTP() {
+	at, err := netip.ParseAddrPort(w.rec.HTTP.Address)
+	if err == nil {
+		_, err = w.http.Open(w.rec.HTTP.Device, at.Addr(), at.Port())
+	}
+	if err != nil {
+		w.log.Error("http", "error", err)
+		w.deaf = "calls over HTTP are not answered: " + err.Error()
+	}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
+)
+
+// unheard is how long an engine that tells of nothing is left alone, at most.
+const unheard = time.Minute
+
+// keepName has the session go by the name of container id, whatever that is changed to,
+// until ctx is done. Of all that an engine tells it is told of that alone.
+func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
+	renames := events.ListOptions{
+		Since:   "0", // what happens while the engine takes note is told, too
+		Filters: filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename))),
+	}
+	for wait := absent; ; wait = min(2*wait, unheard) {
+		told, failed := api.Events(ctx, renames)
+		for over := false; !over; {
+			select {
+			case <-told:
+				w.noteName(ctx, api, id)
+				wait = absent
+			case err := <-failed:
+				w.log.Debug("hear of renames", "error", err)
+				over = true
+			}
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// noteName has the session go by the name that the container has now. Events are of the
+// past: what the engine says now is the name.
+func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
+	c, err := api.ContainerInspect(ctx, id)
+	if err != nil {
+		return // gone, or the engine is
+	}
+	name := strings.TrimPrefix(c.Name, "/")
+	w.scene.Lock()
+	defer w.scene.Unlock()
+	if sc := w.server.Scene(); sc != nil && sc.Container != name {
+		renamed := *sc
+		renamed.Container, renamed.Audit = name, w.audit.Named(name)
+		w.server.SetScene(&renamed)
+	}
+	if w.rec.ContainerName == name {
+		return
+	}
+	w.log.Info("the container was renamed", "from", w.rec.ContainerName, "to", name)
+	w.rec.ContainerName = name
+	if err := w.store.Save(&w.rec); err != nil {
+		w.log.Error("rename", "error", err)
+	}
+}
