@@ -94,6 +94,7 @@ require (
 	go.opentelemetry.io/proto/otlp v1.5.0 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/net v0.57.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
@@ -105,4 +106,3 @@ require (
 	k8s.io/klog/v2 v2.90.1 // indirect
 	tags.cncf.io/container-device-interface v0.8.0 // indirect
 )
-

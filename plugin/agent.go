@@ -63,16 +63,16 @@ type agentOptions struct {
 func newAgentCommand(cli command.Cli) *cobra.Command {
 	o := agentOptions{labels: opts.NewListOpts(opts.ValidateLabel)}
 	cmd := &cobra.Command{
-		Use:     "agent [OPTIONS] [-- COMMAND [ARG...]]",
-		Short:   "Run an agent over stdio, on this host or in a container",
-		Long:    agentLong,
-		Example: agentExample,
+		Use:               "agent [OPTIONS] [-- COMMAND [ARG...]]",
+		Short:             "Run an agent over stdio, on this host or in a container",
+		Long:              agentLong,
+		Example:           agentExample,
+		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.failure(o.start(cmd, cli, args))
 		},
 	}
 	o.addFlags(cmd.Flags())
-	completeRun(cmd)
 	return cmd
 }
 

@@ -35,6 +35,9 @@ func (l *launch) sendSeen(ctx context.Context, api client.APIClient, want creati
 	if !unseen(err, l.dir) || !l.plan.rec.Relay {
 		return resp, err
 	}
+	if l.http.Address != "" {
+		return resp, l.failWith(hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+	}
 	if l.volume == "" { // docker run may come again, after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {
 			return resp, l.failWith(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -90,8 +91,8 @@ func printer(dockerCLI command.Cli) func(string) {
 	return func(id string) { fmt.Fprintln(dockerCLI.Out(), id) }
 }
 
-// completeRequests offers the requests that wait.
-func completeRequests(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeRequests offers the requests that wait and are not given yet.
+func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
@@ -103,6 +104,9 @@ func completeRequests(cmd *cobra.Command, _ []string, _ string) ([]string, cobra
 	all, _ := questions(ctx, store) // what answers is offered
 	var ids []string
 	for _, q := range all {
+		if slices.Contains(given, q.ID) {
+			continue
+		}
 		ids = append(ids, q.ID+"\t"+commandLine(q))
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -73,6 +73,16 @@ func engineArgs(args []string, host, context string) []string {
 	return given
 }
 
+// pinned is args, which reach the engine at endpoint, such that they do whatever DOCKER_HOST
+// is when they are used.
+func pinned(args []string, endpoint string) []string {
+	_, set, err := clientFlags(args)
+	if err != nil || endpoint == "" || set.Changed("host") || set.Changed("context") {
+		return args
+	}
+	return append(slices.Clone(args), "--host", endpoint)
+}
+
 // connect returns a client of the engine that globalArgs reach.
 func connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClient, error) {
 	opts, _, err := clientFlags(globalArgs)

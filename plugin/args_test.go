@@ -56,6 +56,22 @@ func TestEngineArgs(t *testing.T) {
 	}
 }
 
+func TestPinned(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"", "--host unix:///e"},
+		{"--debug", "--debug --host unix:///e"},
+		{"--host unix:///b", "--host unix:///b"},
+		{"-c remote", "-c remote"},
+	} {
+		if got := strings.Join(pinned(strings.Fields(tt.args), "unix:///e"), " "); got != tt.want {
+			t.Errorf("pinned(%q) = %q, want %q", tt.args, got, tt.want)
+		}
+	}
+	if got := pinned(nil, ""); len(got) != 0 {
+		t.Errorf("pinned without an endpoint = %q", got)
+	}
+}
+
 func TestEngineArgsKeepsWhatItIsGiven(t *testing.T) {
 	args := []string{"hostexec", "run"}
 	engineArgs(args, "unix:///b", "")

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
@@ -47,7 +50,8 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 
   # and have the terminal back
   docker hostexec attach --detach --proxy make --proxy git=ask web`,
-		Args: cli.ExactArgs(1),
+		Args:              cli.ExactArgs(1),
+		ValidArgsFunction: first(completeContainers(dockerCLI)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := named(cmd.Flags(), "workdir-host"); err != nil {
 				return failRun(err)
@@ -75,7 +79,8 @@ func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref 
 	if err != nil {
 		return err
 	}
-	p.rec.GlobalArgs, p.rec.Engine, p.rec.Attached = globalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host, true
+	p.rec.Engine, p.rec.Attached = dockerCLI.DockerEndpoint().Host, true
+	p.rec.GlobalArgs = pinned(globalArgs(dockerCLI), p.rec.Engine)
 	l, err := attachTo(ctx, dockerCLI, p, c)
 	if err != nil {
 		return err
@@ -109,7 +114,7 @@ func attachable(c container.InspectResponse) error {
 	case !c.State.Running || c.State.Paused || c.State.Restarting:
 		return hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return hint(fmt.Errorf("container %s has a session from the start", name), "docker hostexec resume "+name)
+		return hint(fmt.Errorf("container %s has session %s from the start", name, printable(c.Config.Labels[inject.LabelSession])), "docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
 		return hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):
@@ -125,8 +130,13 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	if err != nil {
 		return nil, err
 	}
-	if rec, err := store.Find(c.ID); err == nil {
-		return nil, hint(fmt.Errorf("container %s is attached already: session %s", path.Base(c.Name), rec.ID), "docker hostexec detach "+path.Base(c.Name))
+	unlock, err := attachOne(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := unattached(ctx, api, store, c); err != nil {
+		return nil, err
 	}
 	arch, err := engineArch(ctx, api)
 	if err != nil {
@@ -168,6 +178,33 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	l.id = c.ID
 	l.announce()
 	return l, nil
+}
+
+// attachOne waits until no other attach is under way: of two for one container, the second
+// has to see the first's session.
+func attachOne(ctx context.Context, store *state.Store) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("wait for another attach: %w", err)
+	}
+	return func() { _ = lock.Close() }, nil // the end of the process does it, too
+}
+
+// unattached refuses a container that has a session, be it one of another state directory's.
+func unattached(ctx context.Context, api client.APIClient, store *state.Store, c container.InspectResponse) error {
+	name := path.Base(c.Name)
+	if rec, err := store.Find(c.ID); err == nil {
+		return hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
+	}
+	shim := inject.Bin + "/" + inject.Shim
+	switch f, err := lookAtPath(ctx, api, c.ID, shim); {
+	case err != nil:
+		return err
+	case f.Exists:
+		return hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
+			fmt.Sprintf("detach it there, or if that session is no more: docker exec -u 0 %s rm -r %s", name, inject.Target))
+	}
+	return nil
 }
 
 // linkRunning puts a link for each command where the programs of a running container look

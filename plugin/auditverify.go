@@ -32,10 +32,11 @@ EXIT STATUS
 
 func newAuditVerifyCommand(cli command.Cli) *cobra.Command {
 	return &cobra.Command{
-		Use:     "verify [FILE...]",
-		Short:   "Check that the audit log is as it was written",
-		Long:    auditVerifyLong,
-		Example: "  docker hostexec audit verify\n  docker hostexec audit verify backup/audit.log.1 backup/audit.log",
+		Use:               "verify [FILE...]",
+		Short:             "Check that the audit log is as it was written",
+		Long:              auditVerifyLong,
+		Example:           "  docker hostexec audit verify\n  docker hostexec audit verify backup/audit.log.1 backup/audit.log",
+		ValidArgsFunction: files,
 		RunE: verb(func(_ *cobra.Command, files []string) error {
 			store, err := state.Open()
 			if err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -64,6 +66,9 @@ func (l *launch) banner() {
 		if c.Action != "deny" && l.plan.elsewhere(c) {
 			l.notice("session %s: %s runs in a fresh container of %s", l.plan.rec.ID, c.Name, l.plan.image(c))
 		}
+	}
+	if at := l.http.Address; at != "" {
+		l.notice("session %s: HTTP at %s, for who has the token in %s/%s", l.plan.rec.ID, at, inject.Target, carrier.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.notice("you are asked before %s: docker hostexec pending --watch", run(asked))

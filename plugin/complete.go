@@ -4,31 +4,66 @@ package plugin
 
 import (
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/completion"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/exec/job"
 )
 
-// completeRun registers completions of the flags that are ours.
-func completeRun(cmd *cobra.Command) {
-	fixed := func(values ...string) cobra.CompletionFunc {
-		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+func fixed(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// directories has the shell offer those.
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// yamlFiles has the shell offer those.
+func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// files has the shell offer all.
+func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// ownFlags are those of run that docker run has not and that take a value.
+var ownFlags = []string{"proxy", "proxy-shell", "pass-env", "workspace", "workdir-host", "carrier", "http"}
+
+// completeFlags gives each flag of cmd and its verbs that takes a value, and has no completion
+// yet, that of its name: a name means the same everywhere. What nobody can know for the user,
+// as a reason or a number, is not here.
+func completeFlags(cmd *cobra.Command, cli command.Cli) {
+	times := fixed("5m", "15m", "1h", "8h", "24h")
+	short := fixed("500ms", "10s", "1m", "5m")
+	byName := map[string]cobra.CompletionFunc{
+		"proxy": completeProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
+		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
+		"config": yamlFiles, "in": completion.ContainerNames(cli, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
+		"image": completeImages(cli), "network": completion.NetworkNames(cli), "format": fixed("json"),
+		"for": times, "since": times, "timeout": short, "shutdown-grace": short, "tail": fixed("all", "10", "100", "1000"),
+		"signal": fixed(job.Signals()...), "memory": fixed("512m", "1g", "2g", "4g"), "cpus": fixed("0.5", "1", "2", "4"),
 	}
-	directories := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	}
-	for flag, complete := range map[string]cobra.CompletionFunc{
-		"proxy":           completeProxy,
-		"workspace":       directories,
-		"workdir-host":    directories,
-		"pass-env":        completeEnv,
-		"allow-new-privs": cobra.NoFileCompletions,
-		"carrier":         fixed("auto", "socket", "relay", "files"),
-	} {
-		// It fails only for a flag that does not exist, or twice: see the test of run.
-		_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+	ofDocker := func(flag string) bool { return cmd.Name() == "run" && !slices.Contains(ownFlags, flag) } // docker has completed them
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, has := cmd.GetFlagCompletionFunc(f.Name); has || f.Value.Type() == "bool" || ofDocker(f.Name) {
+			return
+		}
+		complete := byName[f.Name]
+		if complete == nil {
+			complete = cobra.NoFileCompletions
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it is there, and has none
+	})
+	for _, sub := range cmd.Commands() {
+		completeFlags(sub, cli)
 	}
 }
 
@@ -49,29 +84,5 @@ func completeEnv(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSessions offers the sessions and their containers that are not given yet.
-func completeSessions(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Open()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	recs, err := store.List()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	taken := make(map[string]bool, len(given))
-	for _, ref := range given {
-		taken[ref] = true
-	}
-	var refs []string
-	for _, rec := range recs {
-		if taken[rec.ID] || taken[rec.ContainerName] {
-			continue
-		}
-		refs = append(refs, rec.ID)
-		if rec.ContainerName != "" {
-			refs = append(refs, rec.ContainerName)
-		}
-	}
-	return refs, cobra.ShellCompDirectiveNoFileComp
-}
+// completeImages offers the engine's images.
+func completeImages(cli command.Cli) cobra.CompletionFunc { return completion.ImageNames(cli, 1) }

@@ -36,7 +36,7 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              detachLong,
 		Example:           "  docker hostexec detach web",
 		Args:              cli.ExactArgs(1),
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -61,7 +61,11 @@ func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Sto
 	name := s.ContainerName
 	switch {
 	case !s.Attached:
-		return hint(fmt.Errorf("session %s was not attached: its container was made by run", s.ID), "docker hostexec stop "+s.ID)
+		by := "run"
+		if s.Service != nil {
+			by = "compose"
+		}
+		return hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
 	case s.State == stateGone:
 		return store.Remove(s.ID)
 	case s.State == stateExited, s.State == stateWaiting:

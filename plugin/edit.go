@@ -5,6 +5,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 
 	"github.com/docker/docker/api/types/mount"
@@ -21,26 +22,40 @@ import (
 func (l *launch) edited(want creation, path string) creation {
 	cfg, host := *want.config, *want.host
 	cfg.Env = inject.Env(cfg.Env, path)
+	if l.http.Address != "" {
+		cfg.Env = l.http.Env(l.imageEnv, cfg.Env)
+	}
+	if l.http.Guardian != "" {
+		addr, _, _ := net.SplitHostPort(l.http.Address)
+		host.ExtraHosts = append(slices.Clone(host.ExtraHosts), l.http.Guardian+":"+addr)
+	}
 	cfg.Labels = inject.Labels(cfg.Labels, &l.plan.rec)
 	share := inject.Mount(state.ShareDir(l.dir))
 	if l.volume != "" {
 		share = inject.VolumeMount(l.volume, true)
 	}
-	host.Mounts = append(slices.Clone(host.Mounts), share)
-	if l.plan.rec.Relay {
-		host.Mounts = append(host.Mounts, inject.RelayMount())
-	}
-	if l.plan.rec.Carrier == carrier.ByFiles {
-		host.Mounts = append(host.Mounts, inject.Requests(state.ProxyDir(l.dir)))
-	}
-	if dir := l.plan.workspace; dir != "" {
-		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
-		if !l.plan.keepDir {
-			cfg.WorkingDir = dir
-		}
+	host.Mounts = append(slices.Clone(host.Mounts), l.plan.mounts(l.dir, share)...)
+	if l.plan.workspace != "" && !l.plan.keepDir {
+		cfg.WorkingDir = l.plan.workspace
 	}
 	want.config, want.host = &cfg, &host
 	return want
+}
+
+// mounts are those that the session's container has beyond its own: share, and what goes
+// with it. session is the session's folder.
+func (p *plan) mounts(session string, share mount.Mount) []mount.Mount {
+	all := []mount.Mount{share}
+	if p.rec.Relay {
+		all = append(all, inject.RelayMount())
+	}
+	if p.rec.Carrier == carrier.ByFiles {
+		all = append(all, inject.Requests(state.ProxyDir(session)))
+	}
+	if dir := p.workspace; dir != "" {
+		all = append(all, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
+	}
+	return all
 }
 
 // containerPath returns the PATH that the container would have without us. The error is
@@ -49,20 +64,39 @@ func containerPath(ctx context.Context, api client.APIClient, want creation) (st
 	if p, set := inject.Path(want.config.Env); set {
 		return p, nil
 	}
+	env, err := imageEnv(ctx, api, want)
+	return pathOf(env), err
+}
+
+// imageEnv is the environment that the container's image has.
+func imageEnv(ctx context.Context, api client.APIClient, want creation) ([]string, error) {
 	var opts []client.ImageInspectOption
 	if want.platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
 		opts = append(opts, client.ImageInspectWithPlatform(want.platform))
 	}
-	img, err := api.ImageInspect(ctx, want.config.Image, opts...)
-	if err != nil {
-		return "", err
+	return envOf(ctx, api, want.config.Image, opts...)
+}
+
+// imagePath returns the PATH that an image sets.
+func imagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
+	env, err := envOf(ctx, api, image)
+	return pathOf(env), err
+}
+
+func envOf(ctx context.Context, api client.APIClient, image string, opts ...client.ImageInspectOption) ([]string, error) {
+	img, err := api.ImageInspect(ctx, image, opts...)
+	if err != nil || img.Config == nil {
+		return nil, err
 	}
-	if img.Config != nil {
-		if p, set := inject.Path(img.Config.Env); set {
-			return p, nil
-		}
+	return img.Config.Env, nil
+}
+
+// pathOf is the PATH of an image's environment.
+func pathOf(env []string) string {
+	if p, set := inject.Path(env); set {
+		return p
 	}
-	return inject.DefaultPath, nil
+	return inject.DefaultPath
 }
 
 // engineArch returns the architecture whose shim the engine's kernel runs natively. The

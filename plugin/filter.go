@@ -32,7 +32,7 @@ func filterFlag[T any](cmd *cobra.Command, values *[]string, short, what string,
 	}) // it is there: the line above
 }
 
-// completeFilter offers the keys, then the values of one that has but some.
+// completeFilter offers the keys, then the values that one has, or that sessions have for it.
 func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
 	key, _, given := strings.Cut(typed, "=")
 	for _, c := range by {
@@ -40,7 +40,11 @@ func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
 		case !given:
 			offers = append(offers, c.key+"=")
 		case c.key == key:
-			for _, value := range c.only {
+			values := c.only
+			if values == nil {
+				values = valuesOf(key)
+			}
+			for _, value := range values {
 				offers = append(offers, key+"="+value)
 			}
 		}

@@ -24,7 +24,7 @@ import (
 // launch takes a session from a checked plan to a container that is being started:
 //
 //	begin    the watcher starts; the record is written
-//	create   the share is filled; docker run's creation, with mount, PATH and labels
+//	create   the share is filled; where HTTP is wanted the watcher listens; docker run's creation, with mount, PATH and labels
 //	         then: the watcher is told the id as soon as it serves; login-shell links are copied in
 //	finish   docker run is done; the watcher stays with the container
 //
@@ -43,10 +43,12 @@ type launch struct {
 	ready chan struct{}  // closed when the watcher serves, or err is set
 	err   error          // why it does not
 
-	id       string   // the container, once it is made
-	volume   string   // what it has in place of the share, or ""
-	writable []string // host directories that it can write
-	failed   error    // why create failed, if that was our doing
+	id       string      // the container, once it is made
+	http     inject.HTTP // how it calls over HTTP
+	imageEnv []string    // of its image, where http adds to that
+	volume   string      // what it has in place of the share, or ""
+	writable []string    // host directories that it can write
+	failed   error       // why create failed, if that was our doing
 }
 
 // begin makes the session's record and starts its watcher, which is ready when create
@@ -99,6 +101,9 @@ func (l *launch) create(ctx context.Context, api client.APIClient, want creation
 	if err == nil {
 		err = l.prepare(ctx, api, want)
 	}
+	if err == nil {
+		err = l.listenHTTP(ctx, api, want)
+	}
 	if err != nil {
 		return l.fail(err)
 	}
@@ -147,11 +152,17 @@ func (l *launch) prepare(ctx context.Context, api client.APIClient, want creatio
 	if err != nil {
 		return err
 	}
-	if rec := &l.plan.rec; rec.Carrier == carrier.ByFiles {
+	return fillShare(l.store, l.plan, arch)
+}
+
+// fillShare fills the share of p's session for an engine of that architecture.
+func fillShare(store *state.Store, p *plan, arch string) error {
+	rec, dir := &p.rec, store.Dir(p.rec.ID)
+	if rec.Carrier == carrier.ByFiles {
 		c := carrier.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
-		return inject.FillClient(l.store.Home, l.dir, arch, c.Script(), rec.Names())
+		return inject.FillClient(store.Home, dir, arch, c.Script(), rec.Names())
 	}
-	return inject.Fill(l.store.Home, l.dir, arch, l.plan.rec.Names())
+	return inject.Fill(store.Home, dir, arch, rec.Names())
 }
 
 // explain names the likely reason when the engine does not find what is on this host.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"sync"
@@ -123,6 +124,9 @@ func lookAtPath(ctx context.Context, api client.APIClient, id, p string) (inject
 		return inject.Found{}, nil
 	case err != nil:
 		return inject.Found{}, fmt.Errorf("look at %s in the container: %w", p, err)
+	}
+	if st.Mode&fs.ModeSymlink == 0 && st.LinkTarget == p {
+		st.LinkTarget = "" // Podman says of everything where it leads
 	}
 	return inject.Found{Exists: true, Link: st.LinkTarget}, nil
 }

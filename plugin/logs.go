@@ -45,7 +45,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              logsLong,
 		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
 		Args:              logsArgs,
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -54,7 +54,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			if cmd.Flags().Changed("job") {
 				return jobLog(cmd.Context(), dockerCLI, store, args, opts)
 			}
-			rec, err := store.Find(args[0])
+			rec, err := find(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
 				return hint(err, "docker hostexec status -a")
 			}

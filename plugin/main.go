@@ -36,6 +36,9 @@ func Main() int {
 	case state.KeeperName:
 		return watch.Keep(os.Args[1:])
 	}
+	if fromCompose(os.Args) {
+		return refuseProvider(os.Stdout, os.Stderr, os.Args, beginAnew(os.Args))
+	}
 	os.Args = standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)

@@ -31,6 +31,9 @@ type runOptions struct {
 	passEnv     []string
 	newPrivs    bool
 	carrier     string
+	dir         string // where run was typed; empty: in the current directory
+	http        string
+	compat      bool
 }
 
 func (o *runOptions) addFlags(flags *pflag.FlagSet) {
@@ -40,11 +43,18 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
 }
 
+// addHTTPFlags adds those that only run has, which makes the container and its network known.
+func (o *runOptions) addHTTPFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.http, "http", "", "Answer calls over HTTP, too, at the container's gateway (`:PORT|ADDRESS:PORT`)")
+	flags.Lookup("http").NoOptDefVal = atGateway
+	flags.BoolVar(&o.compat, "cloister-compat", false, "Tell the container of --http in the variables of cloister's clients, too")
+}
+
 // addCommonFlags adds those that attach has, too.
 func (o *runOptions) addCommonFlags(flags *pflag.FlagSet) {
 	// One backquoted word names the value in the help; a second one would break it.
 	flags.StringArrayVar(&o.proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE][,keep])")
-	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`)")
+	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
 	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
@@ -57,6 +67,7 @@ type plan struct {
 	workspace string // host directory to mount and to work in, or ""
 	keepDir   bool   // the user gave a working directory
 	config    *config.Config
+	http      httpWish
 }
 
 // plan checks the flags against the host. Nothing is left of a plan that fails.
@@ -80,6 +91,12 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 		NewPrivs: o.newPrivs,
 		Terminal: state.Terminal(notify.Here()),
 	}}
+	if p.http, err = parseHTTP(o.http, o.compat); err != nil {
+		return nil, err
+	}
+	if p.http.wanted {
+		p.rec.HTTP = &state.HTTP{}
+	}
 	if err := o.directories(p); err != nil {
 		return nil, err
 	}
@@ -128,8 +145,10 @@ func (p *plan) image(c state.Command) string {
 }
 
 func (o *runOptions) directories(p *plan) (err error) {
-	if p.rec.InvokedIn, err = os.Getwd(); err != nil {
-		return fmt.Errorf("find the current directory: %w", err)
+	if p.rec.InvokedIn = o.dir; o.dir == "" {
+		if p.rec.InvokedIn, err = os.Getwd(); err != nil {
+			return fmt.Errorf("find the current directory: %w", err)
+		}
 	}
 	if o.workspace != "" {
 		if p.workspace, err = directory(o.workspace); err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -60,6 +62,27 @@ func locked(store *state.Store, id string) bool {
 		return true
 	}
 	return lock.Close() != nil
+}
+
+// sweepJobs ends what runs of the jobs, and of an agent that was a process, of sessions whose
+// watcher was killed together with the keeper above it: nobody else does.
+func sweepJobs(store *state.Store, all []session) error {
+	var ids []string
+	var errs []error
+	for _, s := range all {
+		if s.Watcher != nil || locked(store, s.ID) {
+			continue
+		}
+		jobs, err := job.Read(state.JobsDir(store.Dir(s.ID)))
+		errs, ids = append(errs, err), append(ids, s.ID)
+		for _, j := range jobs {
+			ids = append(ids, j.ID)
+		}
+	}
+	if _, err := proctree.EndLost(ids, proctree.DefaultGrace); err != nil {
+		errs = append(errs, fmt.Errorf("end what sessions left running: %w", err))
+	}
+	return errors.Join(errs...)
 }
 
 // sweepBefore removes what agents before this one have left on its engine.

@@ -36,7 +36,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              policyAddLong,
 		Example:           "  docker hostexec policy add -- gh pr list\n  docker hostexec policy add --ask --project -- make deploy",
 		Args:              cli.RequiresMinArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completeCommand,
 		RunE: verb(func(_ *cobra.Command, args []string) error {
 			do := policy.Allow
 			switch {

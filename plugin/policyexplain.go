@@ -38,7 +38,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              policyExplainLong,
 		Example:           policyExplainExample,
 		Args:              cli.RequiresMinArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completeCommand,
 		RunE: verb(func(_ *cobra.Command, args []string) error {
 			p, err := explained(dockerCLI, session)
 			if err != nil {

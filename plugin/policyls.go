@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/formatter"
@@ -35,7 +36,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 		Aliases:           []string{"list"},
 		Short:             "List rules and lists",
 		Long:              policyLsLong,
-		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'",
+		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'\n  docker hostexec policy ls --format '{{.Rule}} {{.Image}} {{.DockerHost}} {{.Keep}}'",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +49,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 			case quiet:
 				format = "{{.Rule}}"
 			case format == formatter.TableFormatKey:
-				format = "table {{.Rule}}\t{{.Action}}\t{{.Matches}}\t{{.Where}}"
+				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
 			out := formatter.Context{Output: cli.Out(), Format: formatter.Format(format), Trunc: !noTrunc}
 			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
@@ -66,15 +67,18 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 
 // policyRows are all that c lets containers request, in the order in which it is looked at.
 func policyRows(c *config.Config) (rows []*policyRow) {
-	add := func(rule string, do policy.Action, matches, where string) {
+	add := func(rule string, do policy.Action, matches, where string) *policyRow {
 		r := newPolicyRow()
 		r.rule, r.action, r.matches, r.where = printable(rule), do.String(), matches, printable(where)
 		rows = append(rows, r)
+		return r
 	}
 	p := c.Policy(nil)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
-		for _, r := range p.Rules[name].Rules {
-			add(r.Title(name), r.Do, r.Shape(), r.Where)
+		set := p.Rules[name]
+		for _, r := range set.Rules {
+			keep := r.Settings.Over(set.Settings.Over(p.Defaults)).Keep
+			add(r.Title(name), r.Do, r.Shape(), r.Where).runs(r.Do, set.Place, keep != nil && *keep)
 		}
 	}
 	for _, e := range p.Auto {
@@ -83,12 +87,21 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 	for _, e := range p.Manual {
 		add("manual_approve", policy.Ask, printable(e.Source), e.Where)
 	}
+	commands, _ := defaultProxies(c) // a bad one is shown as it stands
+	in := c.Policy(proxied(commands))
 	for _, e := range c.Proxies {
-		do := policy.Allow
-		if cmd, err := config.ParseProxy(e.Value); err == nil {
-			do, _ = policy.ParseAction(cmd.Action)
+		cmd, err := config.ParseProxy(e.Value)
+		if err != nil {
+			add("--proxy", policy.Allow, printable(e.Value), e.Where)
+			continue
 		}
-		add("--proxy", do, printable(e.Value), e.Where)
+		do, _ := policy.ParseAction(cmd.Action)
+		settings := in.Defaults
+		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // else they are its rules'
+			settings = set.Settings.Over(settings)
+		}
+		keep := settings.Keep
+		add("--proxy", do, printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
 	}
 	return rows
 }
@@ -109,12 +122,24 @@ func writePolicy(out formatter.Context, rows []*policyRow) error {
 type policyRow struct {
 	formatter.HeaderContext
 	rule, action, matches, where string
+	place                        *policy.Place // nil: nowhere, or it depends on the command
+	keep                         bool
 	trunc                        bool
+}
+
+// runs notes where that runs which do lets through.
+func (r *policyRow) runs(do policy.Action, in policy.Place, keep bool) {
+	if do != policy.Deny {
+		r.place, r.keep = &in, keep
+	}
 }
 
 func newPolicyRow() *policyRow {
 	r := &policyRow{}
-	r.Header = formatter.SubHeaderContext{"Rule": "RULE", "Action": "ACTION", "Matches": "MATCHES", "Where": "WHERE"}
+	r.Header = formatter.SubHeaderContext{
+		"Rule": "RULE", "Action": "ACTION", "Matches": "MATCHES", "Where": "WHERE",
+		"Runs": "RUNS", "Image": "IMAGE", "DockerHost": "DOCKER HOST", "Keep": "KEEP",
+	}
 	return r
 }
 
@@ -130,4 +155,36 @@ func (r *policyRow) Matches() string {
 		return formatter.Ellipsis(r.matches, 60)
 	}
 	return r.matches
+}
+
+// Runs is where, in one column: host or container:IMAGE, with keep.
+func (r *policyRow) Runs() string {
+	if r.place == nil {
+		return "-"
+	}
+	text := printable(r.place.String())
+	if r.trunc {
+		text, _, _ = strings.Cut(text, ",")
+		text = formatter.Ellipsis(text, 30)
+	}
+	if r.keep {
+		text += ",keep"
+	}
+	return text
+}
+
+// Image is that of the container, or "" for the host.
+func (r *policyRow) Image() string { return printable(r.at().Image) }
+
+// DockerHost is the engine that makes the container, or "" for the session's.
+func (r *policyRow) DockerHost() string { return printable(r.at().Host) }
+
+// Keep is whether jobs may outlive their session's container.
+func (r *policyRow) Keep() bool { return r.keep }
+
+func (r *policyRow) at() policy.Place {
+	if r.place == nil {
+		return policy.Place{}
+	}
+	return *r.place
 }

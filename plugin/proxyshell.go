@@ -3,7 +3,10 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -12,19 +15,42 @@ import (
 // onThisHost is for commands none of which run elsewhere.
 func onThisHost(state.Command) bool { return false }
 
-// parseShell reads the value of --proxy-shell, and finds the host's bash. Without the flag
-// there is nothing: rules may allow shells, which find their bash themselves.
-func parseShell(action, path string) (*state.Command, error) {
-	if action == "" {
+// parseShell reads the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the
+// host's bash. Without the flag there is nothing: rules may allow shells, which find their
+// bash themselves.
+func parseShell(value, path string) (*state.Command, error) {
+	if value == "" {
 		return nil, nil
 	}
-	if _, err := policy.ParseAction(action); err != nil {
-		return nil, fmt.Errorf("--proxy-shell=%s: neither allow, ask nor deny", quoted(action))
+	action, in, err := shellValue(value)
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-shell=%s: %w", quoted(value), err)
 	}
 	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
 	if err := resolve(c, path, onThisHost); err != nil {
 		return nil, fmt.Errorf("--proxy-shell: %w", err)
 	}
-	c[0].Name = policy.Shell
+	c[0].Name, c[0].In = policy.Shell, in
 	return &c[0], nil
+}
+
+// containerName is what the engine lets a container be called.
+var containerName = regexp.MustCompile(`\A[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}\z`)
+
+func shellValue(value string) (action string, in []string, err error) {
+	action = "allow"
+	for i, word := range strings.Split(value, ",") {
+		name, named := strings.CutPrefix(word, "in=")
+		switch _, err := policy.ParseAction(word); {
+		case named && !containerName.MatchString(name):
+			return "", nil, fmt.Errorf("%s cannot be the name of a container", quoted(name))
+		case named:
+			in = append(in, name)
+		case i > 0 || err != nil:
+			return "", nil, errors.New("neither allow, ask nor deny, nor in=CONTAINER")
+		default:
+			action = word
+		}
+	}
+	return action, in, nil
 }

@@ -22,7 +22,7 @@ import (
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
 agents and of single commands whose watcher is gone, and volumes of shims that no container
-has
+has. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
 
 A container that its agent's auto_remove says to keep stays, and so does the audit log.
 
@@ -64,9 +64,9 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all)}
+	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all)}
 	for _, s := range all {
-		if !prunable(s, time.Now()) {
+		if !prunable(store, s, time.Now()) {
 			continue
 		}
 		if err := store.Remove(s.ID); err != nil {
@@ -75,7 +75,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		}
 		fmt.Fprintln(dockerCLI.Out(), s.ID)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, sweepShares(store))...)
 }
 
 // sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
@@ -124,4 +124,12 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	return errors.Join(container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
 }
 
-func prunable(s session, now time.Time) bool { return s.State == stateGone && settled(s, now) }
+// prunable reports whether nothing of s is left but its folder. A process without a container
+// is known to have been served by the folder of its jobs.
+func prunable(store *state.Store, s session, now time.Time) bool {
+	if s.State != stateGone || settled(s, now) {
+		return s.State == stateGone
+	}
+	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
+	return s.OnHost() && err == nil && !locked(store, s.ID)
+}

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/docker/cli/cli"
@@ -19,22 +20,36 @@ const resumeLong = `Answer the calls of a container again whose session was stop
 
 The container must run, and it gets the commands that its run named, no others.
 
+--all resumes every session that was lost, as after a reboot, but not those that docker
+hostexec stop has ended, nor those of agents, whose callers have gone. --watch goes on
+doing so, until it is told to end: docker hostexec service install has that done at login.
+
 EXIT STATUS
-  0  calls are answered
+  0  calls are answered; with --watch: it was told to end
   1  they are not; a line on stderr says why`
 
+type resumeOptions struct{ all, watch bool }
+
 func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
-	return &cobra.Command{
-		Use:               "resume SESSION|CONTAINER",
-		Short:             "Answer a running container's calls again",
-		Long:              resumeLong,
-		Example:           "  docker start web && docker hostexec resume web",
-		Args:              cli.ExactArgs(1),
-		ValidArgsFunction: completeSessions,
+	var opts resumeOptions
+	cmd := &cobra.Command{
+		Use:   "resume SESSION|CONTAINER | resume --all [--watch]",
+		Short: "Answer a running container's calls again",
+		Long:  resumeLong,
+		Example: `  docker start web && docker hostexec resume web
+  docker hostexec resume --all`,
+		Args:              opts.args,
+		ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
+			}
+			switch {
+			case opts.watch:
+				return keepResuming(cmd.Context(), dockerCLI, store)
+			case opts.all:
+				return resumeAll(cmd.Context(), dockerCLI, store)
 			}
 			s, err := lookAt(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
@@ -47,9 +62,22 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(dockerCLI.Out(), s.ID)
-			return nil
+			return store.NoteStopped(s.ID, false)
 		}),
 	}
+	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "Resume all sessions that were lost")
+	cmd.Flags().BoolVar(&opts.watch, "watch", false, "Go on doing so (with --all)")
+	return cmd
+}
+
+func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case o.all:
+		return cli.NoArgs(cmd, args)
+	case o.watch:
+		return &failure{code: codeVerb, err: errors.New("--watch: it goes with --all")}
+	}
+	return cli.ExactArgs(1)(cmd, args)
 }
 
 // resumable says why a session cannot be resumed, and what to do instead.

@@ -51,9 +51,14 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		newReplayCommand(cli),
 		newResumeCommand(cli),
 		newPruneCommand(cli),
+		newServiceCommand(cli),
+		newDoctorCommand(cli),
 		newVersionCommand(cli),
+		newComposeCommand(cli),
+		newDevcontainerCommand(cli),
 		newWatcherCommand(cli),
 	)
+	completeFlags(cmd, cli)
 	return cmd
 }
 

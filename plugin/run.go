@@ -21,7 +21,8 @@ A command that runs code which the container can write (make, npm, git, ...) let
 container run anything as you. Proxy to containers that you trust that far.
 
 Calls reach the host by a socket, or, where none crosses into the container, by a relay in
-it; --carrier auto finds out which.
+it; --carrier auto finds out which. --http answers calls over HTTP besides: POST /request at
+HOSTEXEC_URL, with the token in /run/hostexec/token.
 
 EXIT STATUS
   That of the container, as with docker run, and:
@@ -33,7 +34,10 @@ const runExample = `  # make of this host, in the current directory, from a shel
   docker hostexec run --rm -it --proxy make --workspace debian bash
 
   # a command of another place, and one that is refused with a reason
-  docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make`
+  docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make
+
+  # calls over HTTP, at the gateway of the container's network
+  docker hostexec run --rm -it --http --proxy make --workspace debian bash`
 
 // newRunCommand returns docker's own run command with our flags, around which a session
 // is begun and finished.
@@ -42,7 +46,7 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 	inner := &interposedCLI{Cli: cli}
 	cmd := container.NewRunCommand(inner)
 	opts.addFlags(cmd.Flags())
-	completeRun(cmd)
+	opts.addHTTPFlags(cmd.Flags())
 	cmd.Long = runLong
 	cmd.Example = runExample
 	delete(cmd.Annotations, "aliases") // help would say that this is docker run
@@ -56,11 +60,15 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 		if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
 			return failRun(err)
 		}
+		if f := cmd.Flags().Lookup("http"); f.Changed && opts.http == "" {
+			return failRun(httpForm(""))
+		}
 		p, err := opts.plan(args[0], cmd.Flags().Changed("workdir"))
 		if err != nil {
 			return failRun(err)
 		}
-		p.rec.GlobalArgs, p.rec.Engine = globalArgs(cli), cli.DockerEndpoint().Host
+		p.rec.Engine = cli.DockerEndpoint().Host
+		p.rec.GlobalArgs = pinned(globalArgs(cli), p.rec.Engine)
 		return runSession(cmd, args, inner, p, docker)
 	}
 	return cmd

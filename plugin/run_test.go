@@ -30,7 +30,7 @@ func testCLI(t *testing.T, out io.Writer) *command.DockerCli {
 func TestRunHasOurFlagsAndDockers(t *testing.T) {
 	cmd := newRunCommand(testCLI(t, io.Discard))
 	for _, name := range []string{
-		"proxy", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier",
+		"proxy", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier", "http", "cloister-compat",
 		"detach", "rm", "volume", "publish", "env", "workdir", "help", "sig-proxy", "pull",
 	} {
 		if cmd.Flags().Lookup(name) == nil {

@@ -3,16 +3,16 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -37,12 +37,13 @@ type session struct {
 // survey looks for the watcher and the container of each record. Each is looked for on
 // its own engine; one that does not answer leaves its sessions unknown.
 func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []state.Session) []session {
-	engines := make(map[string]map[string]string) // container states by id, by engine
+	engines := make(map[string]map[string]seen) // containers by id, by engine
+	watchers := askEach(ctx, store, recs)
 	all := make([]session, len(recs))
 	for i, rec := range recs {
-		s := session{Session: rec, Watcher: ask(ctx, store, rec.ID)}
+		s := session{Session: rec, Watcher: watchers[i]}
 		switch {
-		case s.Watcher == nil && rec.Proxy != nil:
+		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine has anything of it
 			s.State = stateGone
 		case s.Watcher == nil:
 			key := strings.Join(rec.GlobalArgs, "\x00")
@@ -52,6 +53,7 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 				engines[key] = found
 			}
 			s.State = stateOf(rec.Container, found)
+			s.ContainerName = cmp.Or(found[rec.Container].name, s.ContainerName)
 		case rec.Proxy != nil:
 			s.State = s.Watcher.State
 		default:
@@ -62,13 +64,25 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 	return all
 }
 
+// askEach asks all watchers at once: one that hangs keeps no other back.
+func askEach(ctx context.Context, store *state.Store, recs []state.Session) []*control.Status {
+	all := make([]*control.Status, len(recs))
+	var wg sync.WaitGroup
+	for i, rec := range recs {
+		// ends with its answer, or in five seconds; askEach waits for it.
+		wg.Go(func() { all[i] = ask(ctx, store, rec.ID) })
+	}
+	wg.Wait()
+	return all
+}
+
 // stateOf judges a session without a watcher by the containers that its engine has; nil
 // when that did not answer.
-func stateOf(id string, found map[string]string) string {
+func stateOf(id string, found map[string]seen) string {
 	if found == nil {
 		return stateUnknown
 	}
-	switch found[id] {
+	switch found[id].state {
 	case "":
 		return stateGone
 	case container.StateRunning, container.StatePaused, container.StateRestarting:
@@ -99,8 +113,14 @@ func ask(ctx context.Context, store *state.Store, id string) *control.Status {
 	return &st
 }
 
-// containers returns the states of all sessions' containers that an engine has, by id.
-func containers(ctx context.Context, cli command.Cli, globalArgs []string) map[string]string {
+// seen is what an engine says of a container.
+type seen struct {
+	state string
+	name  string // it may have been renamed since there was a watcher
+}
+
+// containers returns the containers that an engine has, by id.
+func containers(ctx context.Context, cli command.Cli, globalArgs []string) map[string]seen {
 	api, err := connect(cli.ConfigFile(), globalArgs)
 	if err != nil {
 		return nil
@@ -108,24 +128,52 @@ func containers(ctx context.Context, cli command.Cli, globalArgs []string) map[s
 	defer api.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	list, err := api.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession)),
-	})
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true}) // one that was attached has no label
 	if err != nil {
 		return nil
 	}
-	found := make(map[string]string, len(list))
+	found := make(map[string]seen, len(list))
 	for _, c := range list {
-		found[c.ID] = c.State
+		found[c.ID] = seen{c.State, nameOf(c.Names)}
 	}
 	return found
 }
 
+// nameOf returns a container's own name; its others are those of links to it, as /web/db.
+func nameOf(names []string) string {
+	for _, n := range names {
+		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
+			return n
+		}
+	}
+	return ""
+}
+
 // lookAt returns the one session that ref names.
 func lookAt(ctx context.Context, cli command.Cli, store *state.Store, ref string) (session, error) {
-	rec, err := store.Find(ref)
+	rec, err := find(ctx, cli, store, ref)
 	if err != nil {
 		return session{}, hint(err, "docker hostexec status -a")
 	}
 	return survey(ctx, cli, store, []state.Session{rec})[0], nil
+}
+
+// find returns the session that ref names, be it by a name that its container was given
+// after its watcher had gone.
+func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) (state.Session, error) {
+	rec, err := store.Find(ref)
+	if err == nil || ref == "" {
+		return rec, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pinging)
+	defer cancel()
+	api, ierr := connect(cli.ConfigFile(), globalArgs(cli))
+	if ierr != nil {
+		return rec, err
+	}
+	defer api.Close()
+	if c, ierr := api.ContainerInspect(ctx, ref); ierr == nil {
+		return store.Find(c.ID)
+	}
+	return rec, err
 }

@@ -3,17 +3,13 @@
 package plugin
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
-	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -22,7 +18,8 @@ import (
 
 const shellLong = `Use the shells of a session, whose directory, variables and functions stay
 
-They are those that the container sees as hostexec session: bash on this host. What you run
+They are those that the container sees as hostexec session: bash on this host, or, with
+create --in, in any running container that has a bash. What you run
 in them is written down as approved by you; what the container runs is decided by policy.
 
 EXIT STATUS
@@ -62,7 +59,7 @@ func dialSession(ref string) (*control.Client, error) {
 func newShellCreateCommand() *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: cli.ExactArgs(2), ValidArgsFunction: completeSessions,
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: cli.ExactArgs(2), ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -73,13 +70,14 @@ func newShellCreateCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")
-	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host; HOME if none is named")
+	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host, or of the container; HOME if there is none")
+	cmd.Flags().StringVar(&o.In, "in", "", "Have it live in a running `container`, by name or id, and not on this host")
 	return cmd
 }
 
 func newShellRmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: cli.ExactArgs(2), ValidArgsFunction: completeSessions,
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: cli.ExactArgs(2), ValidArgsFunction: completeShells,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -91,48 +89,19 @@ func newShellRmCommand() *cobra.Command {
 	}
 }
 
-func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
-	return &cobra.Command{
-		Use: "ls SESSION|CONTAINER", Short: "List the shells of a session", Args: cli.ExactArgs(1), ValidArgsFunction: completeSessions,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
-			c, err := dialSession(args[0])
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			all, err := c.Shells(cmd.Context())
-			if err != nil {
-				return err
-			}
-			w := tabwriter.NewWriter(dockerCLI.Out(), 0, 0, 3, ' ', 0)
-			fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")
-			for _, i := range all {
-				pid, doing := "-", "idle"
-				if i.PID != 0 {
-					pid = strconv.Itoa(i.PID)
-				}
-				if i.Busy {
-					doing = "busy"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, doing, units.HumanDuration(time.Since(i.Since)), shown(i.Dir))
-			}
-			return w.Flush()
-		}),
-	}
-}
-
 func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	c := control.ShellCommand{Start: start}
 	var timeout time.Duration
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell; what it changes stays",
-		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeSessions,
+		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
 				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
-			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c)
+			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, asJSON)
 		},
 	}
 	if start {
@@ -140,37 +109,13 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	}
 	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "A variable for this text alone (`NAME=VALUE`)")
 	cmd.Flags().StringVar(&c.Dir, "cwd", "", "A `directory` for this text alone")
+	told := "Print one JSON object at the end: command, stdout, stderr, exit_code, duration, timestamp"
+	if start {
+		told = "Print a line of JSON for each event: start, stdout and stderr, complete"
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, told)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, and not the shell, after this `time`")
 	return cmd
-}
-
-// runInShell runs c between this process's streams, and returns its code as an error.
-func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand) error {
-	client, err := dialSession(session)
-	if err != nil {
-		return &failure{code: codeRun, err: err}
-	}
-	defer client.Close()
-	var result error
-	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
-		switch {
-		case e.PID != 0 && c.Start:
-			say(dockerCLI.Err(), "pid %d", e.PID)
-		case len(e.Out) > 0:
-			_, err = dockerCLI.Out().Write(e.Out)
-		case len(e.Err) > 0:
-			_, err = dockerCLI.Err().Write(e.Err)
-		case e.Error != "":
-			result = &failure{code: e.Code, err: errors.New(shown(e.Error))}
-		case e.Exit != nil && *e.Exit != 0:
-			result = cli.StatusError{StatusCode: *e.Exit}
-		}
-		return err
-	})
-	if err != nil {
-		return &failure{code: codeRun, err: err}
-	}
-	return result
 }
 
 // shown is s in printable ASCII.

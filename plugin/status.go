@@ -20,6 +20,7 @@ directory in place of a container
 STATE is one of
   running  the container runs and its calls are answered
   waiting  the container is not there yet, or down for the moment
+  keeping  the container, or agent, is over, and jobs that are kept go on: docker hostexec ps
   lost     the container runs but nobody answers: docker hostexec resume
   exited   the container has stopped (with --all)
   gone     the container was removed (with --all): docker hostexec prune
@@ -93,5 +94,5 @@ var sessionCriteria = []criterion[session]{
 	{key: "image", is: equals(func(s session) string { return s.Image })},
 	{key: "command", is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
 	{key: "state", is: oneOf(func(s session) string { return s.State }),
-		only: []string{stateRunning, stateWaiting, stateLost, stateExited, stateGone, stateUnknown}},
+		only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateExited, stateGone, stateUnknown}},
 }

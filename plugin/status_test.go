@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,7 +23,7 @@ func testSessions() []session {
 				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
 			},
 			State:   stateRunning,
-			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Since: noon.Add(-5 * time.Minute)},
+			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Shells: []shell.Info{{Name: "build"}, {Name: "q"}}, Since: noon.Add(-5 * time.Minute)},
 		},
 		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: stateLost},
 	}
@@ -34,9 +35,9 @@ func TestStatusTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SINCE", "VERSION"},
-		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "5", "minutes", "ago", "2"},
-		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "3", "hours", "ago", "1"},
+		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SHELLS", "SINCE", "VERSION"},
+		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "build,q", "5", "minutes", "ago", "2"},
+		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "-", "3", "hours", "ago", "1"},
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != len(want) {
@@ -73,7 +74,7 @@ func TestStatusFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"Calls":"7","Carrier":"socket","CarrierWhy":"a connection has arrived","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
-		`"Image":"debian","Running":"1","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
+		`"Image":"debian","Running":"1","Shells":"build,q","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
 	if out.String() != want {
 		t.Errorf("json = %s, want %s", out.String(), want)
 	}
@@ -121,7 +122,8 @@ func TestStatusFilters(t *testing.T) {
 }
 
 func TestStateOf(t *testing.T) {
-	found := map[string]string{"r": "running", "p": "paused", "s": "restarting", "e": "exited", "c": "created", "d": "dead"}
+	found := map[string]seen{"r": {state: "running"}, "p": {state: "paused"}, "s": {state: "restarting"},
+		"e": {state: "exited"}, "c": {state: "created"}, "d": {state: "dead"}}
 	for id, want := range map[string]string{
 		"r": stateLost, "p": stateLost, "s": stateLost, "e": stateExited, "c": stateExited, "d": stateExited, "x": stateGone, "": stateGone,
 	} {
@@ -149,7 +151,7 @@ func TestPrunable(t *testing.T) {
 		{"being made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Second)}}, false},
 		{"never made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Hour)}}, true},
 	} {
-		if got := prunable(tt.s, noon); got != tt.want {
+		if got := prunable(&state.Store{Home: t.TempDir()}, tt.s, noon); got != tt.want {
 			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
 		}
 	}

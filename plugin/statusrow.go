@@ -13,7 +13,7 @@ import (
 	"github.com/docker/go-units"
 )
 
-const statusTable = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Calls}}\t{{.Running}}\t{{.Since}}\t{{.Version}}"
+const statusTable = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Calls}}\t{{.Running}}\t{{.Shells}}\t{{.Since}}\t{{.Version}}"
 
 func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.Time) error {
 	format := formatter.Format(opts.format)
@@ -49,7 +49,7 @@ func newStatusRow() *statusRow {
 	r.Header = formatter.SubHeaderContext{
 		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
 		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Calls": "CALLS",
-		"Running": "RUNNING", "Since": "SINCE", "Version": "VERSION",
+		"Running": "RUNNING", "Shells": "SHELLS", "Since": "SINCE", "Version": "VERSION",
 	}
 	return r
 }
@@ -116,6 +116,22 @@ func (r *statusRow) Running() string {
 		return "-"
 	}
 	return strconv.Itoa(len(r.s.Watcher.Running))
+}
+
+// Shells are the names of the shells with state.
+func (r *statusRow) Shells() string {
+	if r.s.Watcher == nil || len(r.s.Watcher.Shells) == 0 {
+		return "-"
+	}
+	var all []string
+	for _, i := range r.s.Watcher.Shells {
+		all = append(all, i.Name)
+	}
+	text := strings.Join(all, ",")
+	if r.trunc {
+		return formatter.Ellipsis(text, 30)
+	}
+	return text
 }
 
 func (r *statusRow) Since() string {

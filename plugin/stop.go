@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -65,7 +66,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 // stop ends one session: the container first, so that what runs in it can still end its
 // calls as it wants to.
 func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
-	rec, err := store.Find(ref)
+	rec, err := find(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return hint(err, "docker hostexec status")
 	}
@@ -73,6 +74,10 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		if err := stopContainer(ctx, dockerCLI, rec, opts.time); err != nil {
 			return err
 		}
+	}
+	// Before it has gone, for then resume --watch would bring it back.
+	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return stopWatcher(ctx, store.Dir(rec.ID), rec.ID, time.Duration(opts.time)*time.Second)
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// freeText are the flags whose value nobody can know for the user.
+var freeText = []string{
+	"agent --label", "agent --mount", "approve --times", "compose --project-name", "compose --service", "deny --message", "devcontainer --start", "replay --speed", "run --http", "stop --time",
+}
+
+// argument is a word of a usage line that stands for something.
+var argument = regexp.MustCompile(`\b[A-Z]{3,}\b`)
+
+// TestEverythingIsCompleted walks all verbs: each flag with a value and each argument offers
+// values, or files, unless its value is free text.
+func TestEverythingIsCompleted(t *testing.T) {
+	t.Setenv("HOSTEXEC_HOME", t.TempDir())
+	unseen := slices.Clone(freeText)
+	seen := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() == "bool" || cmd.Name() == "run" && !slices.Contains(ownFlags, f.Name) {
+				return
+			}
+			seen++
+			name := strings.TrimPrefix(cmd.CommandPath(), "hostexec ") + " --" + f.Name
+			complete, has := cmd.GetFlagCompletionFunc(f.Name)
+			free := slices.Contains(freeText, name)
+			if free {
+				unseen = slices.DeleteFunc(unseen, func(s string) bool { return s == name })
+			}
+			switch {
+			case !has:
+				t.Errorf("%s has no completion", name)
+			case free || looked[f.Name]:
+			case !offers(cmd, complete):
+				t.Errorf("%s offers nothing, and is not in the list of free texts", name)
+			}
+		})
+		words := argument.FindAllString(strings.ReplaceAll(cmd.Use, "[OPTIONS]", ""), -1)
+		if len(words) > 0 && cmd.ValidArgsFunction == nil && !cmd.Hidden {
+			t.Errorf("%s: %v has no completion", cmd.CommandPath(), words)
+		}
+		if len(words) == 0 && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() && !cmd.Hidden {
+			t.Errorf("%s takes no arguments, and files are offered for some", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRootCommand(testCLI(t, io.Discard)))
+	if len(unseen) > 0 {
+		t.Errorf("there are no %v", unseen)
+	}
+	if seen < 50 {
+		t.Errorf("%d flags with values, want 50 at least", seen)
+	}
+}
+
+// looked are the flags whose values an engine or a session has. e2e has some.
+var looked = map[string]bool{"image": true, "in": true, "network": true, "job": true, "session": true}
+
+// offers reports whether a completion offers anything: words, directories or files.
+func offers(cmd *cobra.Command, complete cobra.CompletionFunc) bool {
+	words, directive := complete(cmd, nil, "")
+	return len(words) > 0 || directive&cobra.ShellCompDirectiveNoFileComp == 0 && directive&cobra.ShellCompDirectiveError == 0
+}

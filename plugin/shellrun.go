@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// shellView is how a person is shown what a command in a shell does.
+type shellView interface {
+	Out() io.Writer
+	Err() io.Writer
+	Started(pid int)
+	Ended(code int)
+	Close() error
+}
+
+func newShellView(cli command.Cli, c control.ShellCommand, asJSON bool) (shellView, error) {
+	report := shell.Report{To: cli.Out(), Command: c.Text, Since: time.Now()}
+	switch {
+	case !asJSON:
+		return plainShell{cli, c.Start}, nil
+	case c.Start:
+		return report.Events(), nil
+	}
+	return report.Object(func() (*os.File, error) { return shell.Spool("") })
+}
+
+// plainShell passes on what is written, as it is.
+type plainShell struct {
+	cli    command.Cli
+	starts bool
+}
+
+func (v plainShell) Out() io.Writer { return v.cli.Out() }
+func (v plainShell) Err() io.Writer { return v.cli.Err() }
+func (v plainShell) Ended(int)      {}
+func (v plainShell) Close() error   { return nil }
+
+func (v plainShell) Started(pid int) {
+	if v.starts {
+		say(v.cli.Err(), "pid %d", pid)
+	}
+}
+
+// runInShell runs c between this process's streams, and returns its code as an error.
+func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
+	client, err := dialSession(session)
+	if err != nil {
+		return &failure{code: codeRun, err: err}
+	}
+	defer client.Close()
+	v, err := newShellView(dockerCLI, c, asJSON)
+	if err != nil {
+		return &failure{code: codeRun, err: err}
+	}
+	defer v.Close()
+	out, errs := v.Out(), v.Err()
+	var result error
+	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
+		switch {
+		case e.PID != 0:
+			v.Started(e.PID)
+		case len(e.Out) > 0:
+			_, err = out.Write(e.Out)
+		case len(e.Err) > 0:
+			_, err = errs.Write(e.Err)
+		case e.Error != "":
+			result = &failure{code: e.Code, err: errors.New(shown(e.Error))}
+		case e.Exit != nil:
+			v.Ended(*e.Exit)
+			if *e.Exit != 0 {
+				result = cli.StatusError{StatusCode: *e.Exit}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return &failure{code: codeRun, err: err}
+	}
+	return result
+}
