@@ -5,6 +5,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,6 +80,37 @@ func TestIntegrationAgentKilled(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestIntegrationAgentCallCut kills the watcher in the middle of an agent's call: the command's
+// tree ends and so does the agent, and the client is told.
+func TestIntegrationAgentCallCut(t *testing.T) {
+	eachMode(t, func(t *testing.T, h *Host, mode string) {
+		flags := append([]string{"--proxy", "hsh=/bin/sh"}, echo(t, mode)...)
+		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)
+		want(t, "answer", a.ask(t, "say", "1"), answered("1"))
+		a.write(t, "run", `["hsh","-c","sleep 1000 & echo $$ $! >pids; wait"]`)
+		where := map[string]string{"process": h.Work, "container": filepath.Join(h.State, "workspaces", h.session(t))}[mode]
+		var procs []*Proc
+		eventually(t, patience, "the command runs", func() bool {
+			pids, err := os.ReadFile(filepath.Join(where, "pids"))
+			if err != nil || !strings.HasSuffix(string(pids), "\n") {
+				return false
+			}
+			for pid := range strings.FieldsSeq(string(pids)) {
+				procs = append(procs, hold(t, atoi(t, pid)))
+			}
+			return true
+		})
+		h.Watcher(t, h.session(t)).Signal(t, syscall.SIGKILL)
+		allEnd(t, procs, stops)
+		r := a.Ended(t)
+		if r.Code == 0 || !strings.Contains(r.Err, "hostexec: ") || !strings.Contains(r.Err, "watcher") {
+			t.Errorf("the client is told %v", r)
+		}
+		h.Must(t, "hostexec", "prune", "-f")
+		h.agentless(t)
+	})
 }
 
 // TestIntegrationAgentOrphaned kills everybody who would remove an agent's container, at once:

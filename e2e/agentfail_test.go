@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -81,7 +82,7 @@ func agentFailure(t *testing.T, h *Host, kind, text string, code int, args ...st
 // know, and undone.
 func TestIntegrationAgentFails(t *testing.T) {
 	const daemon = "Cannot connect to Docker daemon. Is Docker running? Check: docker ps"
-	for _, shared := range people(t) {
+	for _, shared := range anybody(t) {
 		h := newHost(t, shared.cred != nil)
 		contained := agentArgs(t, "container", "busybox")
 		front := func(t *testing.T, match string, answer func(w http.ResponseWriter, r *http.Request)) []string {
@@ -106,6 +107,12 @@ func TestIntegrationAgentFails(t *testing.T) {
 			}
 			h.quiet(t, patience)
 		})
+		t.Run(h.Name+"/an engine that does not answer", func(t *testing.T) {
+			if h.cred != nil {
+				return // five seconds are enough once
+			}
+			frontFailure(t, h, front(t, "/_ping", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "docker_unavailable", daemon, "")
+		})
 		t.Run(h.Name+"/no image", func(t *testing.T) {
 			agentFailure(t, h, "image_not_found", "Docker image 'hostexec-e2e/none:x' not found. Build it with: docker build -t hostexec-e2e/none:x .", 125,
 				"hostexec", "agent", "--mode", "container", "--image", "hostexec-e2e/none:x")
@@ -125,6 +132,18 @@ func TestIntegrationAgentFails(t *testing.T) {
 				frontFailure(t, h, append(args, "--config", file), "startup_timeout", "Container did not start within 1s", "")
 			})
 		}
+		t.Run(h.Name+"/startup timeout at the wait", func(t *testing.T) {
+			var waits atomic.Int32 // the watcher's is the first
+			host := frontEngine(t, newHost(t, h.cred != nil), func(_ http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, "/wait") || waits.Add(1) == 1 {
+					return false
+				}
+				<-r.Context().Done()
+				return true
+			})
+			file := h.Write(t, h.Work, "slow.yaml", "agent: {container: {startup_timeout_seconds: 2}}\n", 0o644)
+			frontFailure(t, h, append([]string{"--host", host}, append(contained, "--config", file)...), "startup_timeout", "Container did not start within 2s", "")
+		})
 		t.Run(h.Name+"/no program", func(t *testing.T) {
 			r := h.Docker(t, append(contained, "--", "/no/such/program")...)
 			if r.Code != 125 || !strings.Contains(r.Err, "/no/such/program") {
@@ -154,6 +173,24 @@ func frontFailure(t *testing.T, h *Host, args []string, kind, text, more string)
 	h.agentless(t)
 	left, _ := filepath.Glob(filepath.Join(h.State, "workspaces", "*"))
 	want(t, "workspaces", len(left), 0)
+}
+
+// TestIntegrationAgentPull has no image pulled that nobody said to pull.
+func TestIntegrationAgentPull(t *testing.T) {
+	h := newHost(t, false)
+	name := unique("pull")
+	ref := registry(t, name) + "/" + name
+	t.Cleanup(func() { h.Docker(t, "rmi", "-f", ref) })
+	args := []string{"hostexec", "agent", "--mode", "container", "--image", ref, "--label", runLabel, "--network", "none"}
+	run := []string{"--", "echo", "out"}
+	agentFailure(t, h, "image_not_found", "Docker image '"+ref+"' not found. Build it with: docker build -t "+ref+" .", 125, append(args, run...)...)
+	r := h.Docker(t, append(append(args, "--pull"), run...)...)
+	if r.Code != 0 {
+		t.Fatalf("with --pull: %v", r)
+	}
+	want(t, "stdout is the agent's alone", r.Out, "out\n")
+	want(t, "once it is there", h.Docker(t, append(args, run...)...), Result{Out: "out\n"})
+	h.agentless(t)
 }
 
 // TestIntegrationAgentExits ends a container at once, with more to say than is shown.

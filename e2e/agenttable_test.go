@@ -10,3 +10,6 @@ func TestAgentTable(t *testing.T) {
 		t.Errorf("%d rows, want 20 at least", rows)
 	}
 }
+
+// TestAgentPromises holds the other table to having a row for every promise.
+func TestAgentPromises(t *testing.T) { holdPromises(t, "agent.md", "F003", 98) }

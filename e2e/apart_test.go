@@ -70,6 +70,9 @@ func TestIntegrationApart(t *testing.T) {
 	for name, route := range routes {
 		t.Run(name, func(t *testing.T) { callsApart(t, h, route(t)) })
 	}
+	r := h.Docker(t, "--host", "unix://"+e.socket(), "hostexec", "agent", "--mode", "container", "--image", engineRef, "--network", "none", "--", "true")
+	want(t, "code of an agent there", r.Code, 125)
+	wantText(t, r.Err, "a host directory is not visible to the daemon")
 }
 
 func callsApart(t *testing.T, h *Host, flags []string) {
@@ -77,7 +80,9 @@ func callsApart(t *testing.T, h *Host, flags []string) {
 		t.Helper()
 		return h.Docker(t, append(append([]string{}, flags...), args...)...)
 	}
-	made := docker(append(h.runArgs("-d", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/w", "-w", "/w"), engineRef, "sleep", "1000")...)
+	made := docker(append(h.runArgs("-d", "--proxy", "hsh=/bin/sh",
+		"--proxy", "there=/bin/sh,where=container:"+engineRef, "--proxy", "here=/bin/sh,where=container:"+image(t, "full")+",network=none,docker_host=unix:///var/run/docker.sock",
+		"-v", h.Work+":/w", "-w", "/w"), engineRef, "sleep", "1000")...)
 	want(t, "run", made.Code, 0)
 	id := strings.TrimSpace(made.Out)
 	called := func(script string) string {
@@ -87,6 +92,8 @@ func callsApart(t *testing.T, h *Host, flags []string) {
 	}
 	want(t, "a call", called("echo called; exit 7"), "called\n7")
 	want(t, "where it runs: not in what the engine mounts", called("pwd"), h.Work+"\n0")
+	tooFar(t, docker("exec", id, "there", "-c", "echo ran"), "the engine does not see this host's directories")
+	want(t, "in a container of an engine of this host's", strings.TrimSuffix(docker("exec", id, "here", "-c", "pwd; echo made >made; cat made").Out, "\n"), h.Work+"\nmade")
 	docker("restart", "-t", "0", id)
 	want(t, "a call after restart", called("echo called"), "called\n0")
 	session := strings.TrimSpace(docker("inspect", "--format", `{{index .Config.Labels "io.hostexec.session"}}`, id).Out)
@@ -102,6 +109,16 @@ func callsApart(t *testing.T, h *Host, flags []string) {
 	docker("volume", "create", "--label", "io.hostexec.session=0123456789ab")
 	docker("hostexec", "prune", "-f")
 	want(t, "volumes after prune", docker("volume", "ls", "-q").Out, "")
+}
+
+// tooFar wants a command's container to be refused by an engine that is not of this host, why,
+// and what to do about it to be said.
+func tooFar(t *testing.T, r Result, why string) {
+	t.Helper()
+	want(t, "code of a command in a container there", r.Code, 125)
+	want(t, "what it wrote", r.Out, "")
+	wantText(t, r.Err, why)
+	wantText(t, r.Err, "unix:///var/run/docker.sock say: name it by docker_host, or change where")
 }
 
 // TestIntegrationFUSE has an engine that sees this host's directories through a file system
@@ -121,7 +138,9 @@ func TestIntegrationFUSE(t *testing.T) {
 		carrier, why := h.reached(t, c)
 		want(t, when+": status", carrier+": "+why, "relay: no socket of this host crosses into the container")
 	}
-	c := run("--carrier", "socket")
+	c := run("--proxy", "there=/bin/sh,where=container:"+engineRef)
+	tooFar(t, c.Exec(t, "there", "-c", "echo ran"), "no socket of this host crosses into containers of the engine")
+	c = run("--carrier", "socket")
 	if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 125 || !strings.Contains(r.Err, "no host answers") {
 		t.Errorf("by a socket that does not cross: %v", r)
 	}

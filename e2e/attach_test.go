@@ -5,7 +5,9 @@
 package e2e
 
 import (
+	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -53,6 +55,47 @@ func TestIntegrationAttach(t *testing.T) {
 	}
 }
 
+// TestIntegrationOneSession has one container attached by many at once, and by somebody whose
+// sessions lie elsewhere: it gets one session, which the others are told of.
+func TestIntegrationOneSession(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	h := newHost(t, os.Getuid() == 0)
+	c := h.standing(t, "--network", "none")
+	attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
+	all := make([]Result, 4)
+	var wg sync.WaitGroup
+	for i := range all {
+		// ends with docker; the test waits below.
+		wg.Go(func() { all[i] = h.Docker(t, attach...) })
+	}
+	wg.Wait()
+	for _, r := range all {
+		if r.Code == 0 {
+			c.Session += strings.TrimSpace(r.Out)
+		}
+	}
+	if len(c.Session) != 12 {
+		t.Fatalf("sessions: %q, want one: %v", c.Session, all)
+	}
+	for _, r := range all {
+		if r.Code != 0 && !strings.Contains(r.Err, "is attached already: session "+c.Session+"\nhostexec: hint: docker hostexec detach ") {
+			t.Errorf("another: %v", r)
+		}
+	}
+	other := newHost(t, os.Getuid() == 0)
+	r := other.Docker(t, attach...)
+	want(t, "from elsewhere", r.Code, 125)
+	want(t, "from elsewhere", strings.Contains(r.Err, "is attached already, by a session that is not in "+other.State), true)
+	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	r = h.Docker(t, "hostexec", "resume", c.Session)
+	want(t, "resume", r.Err, "hostexec: session "+c.Session+" is served already\n")
+
+	c = h.Holding(t, "--network", "none", "--proxy", "htrue=/bin/true")
+	r = h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)
+	want(t, "attach of what run made", r.Code, 125)
+	want(t, "attach of what run made", strings.Contains(r.Err, " has session "+c.Session+" from the start\n"), true)
+}
+
 // treeOfShell is a call that goes on, and its process on the host.
 func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
 	t.Helper()
@@ -90,7 +133,7 @@ func TestIntegrationUnattachable(t *testing.T) {
 		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.standing(t, "--tmpfs", "/run")},
 		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
 		{"paused", "does not run: it is paused", paused},
-		{"made by run", "has a session from the start\nhostexec: hint: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
+		{"made by run", " from the start\nhostexec: hint: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
 		{"none", "No such container", &Container{ID: "nosuchcontainer"}},
 	} {
 		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", tt.c.ID)

@@ -52,15 +52,18 @@ func TestIntegrationAttackRelayEnded(t *testing.T) {
 func TestIntegrationAttackDetach(t *testing.T) {
 	h, _ := victim(t)
 	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2"} {
-		c := h.standing(t)
-		h.Must(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", c.ID)
-		want(t, name+": planted", c.Sh(t, `cd /run/hostexec/bin && cp hostexec shim && rm hostexec && printf '#!/bin/sh\n%s\n' "$1" >hostexec && chmod 755 hostexec`, script).Code, 0)
-		r := h.Docker(t, "hostexec", "detach", c.ID)
-		want(t, name+": code", r.Code, 1)
-		want(t, name+": it says why", strings.HasPrefix(r.Err, "hostexec: remove the shims: the container's hostexec "), true)
-		if r := c.Exec(t, "/run/hostexec/bin/shim", "htrue"); r.Code != 125 {
-			t.Errorf("%s: a call: %v", name, r)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			c := h.standing(t)
+			h.Must(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", c.ID)
+			want(t, "planted", c.Sh(t, `cd /run/hostexec/bin && cp hostexec shim && rm hostexec && printf '#!/bin/sh\n%s\n' "$1" >hostexec && chmod 755 hostexec`, script).Code, 0)
+			r := h.Docker(t, "hostexec", "detach", c.ID)
+			want(t, "code", r.Code, 1)
+			want(t, "it says why", strings.HasPrefix(r.Err, "hostexec: remove the shims: the container's hostexec "), true)
+			if r := c.Exec(t, "/run/hostexec/bin/shim", "htrue"); r.Code != 125 {
+				t.Errorf("a call: %v", r)
+			}
+		})
 	}
 }
 

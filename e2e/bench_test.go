@@ -39,6 +39,8 @@ func (b *bench) row(what, measured, target string, ok bool) {
 func TestBench(t *testing.T) {
 	b := &bench{host: newHost(t, false)}
 	b.calls(t)
+	b.reach(t)
+	b.attached(t)
 	b.stream(t)
 	b.kills(t)
 	b.flight(t)

@@ -44,8 +44,9 @@ var rooms = map[string]string{
 	"plugin/control":   "plugin/state exec/policy exec/approval exec/audit exec/job exec/shell",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify exec/call exec/proctree",
+	"plugin/compose":   "",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
-	"plugin": "plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent " +
+	"plugin": "plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
 		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call",
 
 	"cmd/hostexec":        "shim shim/room",

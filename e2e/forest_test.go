@@ -19,7 +19,7 @@ const large = 500
 // fifth of which ignores TERM: by hostexec kill, by the death of the shim, and by that of the
 // watcher. None is left.
 func TestIntegrationBigTree(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hp="+probePath(t)).As("1000")
 			w := h.Watcher(t, c.Session)

@@ -27,6 +27,7 @@ import (
 //	busybox  one static busybox and its links; what Debian's busybox-static installs
 //	empty    nothing but the probe: FROM scratch, without PATH
 //	user     busybox, whose commands run as its user, by name
+//	node     busybox with stand-ins for apt-get and npm, and an npx that is an agent
 //
 // All have /probe, which is static.
 var images struct {
@@ -34,7 +35,7 @@ var images struct {
 	refs map[string]string
 }
 
-var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage}
+var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage}
 
 // image returns the reference of one of the images, which it makes if need be.
 func image(t testing.TB, name string) string {
@@ -56,6 +57,18 @@ func image(t testing.TB, name string) string {
 	}
 	images.refs[name] = ref
 	return ref
+}
+
+// load has the person's own engine, which is not the tests', make an image.
+func (h *Host) load(t testing.TB, fs *rootfs, ref string) {
+	t.Helper()
+	args := []string{"import"}
+	for _, c := range fs.changes {
+		args = append(args, "--change", c)
+	}
+	if r := h.feed(t, string(fs.pack(t)), "docker", append(args, "-", ref)...); r.Code != 0 {
+		t.Fatalf("import an image into another engine: %v", r)
+	}
 }
 
 func load(t testing.TB, ref string, data []byte, changes []string) {
@@ -182,6 +195,16 @@ func userImage(t testing.TB) *rootfs {
 	return fs
 }
 
+func nodeImage(t testing.TB) *rootfs {
+	fs := busyboxImage(t)
+	for name, script := range map[string]string{
+		"apt-get": `echo "$0 $*" >>/installed`, "npm": `echo "$0 $*" >>/installed`, "npx": `echo "$0 $*" >&2; exec /probe agent`,
+	} {
+		fs.files["/usr/bin/"+name] = file{data: []byte("#!/bin/sh\n" + script + "\n"), mode: 0o755}
+	}
+	return fs
+}
+
 const imagePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // local is where the full image has programs of its own under the names of the host's, so
@@ -200,7 +223,7 @@ export PATH
 func fullImage(t testing.TB) *rootfs {
 	fs := newRootfs(t)
 	for _, name := range strings.Fields("bash sh cat ls env head tail tee sleep true false stty tty seq wc id mkfifo dd tr rm mkdir rmdir touch " +
-		"yes printf readlink sort uniq less setsid script su timeout nohup grep cp mv ln chmod mknod truncate") {
+		"yes printf base64 readlink sort uniq less setsid script su timeout nohup grep cp mv ln chmod mknod truncate") {
 		fs.program(t, name)
 	}
 	for name, path := range map[string]string{"hsh": "/bin/sh", "hcat": "/bin/cat", "htee": "/bin/tee", "hbash": "/bin/bash", "hp": "/probe", "htrue": "/bin/true", "htty": "/bin/tty", "hstty": "/bin/stty", "hless": "/bin/less"} {

@@ -50,7 +50,7 @@ func TestIntegrationInjection(t *testing.T) {
 		{"timeout", "full", nil, []string{"timeout", "10", "hsh", "-c", "echo called"}},
 		{"script", "full", nil, []string{"script", "-qc", call, "/dev/null"}},
 	}
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		for _, tt := range tests {
 			t.Run(h.Name+"/"+tt.name, func(t *testing.T) {
 				args := append([]string{"--rm", "--proxy", "hsh=/bin/sh"}, tt.flags...)

@@ -6,6 +6,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +42,7 @@ func TestIntegrationJobKept(t *testing.T) {
 				h.Must(t, "rm", "-f", c.ID)
 				other.Ends(t, leaves+grace)
 				eventually(t, soon, "the session keeps a job", func() bool { return h.state(t, c.Session) == "keeping" })
+				want(t, "status of what is kept", h.Must(t, "hostexec", "status", "-q", "--filter", "state=keeping"), c.Session+"\n")
 				want(t, "docker hostexec ps", h.Must(t, "hostexec", "ps", "--format", "{{.ID}} {{.Kind}} {{.Status}}", c.Session), id+" job, kept running\n")
 				want(t, "docker hostexec logs --job", strings.HasSuffix(h.Must(t, "hostexec", "logs", "--job", id), "up\n"), true)
 				want(t, "docker hostexec kill -s", h.Must(t, "hostexec", "kill", "-s", "WINCH", id), id+"\n")
@@ -55,7 +60,7 @@ func TestIntegrationJobKept(t *testing.T) {
 
 // TestIntegrationJobKeptRestart starts a container again whose session was kept by a job.
 func TestIntegrationJobKeptRestart(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh,keep").As("1000")
 			id, p := c.Job(t, "--keep", "hsh", "-c", "exec sleep 1000")
@@ -81,20 +86,13 @@ func TestIntegrationAgentJobKept(t *testing.T) {
 			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
 				h := newHost(t, shared.cred != nil)
 				a := h.Agent(t, agentArgs(t, mode, "busybox", append([]string{"--proxy", "hsh=/bin/sh,keep"}, echo(t, mode)...)...)...)
-				job := func(flags string) (string, *Proc) {
-					var answer struct{ Result string }
-					check(t, json.Unmarshal([]byte(a.ask(t, "run", `["hostexec","-d",`+flags+`"hsh","-c","echo up; exec sleep 1000"]`)), &answer))
-					f := strings.Fields(answer.Result)
-					if len(f) != 3 {
-						t.Fatalf("hostexec -d says %q", answer.Result)
-					}
-					return f[0], hold(t, atoi(t, strings.TrimSuffix(f[1], "(0)")))
-				}
-				id, p := job(`"--keep",`)
-				_, other := job("")
+				id, p := a.job(t, `"--keep",`)
+				_, other := a.job(t, "")
 				session := h.session(t)
 				w := h.Watcher(t, session)
+				link := linkOf(t, w)
 				want(t, "code", a.Wait(t).Code, 0)
+				want(t, "the agent's end waited for the session's", hasFile(t, w.PID, link), false)
 				other.Ends(t, leaves+grace)
 				eventually(t, patience, "the session keeps a job", func() bool { return h.state(t, session) == "keeping" })
 				want(t, "no container", h.agents(t), "")
@@ -106,6 +104,70 @@ func TestIntegrationAgentJobKept(t *testing.T) {
 			})
 		}
 	}
+}
+
+// job has an agent start a job.
+func (call *Call) job(t testing.TB, flags string) (id string, p *Proc) {
+	t.Helper()
+	var answer struct{ Result string }
+	check(t, json.Unmarshal([]byte(call.ask(t, "run", `["hostexec","-d",`+flags+`"hsh","-c","echo up; exec sleep 1000"]`)), &answer))
+	f := strings.Fields(answer.Result)
+	if len(f) != 3 {
+		t.Fatalf("hostexec -d says %q", answer.Result)
+	}
+	return f[0], hold(t, atoi(t, strings.TrimSuffix(f[1], "(0)")))
+}
+
+// TestIntegrationAgentJobLost kills docker hostexec agent over a job that is kept: status and ps
+// show it. Then watcher and keeper are killed at once, and nobody is left that would end it:
+// prune does.
+func TestIntegrationAgentJobLost(t *testing.T) {
+	for _, shared := range people(t) {
+		for _, mode := range modes {
+			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
+				h := newHost(t, shared.cred != nil)
+				a := h.Agent(t, agentArgs(t, mode, "busybox", append([]string{"--proxy", "hsh=/bin/sh,keep"}, echo(t, mode)...)...)...)
+				id, p := a.job(t, `"--keep",`)
+				session := h.session(t)
+				above := []*Proc{h.Keeper(t, session), h.Watcher(t, session)}
+				h.verb(t).Signal(t, syscall.SIGKILL)
+				a.Ended(t)
+				eventually(t, stops, "the session keeps a job", func() bool { return h.state(t, session) == "keeping" })
+				want(t, "docker hostexec ps", h.Must(t, "hostexec", "ps", "--format", "{{.ID}} {{.Kind}} {{.Status}}"), id+" job, kept running\n")
+				for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+					for _, p := range above {
+						p.Signal(t, sig)
+					}
+				}
+				allEnd(t, above, patience)
+				want(t, "it goes on", p.Gone(0), false)
+				want(t, "status", h.state(t, session), "gone")
+				want(t, "prune", h.Must(t, "hostexec", "prune", "-f"), session+"\n")
+				want(t, "it has gone", p.Gone(0), true)
+				h.agentless(t)
+			})
+		}
+	}
+}
+
+// linkOf is what a watcher's descriptor of its link leads to.
+func linkOf(t testing.TB, w *Proc) string {
+	t.Helper()
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", w.PID))
+	check(t, err)
+	return link
+}
+
+// hasFile reports whether a process has what file is as a descriptor.
+func hasFile(t testing.TB, pid int, file string) bool {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	fds, err := os.ReadDir(dir)
+	check(t, err)
+	return slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
+		to, _ := os.Readlink(filepath.Join(dir, fd.Name())) // it may be closed by now
+		return to == file
+	})
 }
 
 // state is what docker hostexec status says of a session.

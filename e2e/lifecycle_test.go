@@ -88,14 +88,17 @@ func TestIntegrationRestart(t *testing.T) {
 // TestIntegrationRestartPolicy has the engine restart the container by itself.
 func TestIntegrationRestartPolicy(t *testing.T) {
 	for _, h := range people(t) {
-		t.Run(h.Name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
-			c := h.Detached(t, "--restart", "always", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/w", "-w", "/w",
-				image(t, "busybox"), "sh", "-c", "hsh -c 'echo again >>starts'; exit 3")
-			lines := func() int { return strings.Count(string(readFile(t, h.Work+"/starts")), "again") }
-			eventually(t, patience, "it called in three lives", func() bool { return lines() >= 3 })
-			h.Must(t, "rm", "-f", c.ID)
-		})
+		for _, policy := range []string{"always", "on-failure", "unless-stopped"} {
+			t.Run(h.Name+"/"+policy, func(t *testing.T) {
+				t.Parallel() // most of it is waiting
+				starts := "starts-" + policy
+				c := h.Detached(t, "--restart", policy, "--network", "none", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/w", "-w", "/w",
+					image(t, "busybox"), "sh", "-c", "hsh -c 'echo again >>"+starts+"'; exit 3")
+				lines := func() int { return strings.Count(string(readFile(t, h.Work+"/"+starts)), "again") }
+				eventually(t, patience, "it called in three lives", func() bool { return lines() >= 3 })
+				h.Must(t, "rm", "-f", c.ID)
+			})
+		}
 	}
 }
 

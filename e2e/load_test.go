@@ -38,7 +38,7 @@ func TestIntegrationInFlight(t *testing.T) {
 // TestIntegrationInARow makes 2000 calls, one after the other, and wants nothing to be
 // left of them: no descriptor, no zombie, no file.
 func TestIntegrationInARow(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket").As("1000")
 			w := h.Watcher(t, c.Session)

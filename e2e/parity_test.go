@@ -57,7 +57,7 @@ func TestIntegrationParityIsWhole(t *testing.T) {
 func TestIntegrationParityOfHelp(t *testing.T) {
 	h := people(t)[0]
 	want, got := helpFlags(h.Must(t, "run", "--help")), helpFlags(h.Must(t, "hostexec", "run", "--help"))
-	for _, ours := range []string{"proxy", "proxy-shell", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier"} {
+	for _, ours := range []string{"proxy", "proxy-shell", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier", "http", "cloister-compat"} {
 		want[ours] = ""
 	}
 	if !maps.Equal(got, want) {

@@ -18,29 +18,35 @@ import (
 )
 
 // registry serves images on localhost, which engines trust, so that docker run has
-// something to pull. It has an image for any name but none; no two have a layer in common.
-func registry(t testing.TB) string {
+// something to pull. It has an image for each of names, or else for all that parityRows pull but
+// none; no two have a layer in common.
+func registry(t testing.TB, names ...string) string {
 	t.Helper()
 	box := newRootfs(t)
 	box.copy(t, find(t, "busybox"), "/bin/busybox")
 	for _, name := range []string{"sh", "echo"} {
 		box.link("/bin/"+name, "busybox")
 	}
-	srv := httptest.NewServer(shelf(t, box))
+	srv := httptest.NewServer(shelf(t, box, names))
 	t.Cleanup(srv.Close)
 	return strings.TrimPrefix(srv.URL, "http://")
 }
 
 // shelf is the registry's handler. Images are made when the test begins: a handler cannot
 // fail a test.
-func shelf(t testing.TB, box *rootfs) http.Handler {
+func shelf(t testing.TB, box *rootfs, names []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/{$}", func(http.ResponseWriter, *http.Request) {})
-	for _, row := range parityRows {
-		ref, ok := row.pulls()
-		if name := strings.TrimPrefix(ref, "{REG}/"); ok && name != "none" {
-			shelve(t, mux, box, name)
+	if len(names) == 0 {
+		for _, row := range parityRows {
+			ref, ok := row.pulls()
+			if name := strings.TrimPrefix(ref, "{REG}/"); ok && name != "none" {
+				names = append(names, name)
+			}
 		}
+	}
+	for _, name := range names {
+		shelve(t, mux, box, name)
 	}
 	return mux
 }

@@ -52,7 +52,7 @@ var whereRows = []string{
 
 // TestIntegrationWhere runs every row in both places: the bytes and the codes are the same.
 func TestIntegrationWhere(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		c := h.Holding(t, places(t)...)
 		for _, row := range whereRows {
 			t.Run(h.Name+"/"+row, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestIntegrationWhereSignals(t *testing.T) {
 // TestIntegrationWhereNothingStays breaks things while a command runs in a container, whose
 // tree has an orphan that ignores TERM: no container stays.
 func TestIntegrationWhereNothingStays(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range anybody(t) {
 		c := h.Holding(t, places(t)...)
 		start := func() *Call {
 			call := c.Start(t, "cp", "tree")

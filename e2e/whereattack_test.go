@@ -112,7 +112,8 @@ func TestIntegrationWhereFlood(t *testing.T) {
 	call := c.Start(t, "bash", "-c", `for i in {1..70}; do cp hold & done; echo all; wait; echo over`)
 	want(t, "line", call.Line(t), "all")
 	eventually(t, 4*patience, "all calls have begun", func() bool { return len(h.Audit(t, "HOSTEXEC START")) == calls })
-	// To be removed they have to run: what is done about one that is still being made is another matter.
+	// They have to run: of one that it is still making, and lists already, an engine may say that there is none,
+	// and leave it, which docker rm -f takes for success.
 	eventually(t, 4*patience, "so many containers run", func() bool {
 		return len(strings.Fields(h.Must(t, "ps", "-q", "--filter", "label=io.hostexec.call="+c.Session))) == most
 	})

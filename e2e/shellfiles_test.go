@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// TestIntegrationShellFiles sees a command's exit written aside and renamed into place, and
+// nothing left of it.
+func TestIntegrationShellFiles(t *testing.T) {
+	needBash(t)
+	for _, h := range people(t) {
+		g := ground{Container: h.Holding(t, "--proxy-shell")}.make(t)
+		want(t, "a first command", g.x(t, `x :`).Code, 0)
+		dir := filepath.Join(h.State, "sessions", g.Session, "shells", "done")
+		w, err := fsnotify.NewWatcher()
+		check(t, err)
+		defer w.Close()
+		check(t, w.Add(dir))
+		want(t, "a command", g.x(t, `x 'echo on'`).Out, "on\n")
+		var seen []string
+		for len(seen) < 4 {
+			select {
+			case e := <-w.Events:
+				_, name, _ := strings.Cut(filepath.Base(e.Name), ".")
+				if !e.Has(fsnotify.Write) && !e.Has(fsnotify.Chmod) {
+					seen = append(seen, e.Op.String()+" "+name)
+				}
+			case err := <-w.Errors:
+				t.Fatal(err)
+			}
+		}
+		want(t, "what happened in "+dir, strings.Join(seen, ", "), "CREATE exit.tmp, RENAME exit.tmp, CREATE exit, REMOVE exit")
+	}
+}
+
+// TestIntegrationShellPolled takes its FIFO from a shell in a container: what is not told of is
+// looked for.
+func TestIntegrationShellPolled(t *testing.T) {
+	needBash(t)
+	h := people(t)[0]
+	name := h.target(t, "full", nil, "/probe", "hold")
+	g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
+	want(t, "without news", g.x(t, `x 'rm /tmp/hostexec-*/news; V=1'; x 'echo $V'`), Result{Out: "1\n"})
+	r := g.x(t, `hostexec session start s -- 'echo $V; exit 3'`)
+	if r.Out != "1\n" || r.Code != 3 || !strings.Contains(r.Err, "pid ") {
+		t.Errorf("a copy: %v", r)
+	}
+	want(t, "files", strings.TrimSpace(g.x(t, `x 'sleep 2; ls /tmp/hostexec-* | grep -vc "[.]"; ls /tmp/hostexec-* | grep -c "[.]exit"'`).Out), "2\n0")
+}
+
+// TestIntegrationShellsAtOnce runs commands in many shells at once: no descriptor, file or
+// process is left of them.
+func TestIntegrationShellsAtOnce(t *testing.T) {
+	grounds(t, func(t *testing.T, g ground) {
+		w := g.Host.Watcher(t, g.Session)
+		fds, shells := countFDs(t, w.PID), 100
+		if g.in != "" {
+			shells = 20 // three processes each, and an exec of the engine's
+		}
+		script := `for ((i = 0; i < $1; i++)); do ` + g.create(`s$i`) + ` || echo failed; done
+			one() { for n in {1..10}; do r=$(hostexec session exec s$1 -- '((n++)); echo $n'); [[ $r == $n ]] || echo "s$1: $r, not $n"; done; }
+			for ((i = 0; i < $1; i++)); do one $i & ((i % 10 == 9)) && wait; done; wait`
+		r := g.Host.feedFor(t, 5*patience, "", "docker", g.execArgs(nil, "bash", "-c", script, "bash", strconv.Itoa(shells))...)
+		want(t, "failures", r.Out+r.Err, "")
+		want(t, "shells", strings.Count(g.Host.Must(t, "hostexec", "shell", "ls", g.ID), "idle"), shells)
+		r = g.Host.feedFor(t, 5*patience, "", "docker", g.execArgs(nil, "bash", "-c", `for ((i = 0; i < $1; i++)); do hostexec session rm s$i & ((i % 10 == 9)) && wait; done`, "bash", strconv.Itoa(shells))...)
+		want(t, "removed", r.Err, "")
+		eventually(t, patience, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+6 }) // what the next command needs, and a bell
+		eventually(t, patience, "no child of the watcher is left", func() bool { return len(children(t, w.PID)) == 0 })
+		if g.in != "" {
+			eventually(t, patience, "no process is left in the container", func() bool { return strings.Count(g.Host.Must(t, "top", g.in), "\n") == 2 })
+			want(t, "files in the container", g.Host.Must(t, "exec", g.in, "bash", "-c", `shopt -s nullglob; echo /tmp/hostexec-*`), "\n")
+		}
+	})
+}
