@@ -20,7 +20,7 @@ E2E      := -count=1 -timeout 60m ./e2e/...
 # They wait more than they compute: two halves beside each other take two thirds of the time.
 HALVES   := Integration[A-J] Integration[K-Z]
 
-.PHONY: build install demo check test test-integration test-race e2e lint fmt bench shims cross engine busybox sshd chromium screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole e2e lint fmt bench shims cross engine busybox sshd chromium podman compose screenshots clean
 
 build: $(PLUGIN)
 
@@ -52,7 +52,11 @@ demo: build engine
 	env -u MAKEFLAGS -u MAKELEVEL $(PLUGIN) run --rm --proxy make --workspace=examples/demo hostexec-demo make
 	@echo 'There was no make in that container, and nothing else. It was the make of this host.'
 
-check: lint test test-race cross test-integration
+# What make test does test-race does, too, but for the numbers of test-whole. It waits more
+# than it computes.
+check: lint
+	@$(MAKE) --no-print-directory -j2 -O test-race test-whole cross compose
+	@$(MAKE) --no-print-directory test-integration
 
 test: $(SHIMS)
 	$(GO) test $(UNIT) ./...
@@ -60,7 +64,11 @@ test: $(SHIMS)
 test-race: $(SHIMS)
 	$(GO) test -race $(UNIT) ./...
 
-test-integration e2e: build engine busybox chromium
+# Tests that do a part of it under the race detector, which takes ten times as long.
+test-whole:
+	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
+
+test-integration e2e: build engine busybox chromium podman compose
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
 
 .PHONY: $(HALVES)
@@ -83,7 +91,7 @@ cross: $(SHIMS)
 # The table of docs/performance.md, from one run; then starting a command against a bare fork.
 bench: build engine busybox sshd
 	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
-	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy
+	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell
 
 # Without an engine the tests that need one fail here, and are not passed over.
 engine:
@@ -103,6 +111,23 @@ sshd:
 chromium:
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
 		{ echo 'make: the tests need a browser: apt-get install chromium' >&2; exit 1; }
+
+# The docker compose of the tests: not every system has one, and 1.x will not do. It is built
+# from a copy of its module, once, which takes a minute or two.
+COMPOSE := v2.40.3
+
+compose: bin/docker-compose-$(COMPOSE)
+
+bin/docker-compose-$(COMPOSE):
+	@module=$$($(GO) mod download -json github.com/docker/compose/v2@$(COMPOSE) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p'); \
+	test -d "$$module" || { echo 'make: the tests need docker compose, whose module cannot be had' >&2; exit 1; }; \
+	mkdir -p bin && copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r "$$module/." "$$copy" && chmod -R u+w "$$copy" && \
+	CGO_ENABLED=0 $(GO) -C "$$copy" build -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
+
+# Calls have to do over its API what they do over Docker's.
+podman:
+	@{ command -v podman && command -v runc; } >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends podman runc >/dev/null; } || \
+		{ echo 'make: the tests need podman: apt-get install podman runc' >&2; exit 1; }
 
 # The pictures of the documentation.
 screenshots: $(SHIMS) chromium
