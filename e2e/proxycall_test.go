@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // args is a command of the host's that prints its arguments, each on a line and quoted.
@@ -108,6 +109,28 @@ func TestIntegrationProxyParallel(t *testing.T) {
 	for i := range many {
 		n := strconv.Itoa(i)
 		want(t, "answer "+n, Answer(t, h.At("sh"), "id"+n).String(), Result{Out: "out" + n + "\n", Err: "err" + n + "\n", Code: i}.String())
+	}
+}
+
+// TestIntegrationProxyAgain uses one id again as soon as its answer is there and fetched: a
+// caller may number its calls by its own process.
+func TestIntegrationProxyAgain(t *testing.T) {
+	h := newHost(t, false)
+	h.Proxy(t, "true=/bin/true")
+	at := filepath.Join(h.At("true"), "id.")
+	for range 300 {
+		Submit(t, h.At("true"), "id", "", "x")
+		for late := time.Now().Add(patience); ; { // as fast as can be: a tick would be too slow to see it
+			if _, err := os.Stat(at + "exit"); err == nil {
+				break
+			}
+			if time.Now().After(late) {
+				t.Fatal("no answer to a call whose id was used before")
+			}
+		}
+		for _, what := range []string{"exit", "stdout", "stderr"} {
+			check(t, os.Remove(at+what))
+		}
 	}
 }
 

@@ -192,15 +192,17 @@ func (l *Files) take(p *place, id string) bool {
 	// ends with the call, or with done.
 	l.flight.Go(func() {
 		defer l.leave()
-		defer p.land(id)
 		c.serve(l)
 	})
 	return true
 }
 
-func (p *place) land(id string) {
+// land has last write the last of a call's files, and its id be free. Who sees them may use
+// the id again at once: of that call nothing is looked at before.
+func (p *place) land(id string, last func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	last()
 	delete(p.flying, id)
 }
 

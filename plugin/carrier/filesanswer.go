@@ -93,13 +93,17 @@ func (c *filesCall) finish(e wire.Exit) {
 			c.put("status", append(line, '\n'))
 		}
 	}
-	c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
-	// Looked at last: a reader that goes removes what it knows, and may do so meanwhile.
-	if c.silent || c.abandoned() {
-		for _, what := range []string{"stdout", "stderr", "status", "exit"} {
-			c.p.Box.Remove(c.ask.id + "." + what)
+	c.p.land(c.ask.id, func() {
+		// Not once .exit is there: a reader that fetches removes these one by one. What one
+		// that goes from here on misses is swept.
+		if c.silent || c.abandoned() {
+			for _, what := range []string{"stdout", "stderr", "status"} {
+				c.p.Box.Remove(c.ask.id + "." + what)
+			}
+			return
 		}
-	}
+		c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
+	})
 }
 
 // put makes a file in one step. One that cannot be made is one that its reader has planted
