@@ -180,7 +180,7 @@ func testRemove(t *testing.T, r *room) {
 	id := newID()
 	done := make(chan error)
 	go func() { // ends when the shell is removed
-		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 300 & echo on; sleep 300`}, Output{Out: began, Err: began})
+		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 300 & echo on; sleep 300; echo went on`}, Output{Out: began, Err: began})
 		done <- err
 	}()
 	<-began

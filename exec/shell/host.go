@@ -116,9 +116,10 @@ func (g *onHost) rid() {
 }
 
 // kill has the runner end the tree. The shell itself, like each that is interactive, does
-// not mind TERM: it goes by HUP, or the end of what it reads.
+// not mind TERM: it goes by HUP, or the end of what it reads, and first, for it would go on
+// with its text when a child of it has ended.
 func (g *onHost) kill() {
-	g.cancel()
-	g.in.Close()
 	g.born.Signal(syscall.SIGHUP)
+	g.in.Close()
+	g.cancel()
 }
