@@ -187,11 +187,15 @@ func TestIntegrationComposeFiles(t *testing.T) {
 			"  extra: {image: x, profiles: [more], x-hostexec: {pass-env: [A]}}\n", 0o644)
 	}
 	check(t, os.MkdirAll(filepath.Join(p.Work, "sub", "deep"), 0o755))
+	check(t, os.MkdirAll(filepath.Join(p.Work, "lines"), 0o755))
 	file("compose.yaml", "FOUND")
 	file("compose.override.yaml", "OVERRIDDEN")
 	file("sub/named.yaml", "NAMED")
 	p.Write(t, p.Work, "sub/.env", "COMPOSE_FILE=named.yaml\nV=of dotenv\n", 0o644)
 	p.Write(t, p.Work, "env", "V=of env\n", 0o644)
+	file("lines/compose.yaml", "FOUND")
+	file("lines/other.yaml", "NOT_NAMED")
+	p.Write(t, p.Work, "lines/.env", "NOTE=\"a\nCOMPOSE_FILE=other.yaml\nCOMPOSE_PATH_SEPARATOR=.\"\n", 0o644)
 	tests := []struct {
 		name, dir string
 		args      []string
@@ -200,6 +204,7 @@ func TestIntegrationComposeFiles(t *testing.T) {
 		{"found above", "sub/deep", []string{"--project-directory", "../.."}},
 		{"named", "", []string{"-f", "sub/named.yaml", "-fcompose.override.yaml"}},
 		{"COMPOSE_FILE of .env", "sub", nil},
+		{"a line of another value in .env", "lines", nil},
 		{"an env file and a name", "", []string{"--env-file", "env", "-p", "other"}},
 		{"a profile", "", []string{"--profile", "more", "config"}},
 	}

@@ -149,13 +149,17 @@ func runCompose(ctx context.Context, dockerCLI command.Cli, opts *composeOptions
 // resolve finds the files, has compose make the model of them, and returns the services that
 // may take part in the command.
 func (r *composeRun) resolve(ctx context.Context) (active []string, err error) {
-	var environ []byte
+	var where compose.Where
 	if len(r.args.Files) == 0 {
-		if environ, err = r.tool.ask(ctx, r.args.Ask(nil, "config", "--environment")); err != nil {
+		text, err := r.tool.answer(ctx, r.args.Ask([]string{"-"}, "config"), compose.Question)
+		if err != nil {
+			return nil, err
+		}
+		if where, err = compose.ReadWhere(text); err != nil {
 			return nil, err
 		}
 	}
-	if r.files, err = r.args.FilesOf(strings.Split(string(environ), "\n"), r.cwd); err != nil {
+	if r.files, err = r.args.FilesOf(where, r.cwd); err != nil {
 		return nil, err
 	}
 	r.dir = r.args.DirectoryOf(r.files, r.cwd)

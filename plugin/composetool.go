@@ -64,9 +64,14 @@ func (c *composeTool) child(ctx context.Context, args []string) *exec.Cmd {
 
 // ask returns what compose prints. What it says when it fails is passed on, and its code.
 func (c *composeTool) ask(ctx context.Context, args []string) ([]byte, error) {
+	return c.answer(ctx, args, "")
+}
+
+// answer is ask, with a text for compose to read on stdin.
+func (c *composeTool) answer(ctx context.Context, args []string, in string) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd := c.child(ctx, args)
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &out, &errs
 	err := composeEnd(cmd.Run(), &errs)
 	return out.Bytes(), err
 }

@@ -59,15 +59,18 @@ func TestFilesOf(t *testing.T) {
 		}
 	}
 	tests := []struct {
-		args, env, cwd, want, dir string
+		args  string
+		where Where
+
+		cwd, want, dir string
 	}{
-		{"up", "", "a", "a/compose.yaml a/compose.override.yml", "a"},
-		{"up", "", "a/b/c", "a/compose.yaml a/compose.override.yml", "a"},
-		{"up", "", "d", "d/docker-compose.yaml", "d"},
-		{"--project-directory ../d up", "", "a", "d/docker-compose.yaml", "d"},
-		{"up", "COMPOSE_FILE=x.yaml:y.yaml", "a", "x.yaml y.yaml", "a"},
-		{"up", "COMPOSE_FILE=x.yaml;y.yaml COMPOSE_PATH_SEPARATOR=;", "a", "x.yaml y.yaml", "a"},
-		{"-f ../d/docker-compose.yaml up", "COMPOSE_FILE=x.yaml", "a", "../d/docker-compose.yaml", "d"},
+		{"up", Where{}, "a", "a/compose.yaml a/compose.override.yml", "a"},
+		{"up", Where{}, "a/b/c", "a/compose.yaml a/compose.override.yml", "a"},
+		{"up", Where{}, "d", "d/docker-compose.yaml", "d"},
+		{"--project-directory ../d up", Where{}, "a", "d/docker-compose.yaml", "d"},
+		{"up", Where{Files: "x.yaml:y.yaml"}, "a", "x.yaml y.yaml", "a"},
+		{"up", Where{Files: "x.yaml;y.yaml", Separator: ";"}, "a", "x.yaml y.yaml", "a"},
+		{"-f ../d/docker-compose.yaml up", Where{Files: "x.yaml"}, "a", "../d/docker-compose.yaml", "d"},
 	}
 	for _, tt := range tests {
 		a, err := Parse(strings.Fields(tt.args))
@@ -75,15 +78,15 @@ func TestFilesOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		cwd := filepath.Join(dir, tt.cwd)
-		files, err := a.FilesOf(strings.Fields(tt.env), cwd)
+		files, err := a.FilesOf(tt.where, cwd)
 		got := strings.ReplaceAll(strings.Join(files, " "), dir+"/", "")
 		if err != nil || got != tt.want || a.DirectoryOf(files, cwd) != filepath.Join(dir, tt.dir) {
-			t.Errorf("%q in %s with %q: %q of %s, %v, want %q of %s", tt.args, tt.cwd, tt.env, got, a.DirectoryOf(files, cwd), err, tt.want, tt.dir)
+			t.Errorf("%q in %s with %+v: %q of %s, %v, want %q of %s", tt.args, tt.cwd, tt.where, got, a.DirectoryOf(files, cwd), err, tt.want, tt.dir)
 		}
 	}
 	for args, want := range map[string]error{"-f - up": ErrStdin, "up": ErrNoFile} {
 		a, _ := Parse(strings.Fields(args))
-		if _, err := a.FilesOf(nil, dir); !errors.Is(err, want) {
+		if _, err := a.FilesOf(Where{}, dir); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", args, err, want)
 		}
 	}

@@ -22,14 +22,33 @@ var ErrStdin = errors.New("--file -: the model is needed twice, and cannot be re
 // ErrNoFile says that compose would find no file.
 var ErrNoFile = errors.New("no compose file is found here, or in a directory above")
 
-// FilesOf returns the files that compose would take: those of the command line, or of
-// COMPOSE_FILE, or those that it finds from the directory cwd up. environ is what compose
-// config --environment says, for COMPOSE_FILE may stand in an .env file.
-func (a Args) FilesOf(environ []string, cwd string) ([]string, error) {
+// Where is what compose's variables say of where its files are.
+type Where struct {
+	Files     string `yaml:"files"`     // COMPOSE_FILE
+	Separator string `yaml:"separator"` // COMPOSE_PATH_SEPARATOR
+}
+
+// Question is a file that has compose itself say Where: the variables may stand in an .env
+// file, and what compose lists of its environment has a line for each line of a value.
+const Question = `{"name": "x", "services": {"x": {"image": "x", "labels": {"files": "${COMPOSE_FILE-}", "separator": "${COMPOSE_PATH_SEPARATOR-}"}}}}`
+
+// ReadWhere reads what compose config makes of Question.
+func ReadWhere(text []byte) (Where, error) {
+	var m struct {
+		Services map[string]struct {
+			Labels Where `yaml:"labels"`
+		} `yaml:"services"`
+	}
+	err := read(text, &m)
+	return m.Services["x"].Labels, err
+}
+
+// FilesOf returns the files that compose would take: those of the command line, or those of
+// w, or those that it finds from the directory cwd up.
+func (a Args) FilesOf(w Where, cwd string) ([]string, error) {
 	files := a.Files
-	if list := value(environ, "COMPOSE_FILE"); len(files) == 0 && list != "" {
-		sep := cmp.Or(value(environ, "COMPOSE_PATH_SEPARATOR"), string(os.PathListSeparator))
-		files = strings.Split(list, sep)
+	if len(files) == 0 && w.Files != "" {
+		files = strings.Split(w.Files, cmp.Or(w.Separator, string(os.PathListSeparator)))
 	}
 	for _, f := range files {
 		if f == "-" {
@@ -84,14 +103,4 @@ func at(cwd, path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(cwd, path)
-}
-
-// value returns the last value of a variable in environ, or "".
-func value(environ []string, name string) (v string) {
-	for _, kv := range environ {
-		if s, ok := strings.CutPrefix(kv, name+"="); ok {
-			v = s
-		}
-	}
-	return v
 }

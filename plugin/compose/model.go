@@ -54,14 +54,21 @@ type Volume struct {
 	ReadOnly bool   `yaml:"read_only"`
 }
 
-// Read reads what compose config printed: every dollar in it is two, so that compose would
-// read it again as it is.
+// Read reads what compose config printed.
 func Read(text []byte) (*Model, error) {
 	m := new(Model)
-	if err := yaml.Unmarshal(bytes.ReplaceAll(text, []byte("$$"), []byte("$")), m); err != nil {
-		return nil, fmt.Errorf("read what docker compose config says: %w", err)
+	if err := read(text, m); err != nil {
+		return nil, err
 	}
 	return m, nil
+}
+
+// read takes every dollar for one: they are two, so that compose would read it again as it is.
+func read(text []byte, m any) error {
+	if err := yaml.Unmarshal(bytes.ReplaceAll(text, []byte("$$"), []byte("$")), m); err != nil {
+		return fmt.Errorf("read what docker compose config says: %w", err)
+	}
+	return nil
 }
 
 // ImageOf returns the image of a service, which compose names after it if it is built.
