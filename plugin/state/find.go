@@ -3,6 +3,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,13 +20,25 @@ func (s *Store) Find(ref string) (Session, error) {
 }
 
 func find(all []Session, ref string) (Session, error) {
+	if ref == "" {
+		return Session{}, errors.New(`no such session: ""`)
+	}
+	// The newest first: a name may have been another container's before. And who chose it may
+	// have chosen another session's id.
+	for _, is := range []func(Session) bool{
+		func(rec Session) bool { return rec.ID == ref },
+		func(rec Session) bool { return rec.Container == ref },
+		func(rec Session) bool { return rec.ContainerName == ref },
+	} {
+		for _, rec := range slices.Backward(all) {
+			if is(rec) {
+				return rec, nil
+			}
+		}
+	}
 	var hits []Session
-	// The newest first: a name may have been another container's before.
 	for _, rec := range slices.Backward(all) {
 		switch {
-		case ref == "":
-		case rec.ID == ref, rec.Container == ref, rec.ContainerName == ref:
-			return rec, nil
 		case strings.HasPrefix(rec.ID, ref), strings.HasPrefix(rec.Container, ref):
 			hits = append(hits, rec)
 		}
