@@ -184,7 +184,7 @@ func (l *Files) scan(now time.Time) (taken bool) {
 		}
 		var ids []string
 		p.Box.Names(func(name string) bool { // what cannot be read now is read the next time
-			if id, what, ok := split(name); ok && what == "req" {
+			if id, what, ok := split(name); ok && what == "req" && !p.blocked(name) {
 				ids = append(ids, id)
 			}
 			return len(ids) < maxFlying
@@ -196,6 +196,13 @@ func (l *Files) scan(now time.Time) (taken bool) {
 		}
 	}
 	return taken
+}
+
+// blocked reports whether there is a directory under the name of a request: it stays, and is
+// not to keep others from being heard.
+func (p *place) blocked(name string) bool {
+	e, err := p.Box.Stat(name)
+	return err == nil && e.Dir
 }
 
 // changed reports whether the directory is to be read: it has a new time, one so young that
