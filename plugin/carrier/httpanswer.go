@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -75,11 +76,13 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ask, err := h.read(w, r)
 	if err != nil {
-		code := http.StatusBadRequest
+		code, why := http.StatusBadRequest, err.Error()
 		if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
 			code = http.StatusRequestEntityTooLarge
+		} else if errors.Is(err, os.ErrDeadlineExceeded) {
+			code, why = http.StatusRequestTimeout, "the body has not come in time"
 		}
-		refuse(w, code, err.Error())
+		refuse(w, code, why)
 		return
 	}
 	body.SetReadDeadline(time.Time{})

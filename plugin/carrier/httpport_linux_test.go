@@ -111,7 +111,7 @@ func TestHTTPDawdlers(t *testing.T) {
 		}
 		t.Error("a stranger is kept")
 	}
-	if got := answered(t, body); !strings.Contains(got, "400 Bad Request") {
+	if got := answered(t, body); !strings.Contains(got, "408 Request Timeout") {
 		t.Errorf("half a body: %s", got)
 	}
 }
