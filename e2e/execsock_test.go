@@ -71,6 +71,29 @@ func TestIntegrationExecSocket(t *testing.T) {
 	}
 }
 
+// TestIntegrationExecSocketDown has a tool call when the container is down: nothing runs that
+// the container could not have had run.
+func TestIntegrationExecSocketDown(t *testing.T) {
+	t.Parallel() // with others that have a host of their own
+	h := newHost(t, false)
+	c := h.Holding(t, "--restart", "on-failure", "--network", "none", "--proxy", "hsh=/bin/sh")
+	folder := filepath.Join(h.State, "sessions", c.Session)
+	read := func(name string) string { return strings.TrimSpace(string(readFile(t, filepath.Join(folder, name)))) }
+	b, err := json.Marshal(map[string]any{"secret": read("exec.secret"), "token": read("token"), "workdir": h.Work, "command": "hsh", "args": []string{"-c", "echo ran"}})
+	check(t, err)
+	call := func() string { return h.feed(t, string(b)+"\n", probePath(t), "talk", filepath.Join(folder, "exec.sock")).Out }
+	if got := call(); !strings.Contains(got, `"stdout":"ran\n"`) {
+		t.Errorf("while it runs: %s", got)
+	}
+	h.Must(t, "kill", c.ID)
+	eventually(t, patience, "the watcher knows", func() bool {
+		return strings.TrimSpace(h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}")) != "running"
+	})
+	if got := call(); strings.Contains(got, "ran") { // it says why, or is gone by now
+		t.Errorf("while it does not: %s", got)
+	}
+}
+
 func quotedJSON(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -84,6 +84,10 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 	if err != nil {
 		return err
 	}
+	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
+	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
+		return hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
+	}
 	words := []string{"docker", word, "devcontainer", "--start", devcontainerID}
 	relay := inject.RelayMount()
 	e := json.NewEncoder(dockerCLI.Out())
@@ -92,7 +96,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 	return e.Encode(devcontainerJSON{
 		InitializeCommand: append(words, said(flags)...),
 		Mounts: []string{
-			"type=bind,source=" + portable(store.ServiceShare(state.Devcontainers, devcontainerID)) + ",target=" + inject.Target + ",readonly",
+			"type=bind,source=" + share + ",target=" + inject.Target + ",readonly",
 			fmt.Sprintf("type=tmpfs,target=%s,tmpfs-size=%d,tmpfs-mode=%04o", relay.Target, relay.TmpfsOptions.SizeBytes, relay.TmpfsOptions.Mode),
 		},
 		RunArgs:   []string{"--label", state.LabelDevcontainer + "=" + devcontainerID},

@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/docker/cli/cli-plugins/plugin"
@@ -134,11 +135,24 @@ func (f *providerFlags) up(ctx context.Context, dockerCLI command.Cli, project s
 		if err := promise(s.store, p.rec.ID, 0); err != nil {
 			return err
 		}
-		tell.say("info", fmt.Sprintf("session %s: %s", p.rec.ID, name))
+		tell.say("info", fmt.Sprintf("session %s: %s may call %s of this host", p.rec.ID, name, provided(p.rec)))
 	}
 	tell.say("setenv", "DIR="+s.store.ServiceShare(project, f.services[0]))
 	tell.say("setenv", "BIN="+inject.Bin)
 	return nil
+}
+
+// provided is what a service may call, for the person who reads what compose shows: the
+// compose file, and not they, has said it.
+func provided(rec state.Session) string {
+	names := allowed(rec.Commands)
+	if rec.Shell != nil && rec.Shell.Action != "deny" {
+		names = append(names, "shells")
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
 }
 
 // engineAt is how an engine is reached.

@@ -34,10 +34,13 @@ type Exec struct {
 // Keys are what a request has to show, in this order.
 type Keys struct {
 	Secret, Token string
-	// Cwd returns what the container calls a directory of the host's; it reports false for
-	// what it does not have.
-	Cwd func(workdir string) (cwd string, ok bool)
+	// Cwd returns what the container calls a directory of the host's: ErrNoWorkdir is that it
+	// has none of it, and any other error why nothing can be called.
+	Cwd func(workdir string) (cwd string, err error)
 }
+
+// ErrNoWorkdir says that a directory of the host's is not one of the session's.
+var ErrNoWorkdir = errors.New("no directory of the session's")
 
 // ListenExec answers what comes to ln. dir is a private directory for output. Close ends it.
 func ListenExec(ln net.Listener, dir string, keys Keys) *Exec {
@@ -174,9 +177,12 @@ func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
 	if !sameKey(req.Token, l.keys.Token) {
 		return ask, "invalid token"
 	}
-	cwd, ok := l.keys.Cwd(req.Workdir)
-	if !ok {
+	cwd, err := l.keys.Cwd(req.Workdir)
+	switch {
+	case errors.Is(err, ErrNoWorkdir):
 		return ask, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is no directory of the session's"
+	case err != nil:
+		return ask, err.Error()
 	}
 	call := wire.Exec{Cwd: cwd}
 	if err := req.fill(&call); err != nil {

@@ -16,8 +16,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func(workdir string) (string, bool) {
-	return "/w", workdir == "/home/you/app"
+var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func(workdir string) (string, error) {
+	if workdir == "/home/you/app" {
+		return "/w", nil
+	}
+	return "", ErrNoWorkdir
 }}
 
 // tools serves an exec.sock, and returns what makes one request of a line.

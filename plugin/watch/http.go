@@ -83,17 +83,21 @@ type removed struct {
 
 func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
 
+// errDown says that a tool of the host's calls as a container that could not.
+var errDown = errors.New("the container does not run at the moment")
+
 // cwdOf returns what the container calls the host's directory workdir.
-func (w *Watcher) cwdOf(workdir string) (cwd string, ok bool) {
+func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
 	sc := w.server.Scene()
-	if sc == nil || !filepath.IsAbs(workdir) {
-		return "", false
+	if sc == nil || w.down.Load() {
+		return "", errDown
 	}
-	real, err := filepath.EvalSymlinks(workdir)
-	if err != nil {
-		return "", false
+	if real, err := filepath.EvalSymlinks(workdir); err == nil && filepath.IsAbs(workdir) {
+		if cwd, ok := sc.Dirs.Name(real); ok {
+			return cwd, nil
+		}
 	}
-	return sc.Dirs.Name(real)
+	return "", carrier.ErrNoWorkdir
 }
 
 // openHTTP listens where run has found the container's gateway to be, as it says in text.
