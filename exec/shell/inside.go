@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -44,6 +45,7 @@ type inside struct {
 	gone  chan struct{} // closed when the warden is, or is given up
 	swept chan struct{} // closed when nothing of it is left
 	over  bool          // listen's: the warden has said that it leaves nothing
+	deaf  atomic.Bool   // it was given up because it does not listen
 
 	mu     sync.Mutex // guards the fields below
 	desks  map[string]*insideDesk
@@ -179,9 +181,24 @@ func (g *inside) tell(format string, a ...any) error {
 		return nil
 	case <-g.gone:
 	case <-late.C:
-		g.stdio.Close()
+		g.giveUp()
 	}
 	return g.life.death()
+}
+
+// giveUp hangs up on a warden that does not listen. It ends all by itself then, if it is one.
+func (g *inside) giveUp() {
+	g.deaf.Store(true)
+	g.stdio.Close()
+}
+
+// brief is d, or less where nothing is to be expected any more: a container is not to hold up
+// whoever ends its session.
+func (g *inside) brief(d time.Duration) time.Duration {
+	if g.deaf.Load() {
+		return min(d, time.Second)
+	}
+	return d
 }
 
 func (g *inside) say(line string) error { return g.tell("say %d\n%s", len(line), line) }
@@ -212,8 +229,8 @@ func (g *inside) kill() {
 		g.tell("end %d\n", grace.Milliseconds())
 		select {
 		case <-g.gone:
-		case <-time.After(grace + g.pool.patience()):
-			g.stdio.Close()
+		case <-time.After(grace + g.pool.patience()/2):
+			g.giveUp()
 		}
 	})
 }
@@ -280,6 +297,7 @@ func (g *inside) order(grace time.Duration, what string) error {
 	case <-g.gone:
 		return nil // and all with it
 	case <-time.After(grace + g.pool.patience()):
+		g.giveUp()
 		return errUnheard
 	}
 }

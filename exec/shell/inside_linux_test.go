@@ -4,6 +4,7 @@ package shell
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,6 +141,45 @@ func TestDeafContainer(t *testing.T) {
 		}
 		cancel()
 		r.Remove("one")
+	}
+}
+
+// counted is a liar, and counts what it is told to prune.
+type counted struct {
+	liar
+	prunes *atomic.Int32
+}
+
+func (c counted) Start(ctx context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	stdio, exit, err := c.liar.Start(ctx, args)
+	return countedStdio{stdio, c.prunes}, exit, err
+}
+
+type countedStdio struct {
+	io.ReadWriteCloser
+	prunes *atomic.Int32
+}
+
+func (s countedStdio) Write(b []byte) (int, error) {
+	if bytes.HasPrefix(b, []byte("prune ")) {
+		s.prunes.Add(1)
+	}
+	return s.ReadWriteCloser.Write(b)
+}
+
+// TestDeafOnce is a container that comes up and then does nothing it is told: it is given up
+// at the first thing, and not waited for again with each that would follow.
+func TestDeafOnce(t *testing.T) {
+	c := counted{liar{hello: "shell 5\n/bin/bash\n/bin/mv\n/tmp/x\n"}, new(atomic.Int32)}
+	r := alone(t, c)
+	s := r.shell(t, "one")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
+	defer cancel()
+	if got := r.do(ctx, s, Command{Text: "echo"}); !errors.Is(got.failed, errLate) {
+		t.Errorf("it ended with %v", got.failed)
+	}
+	if n := c.prunes.Load(); n != 1 || s.life.alive() {
+		t.Errorf("told to prune %d times, alive %t", n, s.life.alive())
 	}
 }
 

@@ -34,7 +34,7 @@ func (g *inside) listen(c Container, in *bufio.Reader, exit func(context.Context
 		g.pool.Log.Warn("a shell's container", "error", err)
 	}
 	if g.life.alive() { // else it has said how it ended
-		ctx, cancel := context.WithTimeout(context.Background(), g.pool.patience())
+		ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.patience()))
 		defer cancel()
 		code, err := exit(ctx)
 		if err != nil || code < 0 || code > maxCode {
@@ -49,7 +49,7 @@ func (g *inside) listen(c Container, in *bufio.Reader, exit func(context.Context
 
 // sweep ends what a warden that was killed has left. There may be no container any more.
 func (g *inside) sweep(c Container) {
-	ctx, cancel := context.WithTimeout(context.Background(), g.pool.grace()+g.pool.patience())
+	ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.grace()+g.pool.patience()))
 	defer cancel()
 	stdio, _, err := c.Start(ctx, wardenArgs("sweeper", g.life.id, g.n.exit))
 	if err != nil {
