@@ -81,7 +81,9 @@ func TestIntegrationExecSocketDown(t *testing.T) {
 	read := func(name string) string { return strings.TrimSpace(string(readFile(t, filepath.Join(folder, name)))) }
 	b, err := json.Marshal(map[string]any{"secret": read("exec.secret"), "token": read("token"), "workdir": h.Work, "command": "hsh", "args": []string{"-c", "echo ran"}})
 	check(t, err)
-	call := func() string { return h.feed(t, string(b)+"\n", probePath(t), "talk", filepath.Join(folder, "exec.sock")).Out }
+	call := func() string {
+		return h.feed(t, string(b)+"\n", probePath(t), "talk", filepath.Join(folder, "exec.sock")).Out
+	}
 	if got := call(); !strings.Contains(got, `"stdout":"ran\n"`) {
 		t.Errorf("while it runs: %s", got)
 	}

@@ -5,7 +5,9 @@
 package e2e
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,6 +77,39 @@ func TestIntegrationProxyStale(t *testing.T) {
 			want(t, "what it says", p.errs.String(), tt.says) // all of which has come by now
 		})
 	}
+}
+
+// TestIntegrationProxyWaiting has a request there when a proxy begins: it is the first that is
+// served, not one that comes too early.
+func TestIntegrationProxyWaiting(t *testing.T) {
+	h := newHost(t, false)
+	check(t, os.MkdirAll(h.At("echo"), 0o755))
+	for i := range 8 {
+		id := "early" + strconv.Itoa(i)
+		Submit(t, h.At("echo"), id, "", id)
+		p := h.Proxy(t, "echo="+find(t, "echo"))
+		want(t, "the answer", Answer(t, h.At("echo"), id).String(), Result{Out: id + "\n"}.String())
+		p.Stop(t, syscall.SIGTERM)
+	}
+}
+
+// TestIntegrationProxyElsewhere begins a second proxy of a directory, whose locks lie in a
+// state directory of its own: it finds the first by its number, and leaves it alone.
+func TestIntegrationProxyElsewhere(t *testing.T) {
+	h := newHost(t, false)
+	h.Proxy(t, "echo="+find(t, "echo"))
+	pid := strings.TrimSpace(string(readFile(t, h.At("echo")+"/echo.pid")))
+	other := &Host{Name: h.Name, Home: h.Home, State: filepath.Join(h.Home, "other-state"), Work: h.Work, Env: h.Env}
+	cmd := other.Command(t.Context(), pluginPath(t), "proxy", "echo="+find(t, "echo"))
+	cmd.Env = append(cmd.Env, noEngine)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "proxy for 'echo' already running (PID "+pid+")") {
+		t.Errorf("the second: %v, %s", err, out)
+	}
+	Submit(t, h.At("echo"), "id", "", "still")
+	want(t, "the first answers", Answer(t, h.At("echo"), "id").Out, "still\n")
+	readFile(t, h.Client("echo"))
 }
 
 // TestIntegrationProxyKilled kills what a proxy consists of, with SIGKILL: nothing of its

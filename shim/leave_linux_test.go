@@ -40,3 +40,29 @@ func TestLeave(t *testing.T) {
 		t.Errorf("left are %q, %v", left, err)
 	}
 }
+
+// A file of the image's in there stays, and nothing is said: it is not ours.
+func TestLeaveOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "hostexec")
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"/mine", "/bin/other", "/bin/hostexec", "/bin/make"} {
+		if err := os.WriteFile(dir+file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // again, when it is done already
+		if code := leave(dir, t.TempDir(), []string{"make"}); code != 0 {
+			t.Errorf("leave = %d", code)
+		}
+	}
+	for file, stays := range map[string]bool{"/mine": true, "/bin/other": true, "/bin/hostexec": false, "/bin/make": false} {
+		if _, err := os.Lstat(dir + file); (err == nil) != stays {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if code := leave(filepath.Join(dir, "none"), t.TempDir(), nil); code != 0 {
+		t.Errorf("of what is not there: %d", code)
+	}
+}

@@ -63,6 +63,10 @@ func (b *Box) Held() string { return "/proc/self/fd/" + strconv.Itoa(b.fd) }
 // Key tells the directory from all others of this host, whatever it is called.
 func (b *Box) Key() (string, error) { return boxKey(b.fd) }
 
+// HeldBy reports whether the process pid, which runs the same program as this one, has the
+// directory open. It reports false for what it may not look at.
+func (b *Box) HeldBy(pid int) bool { return boxHeldBy(b.fd, pid) }
+
 // Mod returns when an entry was last added or removed. Who owns the directory can set it.
 func (b *Box) Mod() (time.Time, error) { return boxMod(b.fd) }
 

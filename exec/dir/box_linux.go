@@ -5,6 +5,9 @@ package dir
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -55,7 +58,24 @@ func makeOne(at int, name string, mode uint32) (int, error) {
 func boxKey(fd int) (string, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
-	return fmt.Sprintf("%x-%x", st.Dev, st.Ino), err
+	return keyOf(&st), err
+}
+
+func keyOf(st *unix.Stat_t) string { return fmt.Sprintf("%x-%x", st.Dev, st.Ino) }
+
+func boxHeldBy(fd, pid int) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	ours, err := os.Readlink("/proc/self/exe")
+	theirs, terr := os.Readlink(proc + "/exe")
+	if err != nil || terr != nil || filepath.Base(ours) != filepath.Base(theirs) {
+		return false
+	}
+	key, err := boxKey(fd)
+	fds, ferr := os.ReadDir(proc + "/fd")
+	return err == nil && ferr == nil && slices.ContainsFunc(fds, func(e os.DirEntry) bool {
+		var st unix.Stat_t
+		return unix.Stat(proc+"/fd/"+e.Name(), &st) == nil && keyOf(&st) == key
+	})
 }
 
 func boxMod(fd int) (time.Time, error) {

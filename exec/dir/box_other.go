@@ -11,6 +11,7 @@ import (
 
 func makeBelow(string, string) (int, error)           { return -1, errSystem }
 func boxKey(int) (string, error)                      { return "", errSystem }
+func boxHeldBy(int, int) bool                         { return false }
 func boxMod(int) (time.Time, error)                   { return time.Time{}, errSystem }
 func (b *Box) list() (*os.File, error)                { return nil, errSystem }
 func (b *Box) stat(string) (Entry, error)             { return Entry{}, errSystem }

@@ -34,6 +34,9 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	w.proxy = &proxy{boxes: map[string]*dir.Box{}, asked: make(chan struct{})}
 	places, err := w.proxyPlaces()
 	if err == nil {
+		err = w.setProxyScene() // requests that are there already are heard at once
+	}
+	if err == nil {
 		w.proxy.files, err = carrier.ListenFiles(places, w.log)
 	}
 	if err == nil {
@@ -95,6 +98,9 @@ func (w *Watcher) lock(box *dir.Box, key, name string) error {
 		why := "no longer running"
 		if pid != l.Was() && state.ProcessAlive(pid) {
 			why = "is another process"
+			if box.HeldBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
+				return &state.ProxyRunning{Command: name, PID: pid}
+			}
 		}
 		w.proxy.stale = append(w.proxy.stale, fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
 	}
@@ -123,6 +129,7 @@ func (w *Watcher) unpublish() {
 		box.Remove(name)
 		box.Remove(name + pidSuffix)
 	}
+	w.proxy.boxes = nil // once: what has these names later is another one's
 }
 
 func (w *Watcher) unlock() error {
@@ -137,9 +144,6 @@ func (w *Watcher) unlock() error {
 // is told to end, and not when who has started it is gone.
 func (w *Watcher) stay(ctx context.Context, link *uplink) error {
 	defer w.unpublish()
-	if err := w.setProxyScene(); err != nil {
-		return err
-	}
 	for _, text := range w.proxy.stale {
 		w.log.Warn(text)
 	}
