@@ -225,6 +225,8 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 		{"no command", "", "requires at least 1 argument", 1},
 		{"an unknown flag", "--nonsense make", "unknown flag: --nonsense", 1},
 		{"not in PATH", "foo", "hostexec: command 'foo' not found in PATH", 125},
+		{"what to type instead", "foo", "docker hostexec proxy foo=/path/to/foo", 125},
+		{"a negative time", "--shutdown-grace -1s make", "hostexec: --shutdown-grace -1s: no time is negative", 125},
 		{"no name", "''", "hostexec: '': no command named", 125},
 		{"a flag behind --", "-- -x", "hostexec: '-x': ", 125},
 		{"given twice", "make make", "hostexec: 'make': given twice", 125},

@@ -167,5 +167,8 @@ func fixOf(err error, other string) string {
 	if h := (*hinted)(nil); errors.As(err, &h) {
 		return h.hint
 	}
+	if p := (*state.NotPrivateError)(nil); errors.As(err, &p) {
+		return p.Fix
+	}
 	return other
 }

@@ -138,6 +138,8 @@ func (d *doctor) unserved(left *stale, s session) {
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
 	case s.State == stateLost && !d.store.Stopped(s.ID):
 		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)
+	case s.Proxy != nil && prunable(d.store, s, time.Now()):
+		left.add(takesRoom, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
 	case prunable(d.store, s, time.Now()):
 		left.add(takesRoom, "docker hostexec prune", "session %s is of a container that was removed", s.ID)
 	case s.State == stateUnknown:

@@ -149,6 +149,9 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 	if err := checkEnv(o.passEnv); err != nil {
 		return nil, err
 	}
+	if o.grace < 0 {
+		return nil, fmt.Errorf("--shutdown-grace %s: no time is negative", o.grace)
+	}
 	p := &plan{rec: state.Session{
 		Version: Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
 		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
@@ -169,13 +172,18 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 		}
 	}
 	p.rec.Commands = commands
-	return p, resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
+	err = resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
+	var h *hinted
+	if errors.As(err, &h) { // these are arguments here
+		err = hint(h.error, strings.Replace(h.hint, "--proxy ", "docker hostexec proxy ", 1))
+	}
+	return p, err
 }
 
 // place finds where requests are to lie. What is there already of a directory that was named
 // is the person's choice, links and all; what has to be made is made below that.
 func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
-	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: max(o.grace, 0)}
+	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: o.grace}
 	switch {
 	case o.global:
 		home, err := os.UserHomeDir()

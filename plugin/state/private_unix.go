@@ -46,10 +46,10 @@ func mode(dir string) (fs.FileMode, error) {
 		return 0, fmt.Errorf("look at state directory %s: no owner", dir)
 	}
 	if uid := os.Geteuid(); int(st.Uid) != uid {
-		return 0, fmt.Errorf("state directory %s belongs to uid %d, not to you (uid %d): set HOSTEXEC_HOME to a directory of your own", dir, st.Uid, uid)
+		return 0, &NotPrivateError{fmt.Sprintf("state directory %s belongs to uid %d, not to you (uid %d)", dir, st.Uid, uid), "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	if fi.Mode().Perm()&0o022 != 0 {
-		return 0, fmt.Errorf("state directory %s may be written by others: chmod 700 %s", dir, dir)
+		return 0, &NotPrivateError{fmt.Sprintf("state directory %s may be written by others", dir), "chmod 700 " + dir}
 	}
 	return fi.Mode().Perm(), nil
 }

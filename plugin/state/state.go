@@ -46,6 +46,11 @@ import (
 	"path/filepath"
 )
 
+// NotPrivateError is that others have a say in what lies in the state directory.
+type NotPrivateError struct{ Why, Fix string }
+
+func (e *NotPrivateError) Error() string { return e.Why + ": " + e.Fix }
+
 // Store is the state directory.
 type Store struct {
 	Home string // absolute
