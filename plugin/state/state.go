@@ -109,6 +109,16 @@ func OpenAt(home string) (*Store, error) {
 	return s, nil
 }
 
+// Look is Open for who only looks, as while somebody types: it makes and changes nothing, and
+// what is not there is an error.
+func Look() (*Store, error) {
+	home, err := Home()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Home: home}, CheckPrivate(home)
+}
+
 // Audit returns the path of the audit log.
 func (s *Store) Audit() string { return filepath.Join(s.Home, "audit.log") }
 
