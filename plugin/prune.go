@@ -21,8 +21,8 @@ import (
 )
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
-agents and of single commands whose watcher is gone, and volumes of shims that no container
-has. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
+agents and of single commands whose watcher is gone, volumes of shims that no container
+has, and locks of proxies that have ended. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
 
 A container that its agent's auto_remove says to keep stays, and so does the audit log.
 
@@ -64,7 +64,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all)}
+	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
 	for _, s := range all {
 		if !prunable(store, s, time.Now()) {
 			continue
