@@ -30,7 +30,7 @@
 //	        token                    0600, the session's, which calls over HTTP show, too
 //	        jobs/                    0700, commands that go on without their callers: exec/job
 //	        shim                     where share/bin/hostexec is another client
-//	        watch.log
+//	        watch.log, watch.log.old what the watcher has to tell: Log
 //	        grants.json              0600, approvals that hold on
 //	        rooms/                   0700, a folder for each container of a command's while it is there
 //	        share/                   the only part that a container sees, read-only

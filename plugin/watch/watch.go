@@ -136,9 +136,9 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 	}
 	defer lock.Close()
 
-	logFile, err := os.OpenFile(state.LogFile(w.Dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	logFile, err := state.OpenLog(w.Dir)
 	if err != nil {
-		return fmt.Errorf("open log: %w", err)
+		return err
 	}
 	defer logFile.Close()
 	w.log = slog.New(slog.NewTextHandler(logFile, nil))
