@@ -69,9 +69,10 @@ type Watcher struct {
 	term     atomic.Pointer[term]
 	reach    atomic.Pointer[reach]
 	relay    *carrier.Relay // nil where no relay has a place
-	http     *carrier.HTTP  // nil where no calls come over HTTP
-	deaf     string         // why they do not, or ""
-	arrived  chan struct{}  // closed when a connection has come to the socket
+	replicas replicas
+	http     *carrier.HTTP // nil where no calls come over HTTP
+	deaf     string        // why they do not, or ""
+	arrived  chan struct{} // closed when a connection has come to the socket
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
