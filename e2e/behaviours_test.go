@@ -6,6 +6,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,13 +67,13 @@ var behaviours = []behaviour{
 		want(t, "code", call.Wait(t).Code, 4)
 	}},
 	{"a caller that is told to end ends the command", func(t *testing.T, c *Container) {
-		call, p := treeOfShell(t, c)
+		call, p := toldByFile(t, c)
 		call.Signal(t, "TERM")
 		p.Ends(t, patience)
 		call.Ended(t)
 	}},
 	{"a caller that is killed ends the command", func(t *testing.T, c *Container) {
-		call, p := treeOfShell(t, c)
+		call, p := toldByFile(t, c)
 		call.Signal(t, "KILL")
 		p.Ends(t, patience)
 	}},
@@ -118,19 +120,25 @@ var behaviours = []behaviour{
 	}},
 	{"a question waits for its answer", func(t *testing.T, c *Container) {
 		person(t, c.Host)
+		attended(t, c.shims(), "hostexec", "uname", "-s")
+		call := c.Start(t, "hostexec", "uname")
+		q := pending(t, c.Host, "uname", 1)[0]
+		c.Host.Must(t, "hostexec", "approve", q.ID)
+		want(t, "what it says", call.Wait(t).Out, "Linux\n")
+	}},
+	{"who waits for an answer is told so", func(t *testing.T, c *Container) {
+		person(t, c.Host)
 		attended(t, c, "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
 		q := pending(t, c.Host, "uname", 1)[0]
 		c.Host.Must(t, "hostexec", "approve", q.ID)
-		r := call.Wait(t)
-		want(t, "what it says", r.Out, "Linux\n")
-		if !strings.Contains(r.Err, "waiting for approval (request "+q.ID) {
+		if r := call.Wait(t); !strings.Contains(r.Err, "waiting for approval (request "+q.ID) {
 			t.Errorf("the caller was told %q", r.Err)
 		}
 	}},
 	{"a question goes with its caller", func(t *testing.T, c *Container) {
 		person(t, c.Host)
-		attended(t, c, "hostexec", "uname", "-s")
+		attended(t, c.shims(), "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
 		pending(t, c.Host, "uname", 1)
 		call.Signal(t, "TERM")
@@ -167,4 +175,17 @@ func script(text, out string) func(*testing.T, *Container) {
 		}
 		want(t, text, r.Out, out)
 	}
+}
+
+// toldByFile is a call that goes on, and its process on the host, of which a file tells: what it
+// writes may come at its end only.
+func toldByFile(t testing.TB, c *Container) (*Call, *Proc) {
+	t.Helper()
+	const name = "number"
+	file := filepath.Join(c.Host.Work, name)
+	call := c.Start(t, "hsh", "-c", `echo $$ >$1.new; mv $1.new $1; exec sleep 1000`, "hsh", name)
+	eventually(t, patience, "the command runs", func() bool { return exists(file) })
+	p := hold(t, atoi(t, string(readFile(t, file))))
+	check(t, os.Remove(file))
+	return call, p
 }

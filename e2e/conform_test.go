@@ -28,7 +28,7 @@ func conforms(t *testing.T, h *Host, carrier string) {
 	h.mkdir(t, filepath.Join(h.Work, "sub"))
 	c := carriers[carrier](t, h, append(proxies(t), "--proxy", "uname=ask", "--proxy", "banned=deny")...)
 	c.Carrier = carrier
-	want(t, "a first call", c.Exec(t, "hsh", "-c", "exit 0").Code, 0)
+	want(t, "a first call", c.Exec(t, "hsh", "-c", "exit 0").String(), Result{}.String())
 	for _, b := range behaviours {
 		if table[b.name][carrier] == "yes" {
 			t.Run(b.name, func(t *testing.T) { b.check(t, c) })
@@ -41,6 +41,7 @@ var carriers = map[string]func(t *testing.T, h *Host, flags ...string) *Containe
 	"socket": byCarrier("socket"),
 	"relay":  byCarrier("relay"),
 	"files":  byCarrier("files"),
+	"http":   overHTTP,
 	"attach": func(t *testing.T, h *Host, flags ...string) *Container {
 		c := h.standing(t, "--network", "none")
 		r := h.Docker(t, append(append([]string{"hostexec", "attach", "--detach"}, flags...), c.ID)...)
@@ -54,6 +55,27 @@ func byCarrier(name string) func(*testing.T, *Host, ...string) *Container {
 	return func(t *testing.T, h *Host, flags ...string) *Container {
 		return h.Holding(t, append(flags, "--network", "none", "--carrier", name)...)
 	}
+}
+
+// overHTTP has programs find clients by the names of commands, which make a request of each call.
+func overHTTP(t *testing.T, h *Host, flags ...string) *Container {
+	t.Helper()
+	dir := filepath.Join(h.Work, "http")
+	h.mkdir(t, dir)
+	names := []string{"hostexec", "hp", "hsh", "hbash"}
+	for _, name := range names {
+		h.Write(t, dir, name, "#!/bin/bash\nname=${0##*/}; [ $name = hostexec ] || set -- $name \"$@\"; exec /probe http \"$@\"\n", 0o755)
+	}
+	c := h.Holding(t, append(flags, "--http")...)
+	c.Path = "/w/http:" + imagePath
+	return c
+}
+
+// shims is c with the commands that it has from the session.
+func (c *Container) shims() *Container {
+	with := *c
+	with.Path = ""
+	return &with
 }
 
 // conformanceTable reads which carrier does what from the documentation, and fails where

@@ -18,6 +18,7 @@ type Container struct {
 	Session string
 	User    string
 	Carrier string // that was asked for, where that matters
+	Path    string // where programs look for commands, if not where the container's do
 }
 
 // Detached starts a container with `docker hostexec run -d` and the given flags, image
@@ -76,6 +77,9 @@ func (c *Container) As(user string) *Container {
 
 func (c *Container) execArgs(flags []string, args ...string) []string {
 	all := append([]string{"exec", "-u", c.User}, flags...)
+	if c.Path != "" {
+		all = append(all, "-e", "PATH="+c.Path)
+	}
 	return append(append(all, c.ID), args...)
 }
 

@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -169,9 +170,13 @@ func TestIntegrationDoctorStale(t *testing.T) {
 	h.Must(t, "rm", "-f", gone.ID)
 	h.Must(t, "hostexec", "stop", stopped.Session)
 	half := filepath.Join(h.State, "sessions", "0123456789ab")
+	bare := filepath.Join(h.State, "sessions", "0123456789ac")
 	h.mkdir(t, half)
+	h.mkdir(t, bare)
+	h.mkdir(t, filepath.Join(bare, "share"))
+	h.Write(t, half, "session.json", "not a record", 0o600) // somebody may want to look at it
 	old := time.Now().Add(-time.Hour)
-	check(t, os.Chtimes(half, old, old))
+	check(t, errors.Join(os.Chtimes(half, old, old), os.Chtimes(bare, old, old)))
 	w := h.Watcher(t, stuck.Session)
 	w.Signal(t, syscall.SIGSTOP)
 
@@ -179,7 +184,7 @@ func TestIntegrationDoctorStale(t *testing.T) {
 	want(t, "status", d.Status, "warn")
 	for _, text := range []string{
 		"session " + lost.Session + " (" + lost.name(t) + ") is lost", "session " + gone.Session + " is of a container that was removed",
-		half + " is no session", "session " + stuck.Session + " (" + stuck.name(t) + ") has a watcher that does not answer",
+		half + " is no session", bare + " is no session", "session " + stuck.Session + " (" + stuck.name(t) + ") has a watcher that does not answer",
 	} {
 		if !strings.Contains(d.Found, text) {
 			t.Errorf("%q lacks %q", d.Found, text)

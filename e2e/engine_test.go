@@ -5,8 +5,6 @@
 package e2e
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,18 +14,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // engine is a second Docker engine on this host, in a network of its own, which a test
-// may stop as it likes. Containers live on without it (--live-restore).
+// may stop as it likes. Containers live on without it (--live-restore), unless mortal says no.
 type engine struct {
-	dir string
-	net *os.File // the network namespace, the same after a restart
-	cmd *exec.Cmd
-	own bool // it has mounts of its own, too: what the tests change there nobody else sees
+	dir    string
+	net    *os.File // the network namespace, the same after a restart
+	cmd    *exec.Cmd
+	own    bool // it has mounts of its own, too: what the tests change there nobody else sees
+	mortal bool // containers end with it, from its next start
 }
 
 const engineRef = "hostexec-e2e/second:latest"
@@ -94,7 +92,7 @@ func (e *engine) start(t *testing.T) {
 	}
 	args = append(args, "dockerd", "--config-file", e.dir+"/daemon.json",
 		"--data-root", e.dir+"/data", "--exec-root", e.dir+"/exec", "--pidfile", e.dir+"/pid", "--host", "unix://"+e.socket(), "--group", group,
-		"--bridge", "none", "--iptables=false", "--live-restore", "--storage-driver", "vfs")
+		"--bridge", "none", "--iptables=false", "--live-restore="+strconv.FormatBool(!e.mortal), "--storage-driver", "vfs")
 	e.cmd = exec.Command("nsenter", args...)
 	e.cmd.Stdout, e.cmd.Stderr, e.cmd.ExtraFiles = log, log, []*os.File{e.net}
 	check(t, e.cmd.Start())
@@ -154,28 +152,39 @@ func TestIntegrationEngineRestart(t *testing.T) {
 		h.Env = e.env()
 		t.Run(h.Name+"/calls go on", func(t *testing.T) { callsGoOn(t, h, e) })
 		t.Run(h.Name+"/the end is seen", func(t *testing.T) { endIsSeen(t, h, e) })
+		t.Run(h.Name+"/containers come back", func(t *testing.T) { containersComeBack(t, h, e) })
 	}
 }
 
-// callsGoOn restarts the engine below a session in both ways.
+// callsGoOn restarts the engine below a session in both ways, and below two whose calls go
+// by it: a relay's end with it, and later ones are answered without anybody's doing.
 func callsGoOn(t *testing.T, h *Host, e *engine) {
 	m := newMailbox(t, h)
+	relays := map[string]*mailbox{"relay": newMailbox(t, h, "--carrier", "relay"), "attach": newAttached(t, h)}
 	watcher, keeper := h.Watcher(t, m.c.Session), h.Keeper(t, m.c.Session)
 	long := hold(t, atoi(t, m.ask(t, "long")))
 	m.call(t, "before")
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		var over []*Proc
+		for _, r := range relays {
+			over = append(over, hold(t, atoi(t, r.ask(t, "long"))))
+		}
 		e.stop(t, sig)
+		allEnd(t, over, grace)
 		m.call(t, "without an engine, after "+sig.String())
-		want(t, "status without an engine", h.Must(t, "hostexec", "status", "-q"), m.c.Session+"\n")
+		want(t, "status without an engine", strings.Contains(h.Must(t, "hostexec", "status", "-q"), m.c.Session+"\n"), true)
 		e.start(t)
 		m.call(t, "with the engine again, after "+sig.String())
 		want(t, "by docker exec", h.Docker(t, "exec", m.c.ID, "hsh", "-c", "echo called").Out, "called\n")
+		for by, r := range relays {
+			r.call(t, by+", with the engine again, after "+sig.String())
+		}
 	}
 	for what, p := range map[string]*Proc{"the watcher": watcher, "the keeper": keeper, "a command from before": long} {
 		want(t, what+" has gone", p.Gone(0), false)
 	}
 	want(t, "the container runs", m.c.Inspect(t, "{{.State.Running}}"), "true")
-	h.Must(t, "rm", "-f", m.c.ID)
+	h.Must(t, "rm", "-f", m.c.ID, relays["relay"].c.ID, relays["attach"].c.ID)
 	allEnd(t, []*Proc{watcher, keeper, long}, grace)
 	h.quiet(t, soon)
 }
@@ -196,57 +205,27 @@ func endIsSeen(t *testing.T, h *Host, e *engine) {
 	h.quiet(t, soon)
 }
 
-// mailbox is a container that makes a call for each line it is sent, so that one can be
-// made without docker exec. What it says comes back by a named pipe.
-type mailbox struct {
-	c       *Container
-	out, in *os.File
-	lines   *bufio.Reader
-}
-
-// mailboxScript is what the container does. The host's commands write to its stdout.
-const mailboxScript = `while read -r word; do
-  case $word in
-  long) hsh -c 'echo $$; exec sleep 1000' & ;;
-  *) hsh -c 'echo "called $1"' hsh "$word" || echo "code $?" ;;
-  esac
-done <in >out 2>&1`
-
-func newMailbox(t *testing.T, h *Host) *mailbox {
-	t.Helper()
-	open := func(name string) *os.File {
-		path := filepath.Join(h.Work, name)
-		if err := unix.Mkfifo(path, 0o666); err != nil && !errors.Is(err, unix.EEXIST) {
-			t.Fatal(err)
-		}
-		check(t, os.Chmod(path, 0o666))
-		// Both ways, so that it is there, and stays open, whoever else has it.
-		f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
-		check(t, err)
-		t.Cleanup(func() { f.Close() })
-		return f
+// containersComeBack restarts an engine that ends its containers, and starts them again by
+// their restart policy.
+func containersComeBack(t *testing.T, h *Host, e *engine) {
+	e.stop(t, syscall.SIGTERM)
+	e.mortal = true
+	e.start(t)
+	defer func() { e.mortal = false }()
+	again := []string{"--restart", "always", "--stop-signal", "KILL"}
+	boxes := map[string]*mailbox{
+		"socket": newMailbox(t, h, again...), "relay": newMailbox(t, h, append(again, "--carrier", "relay")...), "attach": newAttached(t, h, again...),
 	}
-	m := &mailbox{out: open("in"), in: open("out")}
-	m.lines = bufio.NewReader(m.in)
-	m.c = h.Detached(t, "--network", "none", "-v", h.Work+":/w", "-w", "/w", "--proxy", "hsh=/bin/sh", engineRef, "sh", "-c", mailboxScript)
-	return m
-}
-
-// ask sends a word and returns the line that comes back.
-func (m *mailbox) ask(t *testing.T, word string) string {
-	t.Helper()
-	_, err := fmt.Fprintln(m.out, word)
-	check(t, err)
-	check(t, m.in.SetReadDeadline(time.Now().Add(patience)))
-	line, err := m.lines.ReadString('\n')
-	if err != nil {
-		t.Fatalf("%s: no answer: %v", word, err)
+	var commands []*Proc
+	for _, m := range boxes {
+		commands = append(commands, hold(t, atoi(t, m.ask(t, "long"))))
 	}
-	return strings.TrimSpace(line)
-}
-
-// call makes a call that has to be answered.
-func (m *mailbox) call(t *testing.T, when string) {
-	t.Helper()
-	want(t, "a call "+when, m.ask(t, when), "called "+when)
+	e.stop(t, syscall.SIGTERM)
+	allEnd(t, commands, grace)
+	e.start(t)
+	for by, m := range boxes {
+		m.call(t, by+", of a container that came back")
+		h.Must(t, "rm", "-f", m.c.ID)
+	}
+	h.quiet(t, grace)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +150,59 @@ func TestIntegrationAttackFilesTwice(t *testing.T) {
 	check(t, os.WriteFile(h.At("sh")+"/early.exit", []byte("0\n"), 0o666))
 	Submit(t, h.At("sh"), "early", "", "-c", "exit 9")
 	eventually(t, patience, "the real end is there", func() bool { return string(readFile(t, h.At("sh")+"/early.exit")) == "9\n" })
+}
+
+// TestIntegrationAttackFilesRewritten keeps requests open and writes them anew without end,
+// while they are read, shown, approved and run: what runs is what was shown and written down.
+func TestIntegrationAttackFilesRewritten(t *testing.T) {
+	h := newHost(t, false)
+	h.Write(t, h.State, "config.yaml", "approval: {wait: always}\n", 0o600)
+	h.Proxy(t, strings.Replace(h.args(t), "=", "=ask,path=", 1))
+	marks := []string{"mark0", "mark1", "mark2"}
+	for _, mark := range marks {
+		rewritten(t, h.At("args"), mark)
+	}
+	shown := map[string]string{} // by mark
+	for _, q := range pending(t, h, "mark", len(marks)) {
+		shown[q.Command[strings.LastIndexByte(q.Command, ' ')+1:]] = q.Command
+		h.Must(t, "hostexec", "approve", q.ID)
+	}
+	for _, mark := range marks {
+		r := Answer(t, h.At("args"), mark)
+		ran := "args " + strings.ReplaceAll(strings.TrimSpace(r.Out), "\n", " ")
+		want(t, "what ran, of what was shown", ran, shown[mark])
+		start := h.Audit(t, " START ", mark)
+		if len(start) != 1 || !strings.Contains(start[0], ran) {
+			t.Errorf("written down: %q, want one with %q", start, ran)
+		}
+	}
+}
+
+// rewritten submits a request with id for its last argument, whose file changes for as long as
+// the test lasts.
+func rewritten(t *testing.T, dir, id string) {
+	t.Helper()
+	path := filepath.Join(dir, id+".req")
+	f, err := os.Create(path + ".tmp")
+	check(t, err)
+	texts := []string{strings.Repeat("good", 200), strings.Repeat("evil", 200)}
+	_, err = f.WriteString(texts[0] + "\x00" + id + "\x00")
+	check(t, err)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	t.Cleanup(func() { close(stop); wg.Wait(); f.Close() })
+	// ends with the test.
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				f.WriteAt([]byte(texts[i%2]), 0)
+			}
+		}
+	})
+	check(t, os.Rename(path+".tmp", path))
 }
 
 // TestIntegrationAttackFilesTimes gives files and the directory times of their own: the

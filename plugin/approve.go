@@ -93,9 +93,9 @@ func printer(dockerCLI command.Cli) func(string) {
 
 // completeRequests offers the requests that wait and are not given yet.
 func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Open()
+	store, err := state.Look()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx := cmd.Context()
 	if ctx == nil {

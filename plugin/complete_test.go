@@ -3,12 +3,17 @@
 package plugin
 
 import (
+	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/docker/cli/cli/flags"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -75,4 +80,56 @@ var looked = map[string]bool{"image": true, "in": true, "network": true, "job": 
 func offers(cmd *cobra.Command, complete cobra.CompletionFunc) bool {
 	words, directive := complete(cmd, nil, "")
 	return len(words) > 0 || directive&cobra.ShellCompDirectiveNoFileComp == 0 && directive&cobra.ShellCompDirectiveError == 0
+}
+
+// TestCompletionMakesNothing completes all arguments and flags for a person who has no state
+// directory: there is none after that, and none that is not private is made so.
+func TestCompletionMakesNothing(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "docker", "hostexec")
+	t.Setenv("HOSTEXEC_HOME", home)
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none"))
+	cli := testCLI(t, io.Discard)
+	if err := cli.Initialize(flags.NewClientOptions()); err != nil { // or else asking an engine ends the process
+		t.Fatal(err)
+	}
+	completed := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.SetContext(t.Context())
+		if cmd.ValidArgsFunction != nil {
+			cmd.ValidArgsFunction(cmd, nil, "")
+			cmd.ValidArgsFunction(cmd, []string{"0123456789ab"}, "")
+			completed++
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if complete, has := cmd.GetFlagCompletionFunc(f.Name); has {
+				complete(cmd, nil, "")
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	complete := func() {
+		t.Helper()
+		completed = 0
+		walk(newRootCommand(cli))
+		if completed < 20 {
+			t.Errorf("%d verbs complete their arguments, want 20 at least", completed)
+		}
+	}
+	complete()
+	if _, err := os.Lstat(filepath.Dir(home)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("completion has made %s: %v", filepath.Dir(home), err)
+	}
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	complete()
+	entries, err := os.ReadDir(home)
+	fi, serr := os.Stat(home)
+	if err != nil || serr != nil || len(entries) > 0 || fi.Mode().Perm() != 0o755 {
+		t.Errorf("%s after completion: %v, %v, %v, %v", home, fi.Mode(), entries, err, serr)
+	}
 }

@@ -27,11 +27,11 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 
 // records returns the sessions that there are, or none.
 func records() []state.Session {
-	home, err := state.Home()
+	store, err := state.Look()
 	if err != nil {
 		return nil
 	}
-	recs, _ := (&state.Store{Home: home}).List() // nothing is made, nor said, while somebody types
+	recs, _ := store.List() // nothing is said while somebody types
 	return recs
 }
 
@@ -70,7 +70,11 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	if len(given) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c, err := dialSession(given[0])
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := dialIn(store, given[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -115,8 +115,13 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		}
 		d.unserved(&left, s)
 	}
-	for _, folder := range d.store.HalfMade(time.Minute) {
-		left.add(takesRoom, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+	recordless := d.store.Recordless(halfMade)
+	for _, folder := range d.store.HalfMade(halfMade) {
+		fix := policy.Line([]string{"rm", "-r", folder})
+		if slices.Contains(recordless, filepath.Base(folder)) {
+			fix = "docker hostexec prune"
+		}
+		left.add(takesRoom, fix, "%s is no session", folder)
 	}
 	for _, name := range d.store.Killed() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)

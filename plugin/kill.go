@@ -116,9 +116,9 @@ func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.She
 }
 
 func completeActivity(ctx context.Context, offer func(activity) bool) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Open()
+	store, err := state.Look()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	recs, err := store.List()
 	if err != nil {

@@ -26,6 +26,8 @@ of a job, a command that goes on without its caller, is shown with --job: each s
 its own, byte for byte, but for what a terminal would take for commands. JOB is its id or
 the beginning of that, of any session unless one is named.
 
+Of the watcher's messages the newest are kept, two megabytes at least.
+
 EXIT STATUS
   0  the log was shown
   1  it could not be`
@@ -97,15 +99,44 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
+	b, err := older(path, f)
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(f)
+		b = append(b, rest...)
+	}
 	if err != nil {
-		return fmt.Errorf("read log: %w", err)
+		return errors.Join(fmt.Errorf("read log: %w", err), f.Close())
 	}
 	if _, err := w.Write(lastLines(b, lines)); err != nil || !opts.follow {
-		return err
+		return errors.Join(err, f.Close())
 	}
 	return follow(ctx, w, f)
+}
+
+// older returns what the log in f had before, unless f has become that meanwhile.
+func older(path string, f *os.File) ([]byte, error) {
+	old, err := os.Open(state.OldLog(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer old.Close()
+	if same, err := sameOpen(old, f); err != nil || same {
+		return nil, err
+	}
+	return io.ReadAll(old)
+}
+
+func sameOpen(a, b *os.File) (bool, error) {
+	x, err := a.Stat()
+	y, yerr := b.Stat()
+	if err = errors.Join(err, yerr); err != nil {
+		return false, err
+	}
+	return os.SameFile(x, y), nil
 }
 
 // lastLines returns the last n lines of b; all of them when n is negative.
@@ -127,17 +158,32 @@ func lastLines(b []byte, n int) []byte {
 	return b[len(rest)+1:]
 }
 
-// follow copies what is added to f until the session is removed, or the reader has enough.
-// It looks every so often: a log is read by people.
+// follow copies what is added to f until the session is removed, or the reader has enough, and
+// closes it. It looks every so often: a log is read by people.
 func follow(ctx context.Context, w io.Writer, f *os.File) error {
+	defer func() { f.Close() }()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if _, err := io.Copy(w, f); err != nil {
+		next, err := os.Open(f.Name()) // before f is read: what is added to that later is none of f's
+		if errors.Is(err, os.ErrNotExist) {
+			_, err = io.Copy(w, f)
 			return err
 		}
-		if _, err := os.Stat(f.Name()); errors.Is(err, os.ErrNotExist) {
-			return nil
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		if same, serr := sameOpen(f, next); same || serr != nil {
+			err = errors.Join(err, serr, next.Close())
+		} else {
+			f.Close()
+			f = next
+			_, cerr := io.Copy(w, f)
+			err = errors.Join(err, cerr)
+		}
+		if err != nil {
+			return err
 		}
 		select {
 		case <-tick.C:

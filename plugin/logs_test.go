@@ -3,12 +3,16 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func TestLastLines(t *testing.T) {
@@ -70,6 +74,22 @@ func TestShowLogFollows(t *testing.T) {
 	}
 	if n, _ = r.Read(buf); string(buf[:n]) != "three\n" {
 		t.Errorf("then read %q, want what was added", buf[:n])
+	}
+	next := path + ".next" // as state.Log does it when the file is full
+	if _, err := f.WriteString("four\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(next, []byte("five\n"), 0o600), os.Link(path, state.OldLog(path)), os.Rename(next, path)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"four\n", "five\n"} {
+		if n, _ = r.Read(buf); string(buf[:n]) != want {
+			t.Errorf("over the turn it read %q, want %q", buf[:n], want)
+		}
+	}
+	var whole bytes.Buffer
+	if err := showLog(t.Context(), &whole, path, logsOptions{tail: "3"}); err != nil || whole.String() != "three\nfour\nfive\n" {
+		t.Errorf("all of it ends with %q, %v", whole.String(), err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

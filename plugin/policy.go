@@ -53,12 +53,18 @@ func here() (*state.Store, config.Source, error) {
 	if err != nil {
 		return nil, config.Source{}, err
 	}
+	src, err := around(store)
+	return store, src, err
+}
+
+// around is here, with store.
+func around(store *state.Store) (config.Source, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, config.Source{}, fmt.Errorf("find the current directory: %w", err)
+		return config.Source{}, fmt.Errorf("find the current directory: %w", err)
 	}
 	real, err := directory(dir)
-	return store, config.Source{Store: store.Home, Project: dir, Workspace: real}, err
+	return config.Source{Store: store.Home, Project: dir, Workspace: real}, err
 }
 
 // loaded is the configuration of the current directory. What was passed over is said.

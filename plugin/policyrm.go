@@ -72,7 +72,11 @@ func removeRule(src config.Source, title string) error {
 
 // completeRules offers the rules that there are.
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	_, src, err := here()
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	src, err := around(store)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

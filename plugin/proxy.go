@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -220,15 +221,35 @@ func existing(abs string) (base, rest string) {
 // disjoint refuses requests where hostexec's own state lies, or a program that they run.
 func disjoint(home string, rec state.Session) error {
 	for _, c := range rec.Commands {
-		dir, _ := rec.Proxy.Dir(c.Name)
+		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
-		case inside(home, dir), inside(dir, home):
-			return hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", dir, home), "use another --dir, or set HOSTEXEC_HOME")
-		case c.Path != "" && inside(c.Path, dir):
+		case within(home, requests), within(requests, home):
+			return hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+		case c.Path != "" && within(c.Path, requests):
 			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
 		}
 	}
 	return nil
+}
+
+// within reports whether path is dir, is below it, or leads through it, by whatever names: links
+// and mounts give one directory several.
+func within(path, parent string) bool {
+	want, err := os.Stat(parent)
+	if err != nil { // then nothing is there yet
+		return inside(path, parent)
+	}
+	for _, at := range append(dir.Way(path), filepath.Clean(path)) {
+		for ; ; at = filepath.Dir(at) {
+			if fi, err := os.Stat(at); err == nil && os.SameFile(fi, want) {
+				return true
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	return false
 }
 
 // inside reports whether path is dir or below it, by whole elements.

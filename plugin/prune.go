@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/client"
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -21,8 +23,8 @@ import (
 )
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
-agents and of single commands whose watcher is gone, and volumes of shims that no container
-has. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
+agents and of single commands whose watcher is gone, volumes of shims that no container
+has, and locks of proxies that have ended. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
 
 A container that its agent's auto_remove says to keep stays, and so does the audit log.
 
@@ -64,7 +66,8 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all)}
+	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
+	errs = append(errs, sweepRecordless(store, dockerCLI.Out()))
 	for _, s := range all {
 		if !prunable(store, s, time.Now()) {
 			continue
@@ -76,6 +79,28 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		fmt.Fprintln(dockerCLI.Out(), s.ID)
 	}
 	return errors.Join(append(errs, sweepShares(store))...)
+}
+
+// halfMade is how old a folder without a record is that nobody is making or removing any more.
+const halfMade = time.Minute
+
+// sweepRecordless removes folders that a process has left which was killed while it made or
+// removed them. Services' ids are used again, by who has the lock.
+func sweepRecordless(store *state.Store, out io.Writer) error {
+	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return err // a compose makes sessions: the next prune sees to it
+	}
+	defer lock.Close()
+	var errs []error
+	for _, id := range store.Recordless(halfMade) {
+		if err := store.Remove(id); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(out, id)
+	}
+	return errors.Join(errs...)
 }
 
 // sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on

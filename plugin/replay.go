@@ -68,7 +68,7 @@ func newReplayCommand(dockerCLI command.Cli) *cobra.Command {
 
 // completeRecordings offers the requests that there are recordings of.
 func completeRecordings(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Open()
+	store, err := state.Look()
 	if err != nil || len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

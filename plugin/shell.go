@@ -49,6 +49,10 @@ func dialSession(ref string) (*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return dialIn(store, ref)
+}
+
+func dialIn(store *state.Store, ref string) (*control.Client, error) {
 	rec, err := store.Find(ref)
 	if err != nil {
 		return nil, hint(err, "docker hostexec status")

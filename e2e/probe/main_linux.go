@@ -24,6 +24,7 @@ var modes = map[string]func(args []string) error{
 	"exit":        exit,
 	"print":       printArgs,
 	"hold":        holdOn,
+	"http":        overHTTP,
 	"pid":         showPID,
 	"tree":        tree,
 	"forest":      forest,

@@ -47,6 +47,7 @@ type Scene struct {
 	Policy    *policy.Policy
 	Audit     *audit.Log
 	Dirs      *dir.Table
+	Home      string   // where the container works unless it says something else; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 

@@ -3,6 +3,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -70,6 +71,7 @@ func scene(t *testing.T) (*Server, string) {
 type caller struct {
 	conn     net.Conn
 	env      []string
+	cwd      string // / if empty
 	out, err strings.Builder
 	exit     wire.Exit
 	started  bool
@@ -96,7 +98,7 @@ func (c *caller) send(t *testing.T, kind wire.Kind, payload []byte) {
 
 func (c *caller) exec(t *testing.T, stdin wire.FD, args ...string) {
 	t.Helper()
-	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: "/", Env: c.env}
+	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: cmp.Or(c.cwd, "/"), Env: c.env}
 	c.send(t, wire.KindExec, m.Append(nil))
 }
 

@@ -123,6 +123,8 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 		return p.end(e)
 	} else {
 		opts = s.startAt(sc, req, opts)
+		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
+		opts.Usual = ok && o.dir == "" && opts.Dir == usual
 	}
 	if err := s.Shells.Create(o.name, opts); err != nil {
 		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session ls"})

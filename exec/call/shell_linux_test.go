@@ -110,6 +110,62 @@ func TestShellPlanted(t *testing.T) {
 	}
 }
 
+// TestShellUsual: the person at the host starts a shell that the container has made where it
+// works, with nothing of its own; another directory of the caller's is a choice, and so is a
+// link that has come into the place of that one.
+func TestShellUsual(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	s := shells(t, shellPolicy(policy.Allow))
+	s.Environ = os.Environ()
+	work := t.TempDir()
+	home := filepath.Join(work, "d")
+	for _, d := range []string{home, filepath.Join(work, "other")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := func(name, cwd string, words ...string) (string, error) {
+		t.Helper()
+		c := dial(t, s)
+		c.cwd = cwd
+		c.exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, words...), name)...)
+		if c.read(t, wire.KindExit); c.exit.Code != 0 {
+			t.Fatalf("create: %+v", c.exit)
+		}
+		if name == "swapped" {
+			if err := errors.Join(os.Rename(home, home+"1"), os.Symlink(filepath.Join(work, "other"), home)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "pwd -P"}, false, shell.Output{Out: &out, Err: &out})
+		return strings.TrimSpace(out.String()), err
+	}
+	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {
+		t.Errorf("where nothing is mounted: %q, %v", out, err)
+	}
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	sc := *s.Scene()
+	sc.Dirs, sc.Home = dirs, "/w/d"
+	s.SetScene(&sc)
+	if out, err := made("usual", "/w/d"); err != nil || out != home {
+		t.Errorf("where it works: %q, %v, want %q", out, err, home)
+	}
+	for name, how := range map[string][]string{"other": {"/w/other"}, "said": {"/w/d", "--cwd", "/w/d"}, "env": {"/w/d", "--env", "X=1"}} {
+		var planted *shell.PlantedError
+		if out, err := made(name, how[0], how[1:]...); !errors.As(err, &planted) {
+			t.Errorf("%s: it runs: %q, %v", name, out, err)
+		}
+	}
+	if out, err := made("swapped", "/w/d"); err != nil || out != os.Getenv("HOME") {
+		t.Errorf("a link in its place: %q, %v, want it in %q", out, err, os.Getenv("HOME"))
+	}
+}
+
 // TestShellsOfOthers: who may have no shells sees none, and ends none.
 func TestShellsOfOthers(t *testing.T) {
 	ruled := &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{{ID: "x", Do: policy.Ask}}}}}

@@ -10,4 +10,5 @@ import (
 )
 
 func hold(string) (*os.File, error)        { return nil, errors.ErrUnsupported }
+func holdPlain(string) (*os.File, error)   { return nil, errors.ErrUnsupported }
 func holdAt(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -78,7 +78,11 @@ func (s *Shell) dir(b Birth) (*os.File, error) {
 		if name == "" || b.Dir != 0 && name == s.options.Dir {
 			continue
 		}
-		f, err := hold(name)
+		how := hold
+		if name == s.options.Dir && b.ByHost && s.options.Foreign {
+			how = holdPlain // the container may have put a link there since
+		}
+		f, err := how(name)
 		if err == nil {
 			return f, nil
 		}

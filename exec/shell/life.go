@@ -43,7 +43,7 @@ type Birth struct {
 func (s *Shell) Planted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.options.Foreign && !s.life.alive() && (len(s.options.Env) > 0 || s.options.Dir != "") {
+	if o := s.options; o.Foreign && !s.life.alive() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
 		return &PlantedError{s.name}
 	}
 	return nil

@@ -63,6 +63,9 @@ type Options struct {
 
 	// Foreign is that a container has made it: what Env and Dir are, nobody here has chosen.
 	Foreign bool
+	// Usual is that Dir is where the container works unless it says something else, and so the
+	// choice of whoever has started it.
+	Usual bool
 	// DirTold is that Dir is one of the words: whoever named it has no other right to it.
 	DirTold bool
 }

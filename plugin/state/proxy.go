@@ -5,10 +5,12 @@ package state
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -30,15 +32,32 @@ type ProxyLock struct {
 	was int
 }
 
+// glance is longer than a lock is held by who only looks at it, or removes it.
+const glance = time.Second
+
 // LockProxy takes the lock of a directory, which key tells from others, and a command. The
 // error is a *ProxyRunning if somebody has it.
 func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
+	for over := time.Now().Add(glance); ; time.Sleep(glance / 100) {
+		l, err := s.tryLockProxy(key, command)
+		var running *ProxyRunning
+		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && running.PID == 0
+		if !again || time.Now().After(over) {
+			return l, err
+		}
+	}
+}
+
+func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
 	dir := filepath.Join(s.Home, "proxies", key)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
 	}
 	l := &ProxyLock{f: flock.New(filepath.Join(dir, command+lockSuffix), flock.SetPermissions(0o600))}
 	ok, err := l.f.TryLock()
+	if err == nil && ok && !current(l.f) {
+		err = errors.Join(fs.ErrNotExist, l.f.Close()) // it was removed before we had it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
 	}
@@ -48,6 +67,35 @@ func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
 	}
 	return l, nil
 }
+
+// current reports whether the file of a lock that is held is still the one of that name. It
+// stays so: who removes it has to have the lock.
+func current(l *flock.Flock) bool {
+	held, err := l.Stat()
+	named, nerr := os.Stat(l.Path())
+	return err == nil && nerr == nil && os.SameFile(held, named)
+}
+
+// SweepProxies removes the locks that nobody has.
+func (s *Store) SweepProxies() error {
+	var errs []error
+	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
+	for _, path := range locks {
+		l := glimpse(path)
+		if free, err := l.TryLock(); err == nil && free && current(l) {
+			errs = append(errs, os.Remove(path))
+		}
+		l.Close()
+	}
+	dirs, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*"))
+	for _, dir := range dirs {
+		_ = os.Remove(dir) // what has a lock stays
+	}
+	return errors.Join(errs...)
+}
+
+// glimpse is a lock of who makes no file by looking at one.
+func glimpse(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
 
 const lockSuffix = ".lock"
 
@@ -82,7 +130,7 @@ func (l *ProxyLock) Close() error {
 func (s *Store) Killed() (commands []string) {
 	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
 	for _, path := range locks {
-		l := &ProxyLock{f: flock.New(path)}
+		l := &ProxyLock{f: glimpse(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
 			commands = append(commands, strings.TrimSuffix(filepath.Base(path), lockSuffix))
 		}
@@ -101,7 +149,7 @@ func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {
 		if !ok || mine[name] {
 			continue
 		}
-		l := flock.New(filepath.Join(dir, e.Name()))
+		l := glimpse(filepath.Join(dir, e.Name()))
 		if free, err := l.TryRLock(); err == nil && !free {
 			others = append(others, name)
 		}

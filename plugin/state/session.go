@@ -247,6 +247,32 @@ func (s *Store) HalfMade(age time.Duration) (folders []string) {
 	return folders
 }
 
+// Recordless returns those of HalfMade that have no record at all, by their ids, and that
+// nobody holds. One that cannot be read is somebody's to look at.
+func (s *Store) Recordless(age time.Duration) (ids []string) {
+	for _, folder := range s.HalfMade(age) {
+		id := filepath.Base(folder)
+		if _, err := s.Load(id); idForm.MatchString(id) && errors.Is(err, fs.ErrNotExist) && free(folder) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// free reports whether nobody has the locks of a session's folder: its watcher, or who is about
+// to serve containers by it.
+func free(folder string) bool {
+	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
+		l := glimpse(path)
+		ok, err := l.TryLock()
+		l.Close()
+		if !ok && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
 // Stopped reports whether a person has ended session id, which is then resumed by nobody else.
 func (s *Store) Stopped(id string) bool {
 	_, err := os.Lstat(s.stopped(id))

@@ -30,7 +30,7 @@
 //	        token                    0600, the session's, which calls over HTTP show, too
 //	        jobs/                    0700, commands that go on without their callers: exec/job
 //	        shim                     where share/bin/hostexec is another client
-//	        watch.log
+//	        watch.log, watch.log.old what the watcher has to tell: Log
 //	        grants.json              0600, approvals that hold on
 //	        rooms/                   0700, a folder for each container of a command's while it is there
 //	        share/                   the only part that a container sees, read-only
@@ -112,6 +112,16 @@ func OpenAt(home string) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Look is Open for who only looks, as while somebody types: it makes and changes nothing, and
+// what is not there is an error.
+func Look() (*Store, error) {
+	home, err := Home()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Home: home}, CheckPrivate(home)
 }
 
 // Audit returns the path of the audit log.

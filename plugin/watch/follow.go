@@ -255,6 +255,7 @@ func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 		Policy:    w.configure(w.load()),
 		Audit:     w.audit.Named(name),
 		Dirs:      dirs,
+		Home:      w.workdir(),
 		PassEnv:   w.rec.PassEnv,
 		NewPrivs:  w.rec.NewPrivs,
 		Find:      func(name string) (string, bool) { return executor.LookPath(name, os.Getenv("PATH")) },

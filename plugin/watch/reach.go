@@ -120,6 +120,10 @@ func (w *Watcher) settleReach(ctx context.Context, api Engine, id string) {
 	if w.rec.Carrier == carrier.BySocket || w.rec.Carrier == carrier.ByFiles || w.relay == nil && w.rec.Carrier != "auto" {
 		return
 	}
+	if w.replicas.show(id) {
+		w.decide(reach{carrier.ByRelay, "it was known of a container beside this one"})
+		return
+	}
 	if w.rec.Carrier == carrier.ByRelay || w.rec.Apart {
 		w.keepRelay(ctx, api, id)
 		return

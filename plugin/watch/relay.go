@@ -30,7 +30,7 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 	wait, last := soon, ""
 	for {
 		was, began := w.reach.Load(), time.Now()
-		err := w.relayOnce(ctx, api, id)
+		err := w.relayOnce(ctx, api, id, func(socket bool) error { return w.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -56,8 +56,8 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 	}
 }
 
-// relayOnce runs one relay to its end, and says why it ended.
-func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string) error {
+// relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
+func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(socket bool) error) error {
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
 		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
@@ -71,7 +71,7 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string) error {
 	}
 	stream := execStream{at, carrier.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	return w.relay.Serve(stream, func(socket bool) error { return w.relayUp(ctx, api, socket) })
+	return w.relay.Serve(stream, up)
 }
 
 // relayUp decides for the relay, unless the socket does: then no relay is needed.

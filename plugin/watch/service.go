@@ -155,7 +155,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if err := w.preflight(c); err != nil {
 		return err
 	}
-	if err := w.lookAtAll(ctx, api); err != nil {
+	if _, err := w.lookAtAll(ctx, api); err != nil {
 		return err
 	}
 	if err := w.setScene(c); err != nil {
@@ -192,7 +192,7 @@ func (w *Watcher) attend(ctx context.Context, api Engine, id string) error {
 	wg.Go(func() { w.settleReach(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
 	wg.Go(func() {
-		if err := w.mindOthers(here, api); err != nil {
+		if err := w.mindOthers(here, ctx, api); err != nil {
 			w.gate.shut()
 			leave(err)
 		}

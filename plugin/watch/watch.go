@@ -69,9 +69,10 @@ type Watcher struct {
 	term     atomic.Pointer[term]
 	reach    atomic.Pointer[reach]
 	relay    *carrier.Relay // nil where no relay has a place
-	http     *carrier.HTTP  // nil where no calls come over HTTP
-	deaf     string         // why they do not, or ""
-	arrived  chan struct{}  // closed when a connection has come to the socket
+	replicas replicas
+	http     *carrier.HTTP // nil where no calls come over HTTP
+	deaf     string        // why they do not, or ""
+	arrived  chan struct{} // closed when a connection has come to the socket
 	stop     context.CancelCauseFunc
 	serving  <-chan struct{} // closed when the session ends
 	dirs     *dir.Table
@@ -136,9 +137,9 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 	}
 	defer lock.Close()
 
-	logFile, err := os.OpenFile(state.LogFile(w.Dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	logFile, err := state.OpenLog(w.Dir)
 	if err != nil {
-		return fmt.Errorf("open log: %w", err)
+		return err
 	}
 	defer logFile.Close()
 	w.log = slog.New(slog.NewTextHandler(logFile, nil))

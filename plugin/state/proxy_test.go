@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestSweepProxies: a lock that is held stays, whoever looks, and the others go, with their
+// directories.
+func TestSweepProxies(t *testing.T) {
+	s := &Store{Home: t.TempDir()}
+	lock := func(key, command string) *ProxyLock {
+		t.Helper()
+		l, err := s.LockProxy(key, command)
+		if err == nil {
+			err = l.Sign()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	held, given := lock("one", "make"), lock("one", "git")
+	gone, killed := lock("two", "make"), lock("three", "make")
+	if err := errors.Join(given.Close(), gone.Close(), killed.f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SweepProxies(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"))
+	dirs, derr := os.ReadDir(filepath.Join(s.Home, "proxies"))
+	if err != nil || derr != nil || len(left) != 1 || len(dirs) != 1 || filepath.Base(left[0]) != "make.lock" {
+		t.Errorf("left: %q in %v, %v, %v", left, dirs, err, derr)
+	}
+	var running *ProxyRunning
+	if _, err := s.LockProxy("one", "make"); !errors.As(err, &running) || running.PID != os.Getpid() {
+		t.Errorf("the one that is held: %v", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Error(err)
+	}
+	lock("one", "make").Close()
+}
+
+// TestSweepProxiesRace takes a lock again and again while others sweep: it is never that of a
+// file which is gone, and which another one could lock again.
+func TestSweepProxiesRace(t *testing.T) {
+	s := &Store{Home: t.TempDir()}
+	var wg, sweepers sync.WaitGroup
+	var over atomic.Bool
+	for range 2 {
+		// ends when the others have.
+		sweepers.Go(func() {
+			for !over.Load() {
+				if err := s.SweepProxies(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var taken atomic.Int32
+	for range 4 {
+		// ends by itself.
+		wg.Go(func() {
+			for range 2000 {
+				l, err := s.tryLockProxy("key", "make")
+				if err != nil {
+					continue
+				}
+				taken.Add(1)
+				if !current(l.f) {
+					t.Error("the lock that was taken is of a file that is gone")
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	over.Store(true)
+	sweepers.Wait()
+	if taken.Load() == 0 {
+		t.Error("nobody ever had the lock")
+	}
+}
