@@ -55,7 +55,7 @@ func (l *launch) failWith(err error) error {
 // fillVolume makes the volume. It takes a container to copy into one; that one never runs,
 // and mounts it writable, as the session's will not.
 func (l *launch) fillVolume(ctx context.Context, api client.APIClient, want creation) error {
-	arch, err := engineArch(ctx, api)
+	arch, err := l.engineArch(ctx, api)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -131,7 +131,7 @@ func portable(path string) string {
 }
 
 // idOfTool is what the tool makes of devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
-var idOfTool = regexp.MustCompile(`\A[A-Za-z0-9]{1,128}\z`)
+var idOfTool = spelling.Form{Of: "A-Za-z0-9", Min: 1, Max: 128}
 
 // building is how long an image may take to be built before its container is there, beyond
 // what a provider's may.
@@ -139,7 +139,7 @@ const building = 50 * time.Minute
 
 // startDevcontainer has the session of a dev container served that is about to be made, or started.
 func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *runOptions, id string) error {
-	if !idOfTool.MatchString(id) {
+	if !idOfTool.Matches(id) {
 		return hint(fmt.Errorf("--start %s: not the id of a dev container", quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
 	}
 	ctx, stop := interruptible(ctx, dockerCLI)

@@ -111,3 +111,30 @@ func engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	}
 	return inject.Arch(v.Arch), nil
 }
+
+// askArch is engineArch, asked for ahead: the engine starts programs to tell of versions, and
+// there is time until a container is to be made. The answer can be had any number of times.
+func askArch(ctx context.Context, api client.APIClient) func() (string, error) {
+	var arch string
+	var err error
+	answered := make(chan struct{})
+	// ends with its request, or with ctx; whoever wants the answer waits for it.
+	go func() {
+		defer close(answered)
+		arch, err = engineArch(ctx, api)
+	}()
+	return func() (string, error) {
+		<-answered
+		return arch, err
+	}
+}
+
+// engineArch is that of the engine, which may have been asked already.
+func (l *launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
+	if l.arch != nil {
+		if arch, err := l.arch(); err == nil {
+			return arch, nil
+		}
+	}
+	return engineArch(ctx, api)
+}

@@ -38,6 +38,8 @@ type launch struct {
 	// interrupted says why run is to end, or nil. Docker run detaches from its own context.
 	interrupted func() error
 
+	arch func() (string, error) // of the engine, if it was asked ahead; or nil
+
 	link  *watch.Link
 	page  sync.WaitGroup // of the page's start
 	ready chan struct{}  // closed when the watcher serves, or err is set
@@ -148,7 +150,7 @@ func (l *launch) prepare(ctx context.Context, api client.APIClient, want creatio
 	if t, clash := inject.Clash(targets); clash {
 		return fmt.Errorf("a mount at %s is in the way: hostexec uses %s itself", t, inject.Target)
 	}
-	arch, err := engineArch(ctx, api)
+	arch, err := l.engineArch(ctx, api)
 	if err != nil {
 		return err
 	}

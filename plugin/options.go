@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
@@ -195,7 +195,7 @@ func checkCarrier(name string) error {
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
 }
 
-var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 // named refuses a flag of a directory that was given an empty one, as an unset variable
 // does: the run would go on without it, in a directory that nobody chose.
@@ -216,7 +216,7 @@ func checkEnv(names []string) error {
 		switch {
 		case strings.Contains(name, "="):
 			err = errors.New("give the name only, the container sets the value")
-		case !envForm.MatchString(name):
+		case !envForm.Matches(name):
 			err = errors.New("not the name of a variable")
 		case strings.HasPrefix(name, "HOSTEXEC_"):
 			err = errors.New("this variable is hostexec's own")

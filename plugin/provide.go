@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -86,13 +86,13 @@ func provide(ctx context.Context, dockerCLI command.Cli, project string, args []
 // What compose calls projects and services (compose-spec, compose-spec.json), but for names that are no
 // files'.
 var (
-	projectName = regexp.MustCompile(`\A[a-z0-9][a-z0-9_-]*\z`)
-	serviceName = regexp.MustCompile(`\A[A-Za-z0-9_-][A-Za-z0-9._-]*\z`)
+	projectName = spelling.Form{First: "a-z0-9", Of: "a-z0-9_-", Min: 1, Max: spelling.Unbounded}
+	serviceName = spelling.Form{First: "A-Za-z0-9_-", Of: "A-Za-z0-9._-", Min: 1, Max: spelling.Unbounded}
 )
 
 // nameable refuses what could not be a file's name: a link is made for each service.
 func nameable(project, service string) error {
-	if !projectName.MatchString(project) || !serviceName.MatchString(service) {
+	if !projectName.Matches(project) || !serviceName.Matches(service) {
 		return fmt.Errorf("%s of %s: not the name of a service", quoted(service), quoted(project))
 	}
 	return nil

@@ -5,10 +5,10 @@ package plugin
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -35,14 +35,14 @@ func parseShell(value, path string) (*state.Command, error) {
 }
 
 // containerName is what the engine lets a container be called.
-var containerName = regexp.MustCompile(`\A[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}\z`)
+var containerName = spelling.Form{First: "a-zA-Z0-9", Of: "a-zA-Z0-9_.-", Min: 1, Max: 255}
 
 func shellValue(value string) (action string, in []string, err error) {
 	action = "allow"
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
-		case named && !containerName.MatchString(name):
+		case named && !containerName.Matches(name):
 			return "", nil, fmt.Errorf("%s cannot be the name of a container", quoted(name))
 		case named:
 			in = append(in, name)

@@ -3,6 +3,8 @@
 package plugin
 
 import (
+	"os"
+
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
@@ -15,7 +17,8 @@ const rootLong = `Let the programs of a container call commands of this host
 is docker run, and in that container make is the make of this host. While it runs,
 status shows it, and in the container hostexec ls lists what may be called.`
 
-// newRootCommand returns docker hostexec and all its verbs.
+// newRootCommand returns docker hostexec and all its verbs, but for a watcher, which would
+// keep what they are made of for all its life.
 func newRootCommand(cli command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:              "hostexec",
@@ -26,6 +29,10 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		RunE:             command.ShowHelp(cli.Err()),
 	}
 	cmd.SetFlagErrorFunc(flagError)
+	if isWatcher(os.Args) {
+		cmd.AddCommand(newWatcherCommand(cli))
+		return cmd
+	}
 	run := newRunCommand(cli)
 	run.SetFlagErrorFunc(dockercli.FlagErrorFunc) // docker run's own code too
 	cmd.AddCommand(

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 
 	"github.com/docker/cli/cli/command"
@@ -79,10 +80,15 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan
 	ctx, stop := interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
+	asking, enough := context.WithCancel(ctx)
+	arch := askArch(asking, inner.Cli.Client())
+	defer arch()
+	defer enough()
 	l, err := begin(ctx, inner.Cli, p)
 	if err != nil {
 		return failRun(err)
 	}
+	l.arch = arch
 	inner.launch = l
 	err = docker(cmd, args)
 	ferr := l.finish()

@@ -30,3 +30,10 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 }
+
+// isWatcher reports whether a keeper has started this process: args are docker's own flags,
+// and then the verb.
+func isWatcher(args []string) bool {
+	_, set, err := clientFlags(args[1:])
+	return err == nil && set.NArg() == 3 && set.Arg(0) == word && set.Arg(1) == "watcher"
+}

@@ -10,11 +10,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // kept is a grant as it stands in the file, from which its bytes can be told exactly. One
@@ -115,7 +116,7 @@ func parse(b []byte, session string) ([]Grant, error) {
 	return grants, nil
 }
 
-var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
+var idForm = spelling.Form{Of: "0-9a-f", Min: 16, Max: 16}
 
 func (k kept) check(session string) error {
 	terms := 0
@@ -125,7 +126,7 @@ func (k kept) check(session string) error {
 		}
 	}
 	switch {
-	case !idForm.MatchString(k.ID):
+	case !idForm.Matches(k.ID):
 		return errors.New("it has no id")
 	case len(k.Args) == 0 || k.Path == "" || k.Rule == "":
 		return errors.New("it does not say what runs")

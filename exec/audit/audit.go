@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Kind is what a record tells.
@@ -164,13 +166,13 @@ func (b *book) write(who Who, r Record) error {
 }
 
 // containerName is what the engine takes for one; other names make no file.
-var containerName = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\z`)
+var containerName = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.-", Min: 1, Max: 201}
 
 // copyOf returns the file for the records of a container alone, or of a session whose
 // container has no name yet.
 func (b *book) copyOf(who Who) *file {
 	name := who.Container
-	if !containerName.MatchString(name) {
+	if !containerName.Matches(name) {
 		name = "session-" + who.Session
 	}
 	f, ok := b.copies[name]

@@ -3,20 +3,20 @@
 package call
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // fromCaller are the variables that describe the caller's terminal. They, and what
 // --pass-env names, are all that a container may say about a command's environment.
-var fromCaller = map[string]*regexp.Regexp{
-	"TERM":     regexp.MustCompile(`\A[A-Za-z0-9._+-]{1,32}\z`), // a path would name a file of the host's
-	"COLUMNS":  regexp.MustCompile(`\A[0-9]{1,5}\z`),
-	"LINES":    regexp.MustCompile(`\A[0-9]{1,5}\z`),
-	"NO_COLOR": regexp.MustCompile(`\A[ -~]{0,32}\z`),
+var fromCaller = map[string]spelling.Form{
+	"TERM":     {Of: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
+	"COLUMNS":  {Of: "0-9", Min: 1, Max: 5},
+	"LINES":    {Of: "0-9", Min: 1, Max: 5},
+	"NO_COLOR": {Of: " -~", Max: 32},
 }
 
 // plain are the variables of the host's with which a clean environment begins.
@@ -57,8 +57,8 @@ func fromShim(caller, pass []string) map[string]string {
 		if _, twice := set[name]; !ok || twice {
 			continue
 		}
-		form := fromCaller[name]
-		if slices.Contains(pass, name) || form != nil && form.MatchString(value) {
+		form, terminal := fromCaller[name]
+		if slices.Contains(pass, name) || terminal && form.Matches(value) {
 			set[name] = strings.Clone(value) // not a part of the frame
 		}
 	}

@@ -4,12 +4,12 @@ package call
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // sessionOptions are what the words of hostexec session take.
@@ -84,7 +84,7 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 }
 
 // containerName is what the engine lets a container be called.
-var containerName = regexp.MustCompile(`\A[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}\z`)
+var containerName = spelling.Form{First: "a-zA-Z0-9", Of: "a-zA-Z0-9_.-", Min: 1, Max: 255}
 
 func (o *sessionOptions) set(option, value string) error {
 	switch option {
@@ -95,7 +95,7 @@ func (o *sessionOptions) set(option, value string) error {
 	case "--json":
 		o.json = true
 	case "--in":
-		if !containerName.MatchString(value) {
+		if !containerName.Matches(value) {
 			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(clip(value)))
 		}
 		o.in = value

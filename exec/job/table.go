@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 const (
@@ -97,13 +97,13 @@ func (t *Table) job(info Info) *Job {
 	}
 }
 
-var idForm = regexp.MustCompile(`\A[0-9a-f]{16}\z`)
+var idForm = spelling.Form{Of: "0-9a-f", Min: 16, Max: 16}
 
 // Begin makes a job of the command args that is about to run in dir for the request id; with
 // keep it is one that may outlive the session's container. The caller has it end, or discards
 // it.
 func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, error) {
-	if !idForm.MatchString(id) {
+	if !idForm.Matches(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
 	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now(), Keep: keep})

@@ -19,8 +19,9 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Action is what a verdict says. The zero value denies.
@@ -59,11 +60,11 @@ func ParseAction(s string) (Action, error) {
 // are what the shell gets for the command, and the command's text last. No program has it.
 const Shell = "shell"
 
-var name = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\z`)
+var name = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._+-", Min: 1, Max: 64}
 
 // ValidName reports whether s can be the name of a command: what PATH and a symbolic
 // link can carry, and nothing that could be read as an option or a path.
-func ValidName(s string) bool { return name.MatchString(s) }
+func ValidName(s string) bool { return name.Matches(s) }
 
 // Request is one call, parsed once and never changed.
 type Request struct {

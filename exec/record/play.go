@@ -60,7 +60,7 @@ func Open(dir, request string) (*Player, error) {
 
 func find(dir, request string) (string, error) {
 	none := fmt.Errorf("there is no recording of request %q", request)
-	if !form.MatchString(request) {
+	if !form.Matches(request) {
 		return "", none
 	}
 	entries, err := os.ReadDir(dir)

@@ -17,10 +17,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // MaxSize is how large a recording may become.
@@ -51,7 +52,7 @@ type Recording struct {
 	rest [2][]byte // of stdout and stderr: the beginning of a character whose end has not come
 }
 
-var form = regexp.MustCompile(`\A[0-9a-f]{1,64}\z`)
+var form = spelling.Form{Of: "0-9a-f", Min: 1, Max: 64}
 
 // Create begins the recording of a request in dir, which it makes if need be. There is
 // none of that request yet.
@@ -64,7 +65,7 @@ func Create(dir, request string, h Header) (*Recording, error) {
 }
 
 func create(dir, request string, h Header) (*Recording, error) {
-	if !form.MatchString(request) {
+	if !form.Matches(request) {
 		return nil, errors.New("not the id of a request")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -3,13 +3,14 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-var envForm = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 // EnvNameError says that a variable cannot have such a name.
 type EnvNameError struct{ Name string }
@@ -22,7 +23,7 @@ func (e *EnvNameError) Error() string {
 // CheckEnv checks that each of env is NAME=value.
 func CheckEnv(env []string) error {
 	for _, kv := range env {
-		if name, _, ok := strings.Cut(kv, "="); !ok || !envForm.MatchString(name) {
+		if name, _, ok := strings.Cut(kv, "="); !ok || !envForm.Matches(name) {
 			return &EnvNameError{name}
 		}
 	}

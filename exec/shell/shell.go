@@ -21,7 +21,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +28,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Runner runs a shell's process.
@@ -98,11 +98,11 @@ func (e *TerminatedError) Error() string {
 	return fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", e.Code)
 }
 
-var nameForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+var nameForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 // Create makes a shell. Its process is started by the first command.
 func (p *Pool) Create(name string, o Options) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm.Matches(name) {
 		return ErrName
 	}
 	if err := CheckEnv(o.Env); err != nil {

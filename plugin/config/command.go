@@ -5,13 +5,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 func (d *document) readCommands(n *yaml.Node) {
@@ -53,11 +53,11 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	return set
 }
 
-var hex64 = regexp.MustCompile(`\A[0-9a-f]{64}\z`)
+var hex64 = spelling.Form{Of: "0-9a-f", Min: 64, Max: 64}
 
 func digestOf(s string) (string, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "sha256:"))
-	if !hex64.MatchString(s) {
+	if !hex64.Matches(s) {
 		return "", errors.New("64 hex digits wanted, as sha256sum prints them")
 	}
 	return s, nil
@@ -81,8 +81,6 @@ func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
 // maxCapture is how much standard input can be shown before it is used.
 const maxCapture = 1 << 20
 
-var captureForm = regexp.MustCompile(`\Acapture(?:\((.+)\))?\z`)
-
 func stdin(s string) (policy.Stdin, error) {
 	switch s {
 	case "none":
@@ -90,14 +88,15 @@ func stdin(s string) (policy.Stdin, error) {
 	case "pipe":
 		return policy.Stdin{Mode: policy.StdinPipe}, nil
 	}
-	m := captureForm.FindStringSubmatch(s)
-	if m == nil {
-		return policy.Stdin{}, fmt.Errorf("%q is none of none, pipe, capture(64KiB)", s)
-	}
 	limit := int64(maxCapture)
-	if m[1] != "" {
+	if s != "capture" {
+		text, opened := strings.CutPrefix(s, "capture(")
+		text, closed := strings.CutSuffix(text, ")")
+		if !opened || !closed || text == "" {
+			return policy.Stdin{}, fmt.Errorf("%q is none of none, pipe, capture(64KiB)", s)
+		}
 		var err error
-		if limit, err = size(m[1]); err != nil {
+		if limit, err = size(text); err != nil {
 			return policy.Stdin{}, err
 		}
 	}
@@ -120,7 +119,7 @@ func tty(s string) (bool, error) {
 	return false, fmt.Errorf("%q is neither never nor allow", s)
 }
 
-var envName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
+var envName = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 func (d *document) env(n *yaml.Node) *policy.Env {
 	e := &policy.Env{}
@@ -129,7 +128,7 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 		return e
 	}
 	name := func(n *yaml.Node, s string) bool {
-		ok := envName.MatchString(s) && !strings.HasPrefix(s, "HOSTEXEC_")
+		ok := envName.Matches(s) && !strings.HasPrefix(s, "HOSTEXEC_")
 		if !ok {
 			d.fail(n, "env: %q cannot be the name of a variable here", s)
 		}
@@ -158,10 +157,10 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 	return e
 }
 
-var idForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`)
+var idForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 func ruleID(s string) (string, error) {
-	if !idForm.MatchString(s) {
+	if !idForm.Matches(s) {
 		return "", fmt.Errorf("%q is not an id: letters, digits and . _ -, at most 64", s)
 	}
 	return s, nil

@@ -65,8 +65,6 @@ func (s Source) Proposal() string {
 	return filepath.Join(s.Workspace, ".hostexec.yaml")
 }
 
-var unnamed = regexp.MustCompile(`[^A-Za-z0-9._+-]`)
-
 // ProjectName is what a directory's project is called: its base name, with a - for each
 // character but letters, digits and . _ + -, without any of those before the first letter
 // or digit, cut to 64. Directories of the same base name share it; a file that says
@@ -75,8 +73,17 @@ func ProjectName(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	name := strings.TrimLeft(unnamed.ReplaceAllString(filepath.Base(dir), "-"), "._+-")
+	name := strings.TrimLeft(strings.Map(named, filepath.Base(dir)), "._+-")
 	return name[:min(len(name), 64)]
+}
+
+// named is r, or what stands for it in the name of a project.
+func named(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._+-", r):
+		return r
+	}
+	return '-'
 }
 
 // Config is all that is configured, for one project. It is not changed after Load.

@@ -8,19 +8,20 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
 // Expand puts the values of variables into text: ${NAME}, ${NAME:-DEFAULT} where NAME is
 // unset or empty, and $$ for a dollar. All else, $NAME too, stays as it is. The names of
 // those that are unset and have no default are returned: they stand for nothing.
 func Expand(text string, lookup func(string) (string, bool)) (expanded string, unset []string) {
-	expanded = reference.ReplaceAllStringFunc(text, func(ref string) string {
+	expanded = reference().ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$$" {
 			return "$"
 		}
-		m := reference.FindStringSubmatch(ref)
+		m := reference().FindStringSubmatch(ref)
 		value, ok := lookup(m[1])
 		switch {
 		case m[2] != "" && value == "":
@@ -33,7 +34,9 @@ func Expand(text string, lookup func(string) (string, bool)) (expanded string, u
 	return expanded, unset
 }
 
-var leadingVariable = regexp.MustCompile(`\A\$(?:\{(HOME|XDG_[A-Z_]+)\}|(HOME|XDG_[A-Z_]+))(/|\z)`)
+var leadingVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\$(?:\{(HOME|XDG_[A-Z_]+)\}|(HOME|XDG_[A-Z_]+))(/|\z)`)
+})
 
 // ExpandDir returns the absolute directory that text names, in which a leading ~, $HOME or
 // $XDG_... stands for what the host has there.
@@ -45,7 +48,7 @@ func ExpandDir(text string, lookup func(string) (string, bool)) (string, error) 
 		}
 		return filepath.Join(home, rest), nil
 	}
-	if m := leadingVariable.FindStringSubmatch(text); m != nil {
+	if m := leadingVariable().FindStringSubmatch(text); m != nil {
 		name := m[1] + m[2]
 		value, _ := lookup(name)
 		if value == "" {

@@ -6,21 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 var (
 	// imageForm takes what the engine may understand; whether it does is for it to say.
-	imageForm   = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._/:@+-]{0,254}\z`)
-	networkForm = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}\z`)
+	imageForm   = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
+	networkForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.:-", Min: 1, Max: 128}
 	// engineForm takes what a shell takes as it is, too: it stands in lines to be typed.
-	engineForm = regexp.MustCompile(`\A(unix:///|tcp://|ssh://)[A-Za-z0-9._/:@%+-]{1,250}\z`)
+	engineForm = spelling.Form{Of: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
 )
 
 // Where reads where a command runs: host, or container:IMAGE.
@@ -35,10 +35,19 @@ func Where(s string) (policy.Place, error) {
 		return policy.Place{}, fmt.Errorf("%q is neither host nor container:IMAGE", s)
 	case image == "":
 		return policy.Place{}, errors.New("no image named: container:IMAGE")
-	case !imageForm.MatchString(image):
+	case !imageForm.Matches(image):
 		return policy.Place{}, fmt.Errorf("%q cannot be the name of an image", image)
 	}
 	return policy.Place{Image: image}, nil
+}
+
+func isEngine(host string) bool {
+	for _, scheme := range []string{"unix:///", "tcp://", "ssh://"} {
+		if rest, ok := strings.CutPrefix(host, scheme); ok {
+			return engineForm.Matches(rest)
+		}
+	}
+	return false
 }
 
 // limits are the keys that Limit knows.
@@ -49,7 +58,7 @@ var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
 func Limit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
-		if !engineForm.MatchString(value) {
+		if !isEngine(value) {
 			return true, fmt.Errorf("%q is no engine: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", value)
 		}
 		p.Host = value
@@ -57,7 +66,7 @@ func Limit(p *policy.Place, key, value string) (known bool, err error) {
 		switch {
 		case value == "host":
 			return true, errors.New("host would have it reach what listens on this host alone: name a network of the engine's")
-		case !networkForm.MatchString(value):
+		case !networkForm.Matches(value):
 			return true, fmt.Errorf("%q cannot be a network", value)
 		}
 		p.Network = value

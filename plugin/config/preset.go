@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -50,12 +51,12 @@ func FindPreset(name string) (Preset, error) {
 	return Preset{}, fmt.Errorf("no preset is called %q: there are %s", name, strings.Join(names, ", "))
 }
 
-var execLine = regexp.MustCompile(`(?m)^    exec: (.*)$`)
+var execLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^    exec: (.*)$`) })
 
 // For returns the preset with its program where find says that it is on this host. It stays
 // as it is if find knows none.
 func (p Preset) For(find func(name string) (path string, ok bool)) Preset {
-	p.Text = execLine.ReplaceAllStringFunc(p.Text, func(line string) string {
+	p.Text = execLine().ReplaceAllStringFunc(p.Text, func(line string) string {
 		if path, ok := find(p.Name); ok {
 			return "    exec: " + path
 		}

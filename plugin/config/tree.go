@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -40,7 +41,7 @@ func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
 	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: passed})
 }
 
-var yamlLine = regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`) })
 
 // garbled returns the line, from 1, of the first thing in text that is no text, and what that
 // is. The parser, which refuses it as well, does not say where.
@@ -78,7 +79,7 @@ func (r *reader) tree(text []byte) *yaml.Node {
 		err = errors.New("more than one document")
 	}
 	if err != nil {
-		m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+		m := yamlLine().FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 		line, _ := strconv.Atoi(m[1])
 		r.fail(&yaml.Node{Line: max(line, 1)}, "%s", m[2])
 		return nil

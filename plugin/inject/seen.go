@@ -8,8 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Found is what an image has at a path.
@@ -18,14 +19,20 @@ type Found struct {
 	Link   string `json:"link,omitempty"` // where a symbolic link leads
 }
 
-// imageID is a digest of all that the image is: what was found in it stays true.
-var imageID = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+var imageID = spelling.Form{Of: "0-9a-f", Min: 64, Max: 64}
+
+// named reports whether image is a digest of all that the image is: what was found in it
+// stays true.
+func named(image string) bool {
+	hex, ok := strings.CutPrefix(image, "sha256:")
+	return ok && imageID.Matches(hex)
+}
 
 // Recall returns what is remembered of an image, by path. It is never nil; nothing is
 // known of an image whose notes are missing or unreadable.
 func Recall(home, image string) map[string]Found {
 	found := map[string]Found{}
-	if !imageID.MatchString(image) {
+	if !named(image) {
 		return found // it is no name of a file
 	}
 	b, err := os.ReadFile(seenFile(home, image))
@@ -38,7 +45,7 @@ func Recall(home, image string) map[string]Found {
 // Remember notes what was found in an image. Runs that start together each write all
 // they know; the last one wins.
 func Remember(home, image string, found map[string]Found) error {
-	if !imageID.MatchString(image) {
+	if !named(image) {
 		return nil // an engine that names images otherwise is asked each time
 	}
 	b, err := json.Marshal(found)

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -18,7 +18,7 @@ type settled struct {
 	ID     string `json:"id"`
 }
 
-var idForm = regexp.MustCompile(`\A[0-9a-f]{1,32}\z`)
+var idForm = spelling.Form{Of: "0-9a-f", Min: 1, Max: 32}
 
 // approve answers POST /approve/{id}. What is approved has to be said: it is what was shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ type settle func(*control.Client, context.Context, control.Question) error
 func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge func(*control.Question) (settle, bool)) {
 	id := r.PathValue("id")
 	now, found := p.find(r.Context(), id)
-	if !idForm.MatchString(id) || !found {
+	if !idForm.Matches(id) || !found {
 		p.refuse(w, r, control.Question{ID: id}, approval.ErrUnknown)
 		return
 	}

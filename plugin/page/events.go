@@ -152,7 +152,7 @@ func (s *stream) data(name string, html, v any) (string, error) {
 		return string(b), err
 	}
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, name, html)
+	err := templates().ExecuteTemplate(&b, name, html)
 	return b.String(), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,10 +17,12 @@ import (
 var sources embed.FS
 
 // templates are all that is ever sent to be shown. html/template escapes what is put in
-// by where it stands.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"stamp": stamp, "took": took, "line": line, "bytes": size, "quoted": quoted, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
-}).ParseFS(sources, "templates/*.html"))
+// by where it stands. They are read when there is a page: watchers are of this program, too.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"stamp": stamp, "took": took, "line": line, "bytes": size, "quoted": quoted, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
+	}).ParseFS(sources, "templates/*.html"))
+})
 
 // card is one question as it is shown.
 type card struct {
@@ -33,7 +36,7 @@ type card struct {
 func render(w http.ResponseWriter, code int, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	templates.ExecuteTemplate(w, name, data) // fails only if the client has gone
+	templates().ExecuteTemplate(w, name, data) // fails only if the client has gone
 }
 
 // stamp is a time as scripts read it.

@@ -8,7 +8,7 @@ import "testing"
 func TestServiceID(t *testing.T) {
 	s := &Store{Home: "/home/you/.docker/hostexec"}
 	id := s.ServiceID("unix:///run/docker.sock", "shop", "web")
-	if !idForm.MatchString(id) || id != s.ServiceID("unix:///run/docker.sock", "shop", "web") {
+	if !idForm.Matches(id) || id != s.ServiceID("unix:///run/docker.sock", "shop", "web") {
 		t.Errorf("ServiceID = %q, and then another", id)
 	}
 	for _, other := range []string{

@@ -11,9 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Where a container meets its session.
@@ -194,11 +195,11 @@ func (s *Store) Save(rec *Session) error {
 	return nil
 }
 
-var idForm = regexp.MustCompile(`\A[0-9a-f]{12}\z`)
+var idForm = spelling.Form{Of: "0-9a-f", Min: 12, Max: 12}
 
 // Load reads session id.
 func (s *Store) Load(id string) (Session, error) {
-	if !idForm.MatchString(id) {
+	if !idForm.Matches(id) {
 		return Session{}, fmt.Errorf("read session %q: not a session id", id)
 	}
 	b, err := os.ReadFile(filepath.Join(s.Dir(id), record))
@@ -305,7 +306,7 @@ func (s *Store) Discard(id string) error {
 
 // Remove deletes session id's folder. Removing one that is gone is no error.
 func (s *Store) Remove(id string) error {
-	if !idForm.MatchString(id) {
+	if !idForm.Matches(id) {
 		return fmt.Errorf("remove session %q: not a session id", id)
 	}
 	// The record goes first: a folder half removed is no session any more.

@@ -5,10 +5,10 @@ package watch
 import (
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // branch returns the git branch that is checked out where from is, HEAD if it is none, and
@@ -36,13 +36,14 @@ func branchIn(text string) string {
 		return ""
 	case ok:
 		return name
-	case commit.MatchString(text):
+	case commit.Matches(text) && (len(text) == commit.Min || len(text) == commit.Max):
 		return "HEAD" // as git rev-parse --abbrev-ref says
 	}
 	return ""
 }
 
-var commit = regexp.MustCompile(`\A([0-9a-f]{40}|[0-9a-f]{64})\z`)
+// commit is a SHA-1 or a SHA-256.
+var commit = spelling.Form{Of: "0-9a-f", Min: 40, Max: 64}
 
 // head returns the text of the HEAD of a .git, which is a directory, or for a linked
 // worktree a file that tells where that is.

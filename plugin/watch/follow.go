@@ -25,6 +25,8 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	if w.rec.OnHost() {
 		return w.followProcess(ctx, link)
 	}
+	// ends with its request, or with ctx.
+	w.wg.Go(func() { w.greet(ctx) })
 	id, err := w.hearID(ctx, link)
 	if err != nil {
 		return err
@@ -68,6 +70,13 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 		if !pause(ctx, looking) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// greet connects to the engine, and agrees on a version with it, while the container is made.
+func (w *Watcher) greet(ctx context.Context) {
+	if api, err := w.Engine(); err == nil { // else it is told when it matters
+		api.NegotiateAPIVersion(ctx)
 	}
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// maxInit is what our packages may allocate before main runs. Each run of docker hostexec
+// starts the program some five times, and every watcher keeps most of it for all its life:
+// package variables that are compiled regular expressions took 1.9 MB.
+const maxInit = 64 << 10
+
+// TestIntegrationInit adds up what the runtime says of package initialization (GODEBUG in
+// package runtime).
+func TestIntegrationInit(t *testing.T) {
+	cmd := exec.Command(pluginPath(t), "docker-cli-plugin-metadata")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	check(t, cmd.Run())
+	total, lines := 0, 0
+	for line := range strings.Lines(trace.String()) {
+		if !strings.HasPrefix(line, "init "+module) {
+			continue
+		}
+		var name string
+		var at, took float64
+		var size int
+		_, err := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d bytes", &name, &at, &took, &size)
+		check(t, err)
+		total, lines = total+size, lines+1
+		t.Logf("%7d bytes: %s", size, name)
+	}
+	if lines == 0 {
+		t.Fatalf("the runtime says nothing of our packages:\n%s", trace.String())
+	}
+	if total > maxInit {
+		t.Errorf("our packages allocate %d bytes before main runs, the limit is %d", total, maxInit)
+	}
+}
