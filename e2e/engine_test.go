@@ -177,6 +177,7 @@ func callsGoOn(t *testing.T, h *Host, e *engine) {
 		m.call(t, "with the engine again, after "+sig.String())
 		want(t, "by docker exec", h.Docker(t, "exec", m.c.ID, "hsh", "-c", "echo called").Out, "called\n")
 		for by, r := range relays {
+			want(t, by+": what a call from before ends with", r.line(t, "the end of a call"), "code 125")
 			r.call(t, by+", with the engine again, after "+sig.String())
 		}
 	}

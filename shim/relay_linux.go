@@ -76,12 +76,28 @@ func listen(path string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	endListener(path)
 	syscall.Unlink(path)
 	syscall.Umask(0o111)
 	if err = syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}); err == nil {
 		err = syscall.Listen(fd, maxCarried)
 	}
 	return fd, err
+}
+
+// endListener ends the relay before this one, if it is still there: an engine that was
+// restarted below a container that lived on holds the stdin of its execs open for ever, so
+// that no end of it says that the host has gone. The calls over it end with it.
+func endListener(path string) {
+	fd, err := connect(path)
+	if err != nil {
+		return
+	}
+	defer syscall.Close(fd)
+	who, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED) // who listens
+	if err == nil && who.Uid == 0 && who.Pid > 1 {
+		syscall.Kill(int(who.Pid), syscall.SIGKILL)
+	}
 }
 
 // turn waits for something to do and does it. It reports false when the host has gone.

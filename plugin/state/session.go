@@ -253,7 +253,7 @@ func (s *Store) HalfMade(age time.Duration) (folders []string) {
 func (s *Store) Recordless(age time.Duration) (ids []string) {
 	for _, folder := range s.HalfMade(age) {
 		id := filepath.Base(folder)
-		if _, err := s.Load(id); idForm.MatchString(id) && errors.Is(err, fs.ErrNotExist) && free(folder) {
+		if _, err := s.Load(id); idForm.Matches(id) && errors.Is(err, fs.ErrNotExist) && free(folder) {
 			ids = append(ids, id)
 		}
 	}
