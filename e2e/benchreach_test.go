@@ -33,7 +33,7 @@ func (b *bench) reach(t *testing.T) {
 	p50 := quantile(byRelay, 0.5) / base
 	b.row("call over a relay of a command that does nothing, p50", ratio(p50)+" U", "<= 3 U", p50 <= 3)
 	p50 = quantile(byFiles, 0.5) / base
-	b.row("call by files, whose client is a shell script, p50", ratio(p50)+" U", "<= 2.2 U", p50 <= 2.2)
+	b.row("call by files of a command that does nothing, p50", ratio(p50)+" U", "<= 2.2 U", p50 <= 2.2)
 
 	var exec, call []int64
 	for range 5 {

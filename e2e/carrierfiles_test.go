@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // filesContainer is a container whose calls come by files.
@@ -130,4 +131,48 @@ func TestIntegrationCarrierFilesSource(t *testing.T) {
 		r := c.As(user).Sh(t, "/w/source -c 'pwd; echo err >&2; exit 42'")
 		want(t, "uid "+user, r.String(), Result{Out: h.Work + "\n", Err: "err\n", Code: 42}.String())
 	}
+}
+
+// TestIntegrationCarrierFilesScratch calls by files from an image that has nothing: no shell,
+// no program but one that the test does not call.
+func TestIntegrationCarrierFilesScratch(t *testing.T) {
+	h := newHost(t, false)
+	call := func(program string, args ...string) Result {
+		flags := []string{"--rm", "-v", h.Work + ":/w", "-w", "/w", "--network", "none", "--carrier", "files", "--proxy", "hsh=/bin/sh", "--entrypoint", program, image(t, "empty")}
+		return h.Run(t, append(flags, args...)...)
+	}
+	script := []string{"-c", "pwd; echo err >&2; exit 42"}
+	answer := Result{Out: h.Work + "\n", Err: "err\n", Code: 42}.String()
+	want(t, "by its name", call("hsh", script...).String(), answer)
+	want(t, "by hostexec", call("/run/hostexec/bin/hostexec", append([]string{"hsh"}, script...)...).String(), answer)
+}
+
+// TestIntegrationCarrierFilesScript calls by the client for a shell, which has its place beside
+// the shims.
+func TestIntegrationCarrierFilesScript(t *testing.T) {
+	h := newHost(t, false)
+	c := filesContainer(t, h, "--pass-env", "CI")
+	for _, tt := range []struct {
+		script string
+		want   Result
+	}{
+		{"CI=yes hsh -c 'echo $CI; echo err >&2; exit 3'", Result{Out: "yes\n", Err: "err\n", Code: 3}},
+		{"seq 100000 | hcat | tail -1", Result{Out: "100000\n"}},
+		{"hostexec hsh -c 'exit 42'", Result{Code: 42}},
+	} {
+		want(t, tt.script, c.Sh(t, "PATH=/run/hostexec/sh:$PATH; "+tt.script).String(), tt.want.String())
+	}
+	want(t, "what it is", c.Sh(t, "head -c 9 /run/hostexec/sh/hsh").Out, "#!/bin/sh")
+}
+
+// TestIntegrationCarrierFilesKilled sees that who calls and is killed is missed at once, and not
+// only when it shows no more that it lives, which takes 15 seconds.
+func TestIntegrationCarrierFilesKilled(t *testing.T) {
+	c := filesContainer(t, newHost(t, false))
+	call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000")
+	p := call.Host(t)
+	call.Signal(t, "KILL")
+	p.Ends(t, 12*time.Second) // it takes half of one
+	call.Ended(t)
+	eventually(t, patience, "nothing is left of it", func() bool { return c.Sh(t, "cd /run/hostexec/proxy/hsh && echo *").Out == "*\n" })
 }

@@ -32,12 +32,25 @@ func clients(t *testing.T, h *Host, command string) map[string][]string {
 	ours := h.Client(command)
 	all := map[string][]string{
 		"itself": {ours}, "bash": {"bash", ours}, "busybox": {find(t, "busybox"), "sh", ours}, "itself, with inotifywait": with(ours),
-		"theirs": {theirs}, "theirs, with inotifywait": with(theirs),
+		"the shim": h.Shim(t, command), "theirs": {theirs}, "theirs, with inotifywait": with(theirs),
 	}
 	if dash, err := exec.LookPath("dash"); err == nil {
 		all["dash"] = []string{dash, ours}
 	}
 	return all
+}
+
+// Shim is the shim as a client of a command, of a proxy that runs.
+func (h *Host) Shim(t *testing.T, command string) []string {
+	t.Helper()
+	shims, err := filepath.Glob(filepath.Join(h.State, "sessions", "*", "share", "bin", "hostexec"))
+	check(t, err)
+	if len(shims) == 0 {
+		t.Fatal("no session has a shim")
+	}
+	dir := filepath.Join(h.Home, "shims")
+	h.mkdir(t, dir)
+	return []string{"env", "PROXY_DIR=" + h.At(command), h.Write(t, dir, command, string(readFile(t, shims[0])), 0o755)}
 }
 
 // callers are the numbers that users have in containers.
@@ -141,7 +154,13 @@ func TestIntegrationProxyOutput(t *testing.T) {
 func TestIntegrationProxyCallerGone(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")
-	client := []string{h.Client("sh"), "-c", `echo $$ >"$0.tmp"; mv "$0.tmp" "$0"; sleep 1000; true`}
+	for name, client := range map[string][]string{"script": {h.Client("sh")}, "shim": h.Shim(t, "sh")} {
+		t.Run(name, func(t *testing.T) { callerGone(t, h, client) })
+	}
+}
+
+func callerGone(t *testing.T, h *Host, client []string) {
+	client = append(client, "-c", `echo $$ >"$0.tmp"; mv "$0.tmp" "$0"; sleep 1000; true`)
 	for _, tt := range []struct {
 		name string
 		env  string
@@ -157,7 +176,7 @@ func TestIntegrationProxyCallerGone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 			defer cancel()
-			began := filepath.Join(h.Work, "began-"+strings.ReplaceAll(tt.name, " ", "-"))
+			began := filepath.Join(h.Work, "began-"+strings.NewReplacer(" ", "-", "/", "-").Replace(t.Name()))
 			cmd := h.Command(ctx, client[0], append(client[1:], began)...)
 			cmd.Env = append(cmd.Env, tt.env)
 			var errs bytes.Buffer
@@ -198,16 +217,20 @@ func TestIntegrationProxyTimeouts(t *testing.T) {
 		{"HOSTEXEC_TIMEOUT=1h", 0}, {"HOSTEXEC_TIMEOUT=nonsense", 125},
 	} {
 		t.Run(tt.env, func(t *testing.T) {
-			r := h.feed(t, "", "env", tt.env, h.Client("sh"), "-c", "true")
-			if r.Code != tt.code || (tt.code != 0) != strings.Contains(r.Err, "want a time such as") {
-				t.Errorf("%v, want code %d", r, tt.code)
+			for _, client := range [][]string{{h.Client("sh")}, h.Shim(t, "sh")} {
+				r := h.feed(t, "", "env", append(append([]string{tt.env}, client...), "-c", "true")...)
+				if r.Code != tt.code || (tt.code != 0) != strings.Contains(r.Err, "want a time such as") {
+					t.Errorf("%q: %v, want code %d", client, r, tt.code)
+				}
 			}
 		})
 	}
 	// Never early: a limit of one second is a whole one.
-	began := time.Now()
-	r := h.feed(t, "", "env", "PROXY_TIMEOUT=1", h.Client("sh"), "-c", "sleep 1000")
-	if took := time.Since(began); r.Code != 124 || took < time.Second {
-		t.Errorf("after %s: %v", took, r)
+	for _, client := range [][]string{{h.Client("sh")}, h.Shim(t, "sh")} {
+		began := time.Now()
+		r := h.feed(t, "", "env", append(append([]string{"PROXY_TIMEOUT=1"}, client...), "-c", "sleep 1000")...)
+		if took := time.Since(began); r.Code != 124 || took < time.Second {
+			t.Errorf("%q after %s: %v", client, took, r)
+		}
 	}
 }

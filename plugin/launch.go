@@ -162,7 +162,7 @@ func fillShare(store *state.Store, p *plan, arch string) error {
 	rec, dir := &p.rec, store.Dir(p.rec.ID)
 	if rec.Carrier == carrier.ByFiles {
 		c := carrier.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
-		return inject.FillClient(store.Home, dir, arch, c.Script(), rec.Names())
+		return inject.FillFiles(store.Home, dir, arch, c.Script(), rec.PassEnv, rec.Names())
 	}
 	return inject.Fill(store.Home, dir, arch, rec.Names())
 }

@@ -26,9 +26,9 @@ func directory(env []string) string {
 // undecided, or a relay that is on its way, is waited for. By a relay no descriptor goes.
 func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 	sock, err = connect(dir + "/socket")
-	pause := time.Millisecond
+	how, pause := "", time.Millisecond
 	for waited := time.Duration(0); err != nil; waited += pause {
-		how := word(dir + "/carrier")
+		how = word(dir + "/carrier")
 		if how == "relay" {
 			if sock, e := connect(dir + "/relay/socket"); e == nil {
 				return sock, true, nil
@@ -44,7 +44,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 		poll(nil, pause)
 		sock, err = connect(dir + "/socket")
 	}
-	if err != nil {
+	if err != nil && how != "files" {
 		sock, err = connect(dir + "/socket") // it may have been decided since
 	}
 	return sock, false, err
@@ -69,15 +69,10 @@ func connect(path string) (int, error) {
 
 // word reads what the host has written into a file: one word; empty when there is none.
 func word(file string) string {
-	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return ""
-	}
-	defer syscall.Close(fd)
-	var b [40]byte
-	n, _ := syscall.Read(fd, b[:])
-	for n > 0 && b[n-1] <= ' ' {
+	text, _ := read(file, 40)
+	n := len(text)
+	for n > 0 && text[n-1] <= ' ' {
 		n--
 	}
-	return string(b[:max(n, 0)])
+	return text[:n]
 }

@@ -27,6 +27,11 @@ func (c *call) exit(p []byte) int {
 	if err != nil {
 		return c.lost(err)
 	}
+	return c.end(m)
+}
+
+// end ends the call as m says.
+func (c *call) end(m wire.Exit) int {
 	if c.stdin != nil {
 		c.stdin.rewind(m.Consumed)
 	}

@@ -28,20 +28,15 @@ func failure(code int, reason, hint string) string {
 	if code == wire.CodeRefused {
 		status = "refused"
 	}
-	b := append([]byte(`{"status":"`), status...)
-	b = append(b, `","code":`...)
-	b = append(b, byte('0'+code/100), byte('0'+code/10%10), byte('0'+code%10)) // 124 to 127
-	b = quote(append(b, `,"reason":`...), reason)
-	b = append(b, `,"rule":"","request":"","hint":`...)
-	b = quote(b, hint)
-	return string(append(b, "}\n"...))
+	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // 124 to 127
+	return `{"status":"` + status + `","code":` + digits + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
 }
 
-// quote appends s as a string of JSON (RFC 8259, section 7), in printable ASCII. A byte
+// quote returns s as a string of JSON (RFC 8259, section 7), in printable ASCII. A byte
 // that is none stands there as the character of its number.
-func quote(b []byte, s string) []byte {
+func quote(s string) string {
 	const hex = "0123456789abcdef"
-	b = append(b, '"')
+	b := []byte{'"'}
 	for i := 0; i < len(s); i++ {
 		switch ch := s[i]; {
 		case ch == '"' || ch == '\\':
@@ -52,7 +47,7 @@ func quote(b []byte, s string) []byte {
 			b = append(b, ch)
 		}
 	}
-	return append(b, '"')
+	return string(append(b, '"'))
 }
 
 // variable returns a variable's value, of several the first, as getenv(3) does.
@@ -85,7 +80,11 @@ const resumeHint = "docker hostexec resume <container> on the host"
 // broken ends the call as a local writer's would: hanging up ends the command, and a
 // pipe without a reader is died of.
 func (c *call) broken(u unwritable) int {
-	syscall.Close(c.host.fd)
+	if f := c.files.Load(); f != nil {
+		f.leave("PIPE")
+	} else {
+		syscall.Close(c.host.fd)
+	}
 	c.restore()
 	if u.errno == syscall.EPIPE {
 		return die(syscall.SIGPIPE)

@@ -8,6 +8,8 @@
 // whether it may run and what it wrote come from the host; zero comes only from the host's
 // Exit, and a connection that ends without one is 125.
 //
+// Where there is no host to dial but a directory for requests, the same goes as files.
+//
 // It parses no arguments and has no verbs: the host does, for every carrier alike. It is
 // started for each call, so whatever it does before the request is sent is what a call
 // costs: it asks the kernel as little as it can, subscribes to signals behind the

@@ -17,6 +17,7 @@ type call struct {
 	kinds     [3]wire.FD
 	how       [3]wire.Disposition
 	host      host
+	files     atomic.Pointer[files] // instead of host, when the call is made by files
 	in        incoming
 	tty       *terminal    // in pty mode; set before running is, then only read
 	stdin     *stdin       // when 0 is pumped; set before running is, then only read
@@ -48,6 +49,10 @@ func run(args, env []string) int {
 	dir := directory(env)
 	sock, relayed, err := c.dial(dir)
 	if err != nil {
+		if at, rest := c.requests(dir, args); at != "" {
+			req.Args = rest
+			return c.byFiles(&req, dir, at)
+		}
 		return c.unanswered(dir, err)
 	}
 	if relayed {

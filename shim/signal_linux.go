@@ -63,7 +63,9 @@ func (c *call) signal(sig syscall.Signal) {
 			stopOneself(syscall.SIGTSTP)
 		case syscall.SIGCONT, syscall.SIGWINCH:
 		default:
-			if sig == syscall.SIGINT && c.asked.Load() {
+			if f := c.files.Load(); f != nil {
+				f.leave(name(sig))
+			} else if sig == syscall.SIGINT && c.asked.Load() {
 				c.forward(sig) // nobody comes back for what ^C ended
 			}
 			syscall.Exit(die(sig))
@@ -99,12 +101,18 @@ func (c *call) runs() bool {
 }
 
 func (c *call) forward(sig syscall.Signal) {
+	var b [8]byte
+	c.host.send(wire.KindSignal, wire.AppendSignal(b[:0], name(sig)))
+}
+
+// name is what a forwarded signal is called.
+func name(sig syscall.Signal) string {
 	for _, f := range forwarded {
 		if f.sig == sig {
-			var b [8]byte
-			c.host.send(wire.KindSignal, wire.AppendSignal(b[:0], f.name))
+			return f.name
 		}
 	}
+	return ""
 }
 
 // resize tells the terminal's size. Two that do it at once must not overtake each other

@@ -17,6 +17,7 @@ type stdin struct {
 	c      *call
 	allow  atomic.Int64 // credit: bytes that may still be sent
 	closed atomic.Bool  // the command reads no more
+	file   int          // where it goes when the call is made by files; else -1
 	wake   int          // an eventfd: something above, or the terminal, changed
 	start  int64        // the offset of a regular file before the first read; else -1
 	mu     sync.Mutex   // held while reading, so that nothing is read after rewind
@@ -27,7 +28,7 @@ func newStdin(c *call) (*stdin, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stdin{c: c, wake: wake, start: -1}
+	s := &stdin{c: c, wake: wake, file: -1, start: -1}
 	s.allow.Store(wire.Window)
 	if c.kinds[0] == wire.FDFile {
 		if s.start, err = syscall.Seek(0, 0, 1); err != nil {
@@ -87,15 +88,31 @@ func (s *stdin) pump() {
 			continue
 		}
 		if m <= 0 {
-			s.c.host.send(wire.KindStdinEOF, nil)
+			s.end()
 			return
 		}
-		wire.AppendHeader(buf[:0], wire.KindStdin, m)
-		if s.c.host.write(buf[:wire.HeaderLen+m]) != nil {
+		if s.pass(buf, m) != nil {
 			return
 		}
-		s.allow.Add(-int64(m))
 	}
+}
+
+// pass passes on the m bytes that stand in buf behind room for a header.
+func (s *stdin) pass(buf []byte, m int) error {
+	if s.file >= 0 {
+		return writeAll(s.file, buf[wire.HeaderLen:wire.HeaderLen+m])
+	}
+	s.allow.Add(-int64(m))
+	wire.AppendHeader(buf[:0], wire.KindStdin, m)
+	return s.c.host.write(buf[:wire.HeaderLen+m])
+}
+
+func (s *stdin) end() {
+	if s.file >= 0 {
+		s.c.files.Load().eof()
+		return
+	}
+	s.c.host.send(wire.KindStdinEOF, nil)
 }
 
 // read reads, unless what wanted it is over since it was found to be ready.

@@ -116,7 +116,16 @@ func TooLong(err error) bool { return errors.Is(err, errLong) }
 
 // Create makes the file name, in place of whatever has that name but a directory, open for
 // reading and writing. It is owner's as soon as it can be seen. The caller closes it.
-func (b *Box) Create(name string, owner Entry) (*os.File, error) { return b.create(name, owner) }
+func (b *Box) Create(name string, owner Entry) (*os.File, error) { return b.create(name, nil, owner) }
+
+// Write is Create with text in the file when it can be seen.
+func (b *Box) Write(name string, text []byte, owner Entry) error {
+	f, err := b.create(name, text, owner)
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
 
 // Open opens the regular file name for reading; the caller closes it.
 func (b *Box) Open(name string) (*os.File, Entry, error) { return b.open(name) }

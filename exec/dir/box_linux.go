@@ -139,19 +139,26 @@ func (b *Box) open(name string) (*os.File, Entry, error) {
 
 // create makes the file under another name first: who sees it may have it already. What can
 // be done to that name meanwhile is to what others see, and not to the file that is held.
-func (b *Box) create(name string, owner Entry) (*os.File, error) {
+func (b *Box) create(name string, text []byte, owner Entry) (*os.File, error) {
 	making := "." + name + ".new"
 	fd, err := b.exclusive(making)
 	if err != nil {
 		return nil, err
 	}
 	give(fd, owner)
-	if err := b.rename(making, name); err != nil {
+	f := os.NewFile(uintptr(fd), name)
+	if len(text) > 0 {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = b.rename(making, name)
+	}
+	if err != nil {
 		b.remove(making)
-		unix.Close(fd)
+		f.Close()
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return f, nil
 }
 
 // exclusive has the kernel make a file or say that there is something: that goes, and is

@@ -35,7 +35,7 @@ const (
 	Undecided = "undecided" // the shim waits for another word
 	BySocket  = "socket"
 	ByRelay   = "relay"
-	ByFiles   = "files" // the shim is not asked
+	ByFiles   = "files" // the shim calls by files, in the directory proxy
 	Gone      = "gone"  // nobody answers
 )
 

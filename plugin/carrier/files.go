@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
@@ -26,9 +24,9 @@ import (
 type Files struct {
 	log    *slog.Logger
 	places []*place
-	notify *fsnotify.Watcher // nil: there is none, and polling has to do
-	proven bool              // events are known to come; the loop's own
-	untold time.Time         // when a request was found without an event; the loop's own
+	notify *notifier // nil: there is none, and polling has to do
+	proven bool      // events are known to come; the loop's own
+	untold time.Time // when a request was found without an event; the loop's own
 
 	calls    chan net.Conn
 	done     chan struct{} // closed by Close
@@ -230,5 +228,5 @@ func split(name string) (id, what string, ok bool) {
 // known is what files there are of a call, and whether they are swept when they are old.
 var known = map[string]bool{
 	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
-	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true,
+	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,
 }

@@ -72,6 +72,7 @@ type answer struct {
 	Signal string `json:"signal"`
 	Stdout int64  `json:"stdout"` // bytes
 	Stderr int64  `json:"stderr"` // bytes
+	Stdin  uint64 `json:"stdin"`  // bytes that the command read, of those that were passed on
 	Reason string `json:"reason"` // why, where the command did not end by itself
 }
 
@@ -83,11 +84,11 @@ var statuses = map[wire.Outcome]string{
 // a .cmd removes what it knows, and knows of no .status unless there is something to say.
 func (c *filesCall) finish(e wire.Exit) {
 	c.err.add([]byte(e.Text))
-	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat"} {
+	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
 		c.p.Box.Remove(c.ask.id + "." + what)
 	}
 	if c.ask.ours || e.Outcome != wire.Exited {
-		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Reason: strings.TrimSpace(e.Text)}
+		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		if err == nil {
 			c.put("status", append(line, '\n'))
@@ -97,28 +98,27 @@ func (c *filesCall) finish(e wire.Exit) {
 		// Not once .exit is there: a reader that fetches removes these one by one. What one
 		// that goes from here on misses is swept.
 		if c.silent || c.abandoned() {
-			for _, what := range []string{"stdout", "stderr", "status"} {
-				c.p.Box.Remove(c.ask.id + "." + what)
-			}
+			c.discard()
 			return
 		}
 		c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
+		c.bell.Ring()
+		// Who ends a call mostly removes all that it finds, and may have looked just before.
+		if c.ended && c.abandoned() {
+			c.discard()
+		}
 	})
+}
+
+// discard removes the answer.
+func (c *filesCall) discard() {
+	for _, what := range []string{"stdout", "stderr", "status", "exit"} {
+		c.p.Box.Remove(c.ask.id + "." + what)
+	}
 }
 
 // put makes a file in one step. One that cannot be made is one that its reader has planted
 // a directory for.
 func (c *filesCall) put(what string, text []byte) {
-	tmp := c.ask.id + ".exit.tmp"
-	f, err := c.p.Box.Create(tmp, c.ask.owner)
-	if err != nil {
-		return
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = c.p.Box.Rename(tmp, c.ask.id+"."+what)
-	}
-	if err != nil {
-		c.p.Box.Remove(tmp)
-	}
+	_ = c.p.Box.Write(c.ask.id+"."+what, text, c.ask.owner)
 }

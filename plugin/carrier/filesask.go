@@ -141,6 +141,8 @@ func (a *filesAsk) fill(p *place, text []byte, side []string, err error) {
 			a.exec.Env = append(a.exec.Env, value)
 		case "alive":
 			a.alive = value == "1"
+		case "out":
+			a.exec.SameOut = value == "one"
 		case "stdin":
 			if value == "stream" {
 				a.exec.FDs[0] = wire.FDPipe

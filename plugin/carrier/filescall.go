@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -21,8 +22,10 @@ type filesCall struct {
 	woke chan struct{}
 
 	out, err *filesOutput
-	owed     int  // bytes of output that are written, but not granted again yet
-	silent   bool // the caller has gone without a word; tend's, then finish's
+	bell     *dir.Bell // has the caller look; nil if it has none
+	owed     int       // bytes of output that are written, but not granted again yet
+	ended    bool      // the caller has said so; tend's, then finish's
+	silent   bool      // the caller has gone without a word; tend's, then finish's
 
 	mu    sync.Mutex // guards the fields below, and writing to conn
 	stdin *filesInput
@@ -42,9 +45,12 @@ func (c *filesCall) wake() {
 
 // serve answers the request, by a call unless it is refused.
 func (c *filesCall) serve(l *Files) {
+	c.bell = c.p.Box.Bell(c.ask.id + ".bell")
+	defer c.bell.Close()
 	if err := c.open(); err != nil {
 		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
 	}
+	c.bell.Ring()
 	defer c.out.close()
 	defer c.err.close()
 	exec := c.ask.exec.Append(nil)
@@ -115,6 +121,7 @@ func (c *filesCall) follow() wire.Exit {
 			err = c.write(c.err, b)
 		case wire.KindNotice:
 			err = c.err.add(b)
+			c.bell.Ring()
 		case wire.KindStarted:
 			s, perr := wire.ParseStarted(b)
 			if err = perr; err == nil && s.FDs[0] == wire.Pumped {
@@ -140,6 +147,7 @@ func (c *filesCall) write(o *filesOutput, b []byte) error {
 	if err := o.add(b); err != nil {
 		return err
 	}
+	c.bell.Ring()
 	if c.owed += len(b); c.owed < wire.Window/4 {
 		return nil
 	}

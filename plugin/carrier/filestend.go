@@ -48,6 +48,7 @@ func (c *filesCall) openInput() error {
 		return err
 	}
 	c.stdin = in
+	c.bell.Ring()
 	c.wake()
 	return nil
 }
@@ -85,8 +86,9 @@ func (c *filesCall) tend(over <-chan struct{}) {
 		if e, err := c.p.Box.Stat(c.ask.id + ".alive"); err == nil && e.Mark() != mark {
 			mark, shows, seen = e.Mark(), true, now
 		}
-		c.silent = shows && now.Sub(seen) > silent
-		if c.silent || c.cancelled() || c.abandoned() {
+		c.silent = shows && now.Sub(seen) > silent || c.bell.Deserted()
+		c.ended = c.cancelled()
+		if c.silent || c.ended || c.abandoned() {
 			c.conn.Close() // which ends the whole tree
 			return
 		}

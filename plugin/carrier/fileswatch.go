@@ -4,12 +4,8 @@ package carrier
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // Requests are found by looking. Events only say that it is worth looking now: a directory
@@ -34,17 +30,10 @@ const probe = ".probe"
 // watch asks to be told of changes, and proves that it is: each directory gets a file whose
 // event is awaited in the loop.
 func (l *Files) watch() {
-	w, err := fsnotify.NewWatcher()
-	if err != nil { // too many instances, for one: fs.inotify.max_user_instances
+	w, err := newNotifier(l.places)
+	if err != nil {
 		l.log.Warn("no notification of files: polling", "error", err)
 		return
-	}
-	for _, p := range l.places {
-		if err := w.Add(p.Box.Held()); err != nil {
-			l.log.Warn("no notification of files: polling", "error", err)
-			w.Close()
-			return
-		}
 	}
 	l.notify = w
 	l.proven = l.selfTest()
@@ -60,7 +49,7 @@ func (l *Files) selfTest() bool {
 			return false
 		}
 		f.Close()
-		seen := l.await(p.Box.Held()+"/"+probe, late.C)
+		seen := l.await(event{p, probe}, late.C)
 		p.Box.Remove(probe)
 		if !seen {
 			l.log.Warn("notification of files does not work here: polling", "directory", p.Box.Path())
@@ -70,12 +59,12 @@ func (l *Files) selfTest() bool {
 	return true
 }
 
-// await drops events until that of path comes. What they tell of is found by the first look.
-func (l *Files) await(path string, late <-chan time.Time) bool {
+// await drops events until that one comes. What they tell of is found by the first look.
+func (l *Files) await(last event, late <-chan time.Time) bool {
 	for {
 		select {
 		case ev := <-l.notify.Events:
-			if ev.Name == path {
+			if ev == last {
 				return true
 			}
 		case <-l.notify.Errors:
@@ -88,7 +77,7 @@ func (l *Files) await(path string, late <-chan time.Time) bool {
 
 // look is the loop: it takes requests by events, by polling and when there is room again.
 func (l *Files) look() {
-	var events <-chan fsnotify.Event
+	var events <-chan event
 	var errs <-chan error
 	if l.notify != nil {
 		events, errs = l.notify.Events, l.notify.Errors
@@ -153,24 +142,16 @@ func (l *Files) doubt(now time.Time) {
 func (l *Files) told() { l.proven, l.untold = true, time.Time{} }
 
 // heed takes an event for what it is worth: a name to look at.
-func (l *Files) heed(ev fsnotify.Event) {
-	at, name := filepath.Split(ev.Name)
-	for _, p := range l.places {
-		if strings.TrimSuffix(at, "/") != p.Box.Held() {
-			continue
-		}
-		id, what, ok := split(name)
-		switch {
-		case !ok:
-		case what == "req":
-			l.told()
-			if !ev.Has(fsnotify.Remove) {
-				l.take(p, id)
-			}
-		case what == "cancel" || what == "stdin" || what == "eof":
-			if c := p.call(id); c != nil {
-				c.wake()
-			}
+func (l *Files) heed(ev event) {
+	id, what, ok := split(ev.name)
+	switch {
+	case !ok:
+	case what == "req":
+		l.told()
+		l.take(ev.p, id)
+	default:
+		if c := ev.p.call(id); c != nil {
+			c.wake()
 		}
 	}
 }

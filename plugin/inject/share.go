@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -25,27 +26,36 @@ func Fill(home, session, goarch string, names []string) error {
 	return fill(home, session, goarch, z, names)
 }
 
-// FillClient is Fill with a program in the shim's place that calls by files, which the shim
-// does not. The shim is there all the same, for what runs in a container of its own.
-func FillClient(home, session, goarch string, client []byte, names []string) error {
-	z, err := shimFor(goarch)
-	if err != nil {
+// FillFiles is Fill for calls by files. client, a program for a shell that does what the shim
+// does, is beside it by the same names, for whoever has to read what it runs; pass are the
+// variables that both pass on.
+func FillFiles(home, session, goarch string, client []byte, pass, names []string) error {
+	if err := Fill(home, session, goarch, names); err != nil {
 		return err
 	}
-	cached, err := unpacked(home, goarch, z)
-	if err != nil {
-		return fmt.Errorf("unpack the shim: %w", err)
+	share := state.ShareDir(session)
+	sh := filepath.Join(share, scripts)
+	err := errors.Join(mkdir(state.ProxyDir(session), 0o711), mkdir(state.RequestsMount(session), 0o755), mkdir(sh, 0o755))
+	err = errors.Join(err, text(filepath.Join(sh, Shim), 0o755, client))
+	if len(pass) > 0 {
+		err = errors.Join(err, text(filepath.Join(share, passing), 0o644, []byte(strings.Join(pass, "\n")+"\n")))
 	}
-	bin := filepath.Join(state.ShareDir(session), "bin")
-	err = errors.Join(mkdir(state.ProxyDir(session), 0o711), mkdir(state.RequestsMount(session), 0o755))
-	err = errors.Join(err, link(cached, state.SpareShim(session)), create(filepath.Join(bin, Shim), 0o755, func(w io.Writer) error {
-		_, err := w.Write(client)
+	if err != nil {
+		return fmt.Errorf("put the client into %s: %w", share, err)
+	}
+	return linkNames(sh, names)
+}
+
+const (
+	scripts = "sh"   // in a share, what clients for a shell are in
+	passing = "pass" // in a share, what names the variables that the shim may pass on
+)
+
+func text(file string, mode fs.FileMode, b []byte) error {
+	return create(file, mode, func(w io.Writer) error {
+		_, err := w.Write(b)
 		return err
-	}))
-	if err != nil {
-		return fmt.Errorf("put the client into %s: %w", bin, err)
-	}
-	return linkNames(bin, names)
+	})
 }
 
 func fill(home, session, goarch string, z packed, names []string) error {
@@ -62,12 +72,14 @@ func fill(home, session, goarch string, z packed, names []string) error {
 
 // Empty takes what Fill has put there out of a session's share, so that it can be filled anew.
 func Empty(session string) error {
-	bin := filepath.Join(state.ShareDir(session), "bin")
+	share := state.ShareDir(session)
+	bin := filepath.Join(share, "bin")
 	entries, err := os.ReadDir(bin)
 	for _, e := range entries {
 		err = errors.Join(err, os.Remove(filepath.Join(bin, e.Name())))
 	}
-	if rerr := os.Remove(state.SpareShim(session)); !errors.Is(rerr, fs.ErrNotExist) {
+	err = errors.Join(err, os.RemoveAll(filepath.Join(share, scripts)))
+	if rerr := os.Remove(filepath.Join(share, passing)); !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
 	return err

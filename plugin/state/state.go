@@ -29,7 +29,6 @@
 //	        exec.sock, exec.secret   0600: what tools of this host call by, and what they show
 //	        token                    0600, the session's, which calls over HTTP show, too
 //	        jobs/                    0700, commands that go on without their callers: exec/job
-//	        shim                     where share/bin/hostexec is another client
 //	        watch.log, watch.log.old what the watcher has to tell: Log
 //	        grants.json              0600, approvals that hold on
 //	        rooms/                   0700, a folder for each container of a command's while it is there
@@ -149,7 +148,6 @@ func ProxyDir(session string) string      { return filepath.Join(session, "proxy
 func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }
 func RoomsDir(session string) string      { return filepath.Join(session, "rooms") }
 func ShimFile(session string) string      { return filepath.Join(ShareDir(session), "bin", "hostexec") }
-func SpareShim(session string) string     { return filepath.Join(session, "shim") }
 func LogFile(session string) string       { return filepath.Join(session, "watch.log") }
 func GrantsFile(session string) string    { return filepath.Join(session, "grants.json") }
 func LockFile(session string) string      { return filepath.Join(session, "lock") }

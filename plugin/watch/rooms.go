@@ -16,7 +16,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -27,7 +26,7 @@ func (w *Watcher) newRooms(host *executor.Host) *container.Rooms {
 		Session: w.rec.ID,
 		Home:    w.store.Home,
 		Dir:     state.RoomsDir(w.Dir),
-		Program: w.shim(),
+		Program: state.ShimFile(w.Dir),
 		Engine:  w.engine,
 		Host:    host,
 		Log:     w.log,
@@ -153,12 +152,4 @@ func (w *Watcher) sweepRooms(ctx context.Context) {
 			w.log.Warn("look for leftovers", "engine", host, "error", err)
 		}
 	}
-}
-
-// shim is the program that stands in commands' containers.
-func (w *Watcher) shim() string {
-	if w.rec.Carrier == carrier.ByFiles && w.rec.Proxy == nil {
-		return state.SpareShim(w.Dir)
-	}
-	return state.ShimFile(w.Dir)
 }

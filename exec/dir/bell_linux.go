@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// bell looks at what is held before it opens it, as open does. A pipe that nobody reads
+// cannot be opened (fifo(7)).
+func (b *Box) bell(name string) *Bell {
+	held, err := unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(held)
+	var st unix.Stat_t
+	if unix.Fstat(held, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil
+	}
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(held), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	return &Bell{fd}
+}
+
+func ring(fd int) { _, _ = unix.Write(fd, []byte{0}) } // a full pipe wakes its reader, too
+
+func deserted(fd int) bool {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := unix.Poll(p, 0)
+	return err == nil && p[0].Revents&unix.POLLERR != 0
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestBellPlanted finds no bell in what is none, nor in one that nobody hears.
+func TestBellPlanted(t *testing.T) {
+	for _, tt := range planted {
+		t.Run(tt.name, func(t *testing.T) {
+			b, at, canary := newBox(t)
+			if err := tt.plant(at+"/x.bell", canary); err != nil {
+				t.Fatal(err)
+			}
+			if l := b.Bell("x.bell"); l != nil {
+				l.Close()
+				t.Error("it is taken for a bell")
+			}
+		})
+	}
+}
+
+// TestBell wakes a reader, whom a full pipe holds up as little as it does us, and misses one
+// that has gone.
+func TestBell(t *testing.T) {
+	b, at, _ := newBox(t)
+	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(at+"/x.bell", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := os.NewFile(uintptr(fd), "x.bell")
+	defer reader.Close()
+	l := b.Bell("x.bell")
+	defer l.Close()
+	for range 1 << 17 { // more than a pipe holds
+		l.Ring()
+	}
+	if n, err := reader.Read(make([]byte, 1)); n != 1 || err != nil || l.Deserted() {
+		t.Errorf("the reader has %d bytes, %v; deserted: %v", n, err, l.Deserted())
+	}
+	reader.Close()
+	l.Ring()
+	if !l.Deserted() {
+		t.Error("nobody is missed")
+	}
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package carrier
+
+import "errors"
+
+// notifier is not needed here: there are no calls by files.
+type notifier struct {
+	Events chan event
+	Errors chan error
+}
+
+type event struct {
+	p    *place
+	name string
+}
+
+func newNotifier([]*place) (*notifier, error) {
+	return nil, errors.New("calls by files are not supported on this system")
+}
+
+func (*notifier) Close() error { return nil }

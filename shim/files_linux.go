@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// files is a call by files in the directory that the shim stands in; docs/files.md has the
+// protocol.
+//
+//	<id>.cmd <id>.req  ->  <id>.stdout <id>.stderr (<id>.stdin)  ->  <id>.status <id>.exit
+//
+// Others can write there too. So what is made is made anew, what is read is a regular file,
+// and not through a link, and nothing of it is taken for more than it may be.
+type files struct {
+	c      *call
+	id     string
+	wants  bool          // stdin is for the host, once it asks
+	total  time.Duration // how long the call may take, if it is limited; 0: as long as it likes
+	limit  bool          // it is limited
+	theirs bool          // by HOSTEXEC_TIMEOUT, which the host keeps too
+	clocks bool          // clock has begun; follow's own
+
+	bell   int    // the descriptor of <id>.bell; -1: there is none, and polling has to do
+	proven bool   // the host rings it
+	gone   bool   // the host held it, and does not any more
+	naps   int    // how often one has waited since something happened
+	buf    []byte // of output
+
+	begun atomic.Bool   // the streams are open
+	fds   [2]int        // stdout and stderr, once begun
+	moved [2]int64      // bytes of them that were passed on
+	heard atomic.Uint64 // the same for clock: it changes when they do
+
+	mu    sync.Mutex // guards the fields below, and making files that removing must not miss
+	over  bool       // somebody ends the call
+	alive int        // the descriptor of <id>.alive, or -1
+}
+
+// requests returns the directory of the requests of the command that args call, where that
+// is done by files, and the call; share is where a container of a session would have it.
+// PROXY_DIR is for whoever has no session, or calls a proxy's command from one that has files.
+func (c *call) requests(share string, args []string) (string, []string) {
+	how := word(share + "/carrier")
+	dir := variable(c.env, "PROXY_DIR")
+	switch {
+	case how != "" && how != "files", how == "" && dir == "":
+		return "", nil
+	case dir == "":
+		dir = share + "/proxy/" + base(args)
+	case len(args) > 1 && base(args) == "hostexec":
+		args = args[1:] // a directory is one command's, and hostexec's verbs have none
+	}
+	return dir, args
+}
+
+// base is the name of the command that args call.
+func base(args []string) string {
+	if len(args) == 0 {
+		return "hostexec"
+	}
+	name := args[0]
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			return name[i+1:]
+		}
+	}
+	return name
+}
+
+// byFiles makes the call by files in dir, and returns the code to exit with.
+func (c *call) byFiles(req *wire.Exec, share, dir string) int {
+	f := &files{c: c, id: newID(), bell: -1, alive: -1, buf: make([]byte, 32<<10)}
+	if bad := f.limits(); bad != "" {
+		return c.fail(wire.CodeFailed, "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: "+bad, "")
+	}
+	f.wants = req.FDs[0] != wire.FDNull && req.FDs[0] != wire.FDTTY && variable(c.env, "HOSTEXEC_STDIN") != "null"
+	err := syscall.Chdir(dir)
+	if err == nil {
+		err = f.ask(req, share)
+	}
+	if err != nil {
+		f.tidy()
+		return c.fail(wire.CodeFailed, "no directory for requests: "+dir+": "+err.Error(), "is docker hostexec running on the host?")
+	}
+	c.files.Store(f)
+	c.listen()
+	if f.limit {
+		f.tick()
+	}
+	return f.follow()
+}
+
+// limits reads how long the call may take. It returns what makes no sense.
+func (f *files) limits() (bad string) {
+	text := variable(f.c.env, "HOSTEXEC_TIMEOUT")
+	if f.theirs = text != ""; !f.theirs {
+		text = variable(f.c.env, "PROXY_TIMEOUT")
+	}
+	if text == "" {
+		return ""
+	}
+	unit, n := time.Second, len(text)-1
+	switch text[n] {
+	case 'h':
+		unit = time.Hour
+	case 'm':
+		unit = time.Minute
+	case 's':
+	default:
+		n++
+	}
+	total, ok := number(text[:n])
+	if !ok && !f.theirs {
+		return text
+	}
+	f.total, f.limit = time.Duration(min(total, 1<<20))*unit, ok // what is not ok of HOSTEXEC_TIMEOUT is the host's to judge
+	return ""
+}
+
+// number reads all of text as decimal digits. What is too large is large.
+//
+//go:noinline
+func number(text string) (n uint64, ok bool) {
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if n < 1<<58 {
+			n = n*10 + uint64(c-'0')
+		}
+	}
+	return n, text != ""
+}

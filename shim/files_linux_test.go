@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// byFiles has a shim call in an empty directory, where answer is the host once the request
+// is there; base is the path of the call's files without what follows the id.
+func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir()}
+	dir = t.TempDir()
+	c, out = s.command("make", "a b", ""), &bytes.Buffer{}
+	c.Stdout, c.Stderr = out, &c.stderr
+	c.Env = append(append(c.Env, "PROXY_DIR="+dir, "TERM=dumb", "SECRET=x"), env...)
+	c.start()
+	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*.req")); len(found) > 0 {
+			base := strings.TrimSuffix(found[0], ".req")
+			if err := answer(base); err != nil {
+				t.Fatal(err)
+			}
+			return c, out, dir
+		}
+	}
+	t.Fatal("no request comes")
+	return nil, nil, ""
+}
+
+// answer is what a host writes, its end last. It leaves out what is empty.
+func answer(stdout, status, exit string) func(base string) error {
+	return func(base string) error {
+		err := os.Remove(base + ".req")
+		for _, f := range [...][2]string{{".stdout", stdout}, {".stderr", ""}, {".status", status}, {".new", exit}} {
+			err = errors.Join(err, os.WriteFile(base+f[0], []byte(f[1]), 0o600))
+		}
+		return errors.Join(err, os.Remove(base+".cmd"), os.Rename(base+".new", base+".exit"))
+	}
+}
+
+func status(status, signal string) string {
+	return `{"status":"` + status + `","code":9,"signal":"` + signal + `","stdout":3,"stderr":0,"stdin":0,"reason":"\"code\":0,"}` + "\n"
+}
+
+// TestFiles makes calls by files: what the host says is what comes of them.
+func TestFiles(t *testing.T) {
+	for _, tt := range []struct {
+		name, status, exit string
+		code               int
+		says               string
+	}{
+		{"success", status("exited", ""), "0\n", 0, ""},
+		{"failure", status("exited", ""), "42\n", 42, ""},
+		{"a refusal", status("refused", ""), "126\n", 126, ""},
+		{"success that the status denies", status("failed", ""), "0\n", 125, ""},
+		{"no number", status("exited", ""), "zero\n", 125, "makes no sense"},
+		{"no code", status("exited", ""), "256\n", 125, "makes no sense"},
+		{"nothing", status("exited", ""), "", 125, "makes no sense"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, out, dir := byFiles(t, answer("out", tt.status, tt.exit))
+			c.wantExit(tt.code)
+			if out.String() != "out" || !strings.Contains(c.stderr.String(), tt.says) || (tt.says == "") != (c.stderr.Len() == 0) {
+				t.Errorf("stdout %q, stderr %q, want out and %q", out, &c.stderr, tt.says)
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 0 {
+				t.Errorf("left are %v", left)
+			}
+		})
+	}
+	t.Run("a signal", func(t *testing.T) {
+		c, _, _ := byFiles(t, answer("out", status("signaled", "TERM"), "143\n"))
+		if st := c.status(); st.Signal() != syscall.SIGTERM {
+			t.Errorf("it ended with %v", st)
+		}
+	})
+}
+
+// TestFilesRequest reads what a host is told: no variable that it need not know.
+func TestFilesRequest(t *testing.T) {
+	var request, sidecar []byte
+	c, _, dir := byFiles(t, func(base string) error {
+		var e1, e2 error
+		request, e1 = os.ReadFile(base + ".req")
+		sidecar, e2 = os.ReadFile(base + ".cmd")
+		return errors.Join(e1, e2, answer("out", status("exited", ""), "0\n")(base))
+	}, "HOSTEXEC_TIMEOUT=1h")
+	c.wantExit(0)
+	here, err := os.Getwd()
+	if want := "make\x00cwd=" + here + "\x00alive=1\x00env=TERM=dumb\x00env=HOSTEXEC_TIMEOUT=1h\x00"; err != nil || string(sidecar) != want {
+		t.Errorf("the .cmd in %s is %q, want %q", dir, sidecar, want)
+	}
+	if want := "a b\x00\x00"; string(request) != want {
+		t.Errorf("the request is %q, want %q", request, want)
+	}
+}
+
+// TestFilesPlanted has something else where the host's files should be. It is not read, and
+// keeps nobody waiting.
+func TestFilesPlanted(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plants := map[string]func(path string) error{
+		"a link":      func(path string) error { return os.Symlink(secret, path) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o777) },
+	}
+	for name, plant := range plants {
+		for _, what := range []string{".stdout", ".exit"} {
+			t.Run(name+" as "+what, func(t *testing.T) {
+				c, out, _ := byFiles(t, func(base string) error { return plant(base + what) })
+				c.wantExit(125)
+				if out.Len() > 0 || !strings.Contains(c.stderr.String(), "the host's answer cannot be read") {
+					t.Errorf("stdout %q, stderr %q", out, &c.stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestFilesBell has a host that is gone before it has answered: who holds the bell no more
+// says no more.
+func TestFilesBell(t *testing.T) {
+	c, _, dir := byFiles(t, func(base string) error {
+		bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", nil, 0o600), os.WriteFile(base+".stderr", nil, 0o600))
+		_, werr := bell.Write([]byte{0})
+		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(base + ".alive"); err == nil {
+				break // it has seen them, and waits
+			}
+		}
+		return errors.Join(err, werr, bell.Close())
+	})
+	c.wantExit(125)
+	if !strings.Contains(c.stderr.String(), "the host side went away") {
+		t.Errorf("stderr %q", &c.stderr)
+	}
+	for _, e := range [...]string{"cmd", "stdout", "alive", "bell"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*."+e)); len(found) > 0 {
+			t.Errorf("left is %q", found)
+		}
+	}
+}
+
+// TestFilesSignal ends a caller: it says so, and takes away what is its own.
+func TestFilesSignal(t *testing.T) {
+	c, _, dir := byFiles(t, func(base string) error {
+		err := errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", []byte("out"), 0o600), os.WriteFile(base+".stderr", nil, 0o600))
+		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(base + ".alive"); err == nil {
+				break // it listens long since
+			}
+		}
+		return err
+	})
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if st := c.status(); st.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %v", st)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(left) != 1 || !strings.HasSuffix(left[0], ".cancel") {
+		t.Fatalf("left are %q", left)
+	}
+	if text, err := os.ReadFile(left[0]); err != nil || string(text) != "INT" {
+		t.Errorf("the host is told %q, %v", text, err)
+	}
+}

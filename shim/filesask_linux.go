@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"math/rand/v2"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// ask makes the request. There is a bell before anybody can have seen it.
+func (f *files) ask(req *wire.Exec, share string) error {
+	var args []byte
+	for i, arg := range req.Args {
+		if i > 0 {
+			args = append(append(args, arg...), 0)
+		}
+	}
+	syscall.Umask(0) // the host's user may be another one
+	err := f.put(".cmd", []byte(f.sidecar(req, share)))
+	if err == nil {
+		err = f.put(".req.tmp", args)
+	}
+	if err != nil {
+		return err
+	}
+	if syscall.Mknod(f.id+".bell", syscall.S_IFIFO|0o622, 0) == nil { // else the file system has none
+		f.bell, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	}
+	return syscall.Rename(f.id+".req.tmp", f.id+".req")
+}
+
+// passed are the variables that the host may want of a caller, beside those that the
+// session's --pass-env names: others of the container could read more in the file.
+const passed = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
+
+// sidecar is what the host is to know beside the arguments.
+func (f *files) sidecar(req *wire.Exec, share string) string {
+	text := base(req.Args) + "\x00cwd=" + req.Cwd + "\x00alive=1\x00"
+	if f.wants {
+		text += "stdin=stream\x00"
+	}
+	if req.SameOut {
+		text += "out=one\x00"
+	}
+	more, _ := read(share+"/pass", 16<<10)
+	names := passed + more
+	for from, i := 0, 0; i < len(names); i++ {
+		if names[i] != '\n' {
+			continue
+		}
+		name := names[from:i]
+		if value := variable(f.c.env, name); value != "" {
+			text += "env=" + name + "=" + value + "\x00"
+		}
+		from = i + 1
+	}
+	return text
+}
+
+// newID is a name that nobody has used, nor will.
+func newID() string {
+	var b [32]byte
+	n := rand.Uint64()
+	for i := range b {
+		if i == 16 {
+			n = rand.Uint64()
+		}
+		b[i] = 'a' + byte(n&15)
+		n >>= 4
+	}
+	return string(b[:])
+}
+
+// put makes a file of the call that is not there yet.
+func (f *files) put(what string, text []byte) error {
+	fd, err := f.create(what)
+	if err == nil {
+		err = writeAll(fd, text)
+		syscall.Close(fd)
+	}
+	return err
+}
+
+func (f *files) create(what string) (int, error) {
+	return syscall.Open(f.id+what, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o644)
+}
+
+// errPlanted is something in the place of a file.
+const errPlanted = wire.Error("it is not a regular file")
+
+// plain opens a regular file, whatever somebody may have put in its place.
+func plain(name string, how int) (int, error) {
+	fd, err := syscall.Open(name, how|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	var st syscall.Stat_t
+	if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		syscall.Close(fd)
+		return -1, errPlanted
+	}
+	return fd, nil
+}
+
+// read returns the beginning of a small file, which was written at once.
+func read(name string, max int) (string, error) {
+	fd, err := plain(name, syscall.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, max)
+	n, err := syscall.Read(fd, b)
+	syscall.Close(fd)
+	if err != nil {
+		return "", err
+	}
+	return string(b[:n]), nil
+}
