@@ -134,6 +134,17 @@ func TestIntegrationProxyAgain(t *testing.T) {
 	}
 }
 
+// TestIntegrationProxyCancel takes a call back that runs: its command ends, and the answer
+// says who wanted that.
+func TestIntegrationProxyCancel(t *testing.T) {
+	h := newHost(t, false)
+	h.Proxy(t, "sh=/bin/sh")
+	Submit(t, h.At("sh"), "id", "", "-c", "echo began; exec sleep 1000")
+	eventually(t, patience, "it runs", func() bool { return string(readFile(t, h.At("sh")+"/id.stdout")) == "began\n" })
+	check(t, os.WriteFile(h.At("sh")+"/id.cancel", []byte("TERM\n"), 0o644))
+	want(t, "the answer", Answer(t, h.At("sh"), "id").String(), Result{Out: "began\n", Err: "hostexec: the caller has cancelled the call\n", Code: 125}.String())
+}
+
 // TestIntegrationProxyPolicy sees that the host's rules hold, and that a person can be asked.
 func TestIntegrationProxyPolicy(t *testing.T) {
 	h := newHost(t, false)

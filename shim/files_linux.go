@@ -33,6 +33,8 @@ type files struct {
 	naps   int    // how often one has waited since something happened
 	buf    []byte // of output
 
+	departed bool // follow has ended the call
+
 	begun atomic.Bool   // the streams are open
 	fds   [2]int        // stdout and stderr, once begun
 	moved [2]int64      // bytes of them that were passed on

@@ -38,9 +38,7 @@ func (f *files) finish(exit string) int {
 			return f.broken(err)
 		}
 	}
-	if !f.leave("") {
-		poll(nil, -1) // a signal has been faster
-	}
+	f.depart("")
 	for exit != "" && exit[len(exit)-1] <= ' ' {
 		exit = exit[:len(exit)-1]
 	}
@@ -89,7 +87,7 @@ func (f *files) broken(err error) int {
 	if bad, ok := err.(unwritable); ok {
 		return f.c.broken(bad)
 	}
-	f.leave("HUP")
+	f.depart("HUP")
 	return f.c.fail(wire.CodeFailed, "the host's answer cannot be read: "+err.Error(), "")
 }
 
@@ -179,6 +177,22 @@ func (f *files) leave(why string) bool {
 	}
 	f.tidy()
 	return true
+}
+
+// depart is leave, of whoever ends the process then: where a signal or the clock has been
+// faster, that one does.
+func (f *files) depart(why string) {
+	if !f.leave(why) && !f.departed {
+		poll(nil, -1)
+	}
+	f.departed = true
+}
+
+// left reports whether the caller's part has ended.
+func (f *files) left() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over
 }
 
 // tidy removes what the call has left. The host has removed what it has taken.

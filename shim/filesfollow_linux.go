@@ -29,6 +29,9 @@ func (f *files) follow() int {
 		exit, err := read(f.id+".exit", 16)
 		ended := err == nil
 		moved := false
+		if f.left() {
+			poll(nil, -1) // whoever it was ends the process
+		}
 		if ended || err == syscall.ENOENT {
 			moved, err = f.show()
 		}
@@ -39,7 +42,7 @@ func (f *files) follow() int {
 			return f.finish(exit)
 		}
 		if f.gone {
-			f.leave("HUP")
+			f.depart("HUP")
 			return f.c.lost(errGone)
 		}
 		f.input()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -22,10 +23,11 @@ type filesCall struct {
 	woke chan struct{}
 
 	out, err *filesOutput
-	bell     *dir.Bell // has the caller look; nil if it has none
-	owed     int       // bytes of output that are written, but not granted again yet
-	ended    bool      // the caller has said so; tend's, then finish's
-	silent   bool      // the caller has gone without a word; tend's, then finish's
+	bell     *dir.Bell   // has the caller look; nil if it has none
+	owed     int         // bytes of output that are written, but not granted again yet
+	ended    bool        // the caller has said so; tend's, then finish's
+	cancels  atomic.Bool // the caller has said that it goes
+	silent   bool        // the caller has gone without a word; tend's, then finish's
 
 	mu    sync.Mutex // guards the fields below, and writing to conn
 	stdin *filesInput
@@ -102,6 +104,9 @@ func (c *filesCall) follow() wire.Exit {
 	buf := make([]byte, 0, 16<<10)
 	for {
 		kind, b, err := wire.ReadFrame(c.conn, buf)
+		if err != nil && c.cancels.Load() {
+			return failed("the caller has cancelled the call")
+		}
 		if err != nil {
 			return gone
 		}

@@ -109,6 +109,7 @@ func (c *filesCall) cancelled() bool {
 	if err != nil || !e.Regular {
 		return false
 	}
+	c.cancels.Store(true)
 	text, _, _ := c.p.Box.Read(c.ask.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
 		c.send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
