@@ -28,6 +28,7 @@ type servicePlan struct {
 	*plan
 	compose.Service
 	name, image string
+	shows       []container.MountPoint // by its mounts
 }
 
 // plans checks what was said of the chosen services that take part, in their order.
@@ -37,7 +38,7 @@ func (r *composeRun) plans(chosen map[string]compose.Settings, active []string) 
 		if !slices.Contains(active, name) {
 			continue
 		}
-		s := &servicePlan{Service: r.model.Service(name), name: name, image: r.model.ImageOf(name, r.args.Compat)}
+		s := &servicePlan{Service: r.model.Services[name], name: name, image: r.model.ImageOf(name, r.args.Compat), shows: r.model.Mounts(name)}
 		opts, err := optionsOf(chosen[name], r.dir)
 		if err == nil {
 			s.plan, err = opts.plan(s.image, s.WorkingDir != "")
@@ -185,9 +186,7 @@ func (p *servicePlan) container() (c container.InspectResponse) {
 	host := &container.HostConfig{Privileged: p.Privileged, PidMode: container.PidMode(p.Pid), NetworkMode: container.NetworkMode(p.NetworkMode), CapAdd: p.CapAdd}
 	host.Devices = make([]container.DeviceMapping, len(p.Devices))
 	c.ContainerJSONBase = &container.ContainerJSONBase{HostConfig: host}
-	for _, v := range p.Volumes {
-		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.Type(v.Type), Source: v.Source, Destination: v.Target, RW: !v.ReadOnly})
-	}
+	c.Mounts = slices.Clone(p.shows)
 	if p.workspace != "" {
 		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.TypeBind, Source: p.workspace, Destination: p.workspace, RW: true})
 	}

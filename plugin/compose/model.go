@@ -19,6 +19,7 @@ type Model struct {
 	Name     string             `yaml:"name"`
 	Services map[string]Service `yaml:"services"`
 	Volumes  map[string]struct {
+		Driver  string            `yaml:"driver"`
 		Options map[string]string `yaml:"driver_opts"`
 	} `yaml:"volumes"`
 	Top yaml.Node `yaml:"x-hostexec"`
@@ -71,23 +72,6 @@ func (m *Model) ImageOf(name string, compat bool) string {
 		sep = "_"
 	}
 	return cmp.Or(m.Services[name].Image, m.Name+sep+name)
-}
-
-// Service returns a service with its volumes as what they are: one that is a directory of the
-// host's under another name (local driver, o=bind) is a bind mount.
-func (m *Model) Service(name string) Service {
-	s := m.Services[name]
-	s.Volumes = slices.Clone(s.Volumes)
-	for i, v := range s.Volumes {
-		if v.Type != "volume" {
-			continue
-		}
-		opts := m.Volumes[v.Source].Options
-		if device := opts["device"]; strings.Contains(opts["o"], "bind") && path.IsAbs(device) {
-			s.Volumes[i].Type, s.Volumes[i].Source = "bind", device
-		}
-	}
-	return s
 }
 
 // Built reports whether a service is built.

@@ -5,8 +5,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -19,6 +17,7 @@ import (
 
 	room "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	shows "github.com/docker-hostexec/hostexec/plugin/volume"
 )
 
 // Engine is what the watcher needs of an engine: that of commands' containers, a look, and
@@ -46,8 +45,8 @@ const (
 	inFlight = 3 * time.Second
 )
 
-// inspect asks for container id. A volume that is a directory of the host's under another
-// name (local driver, o=bind) is shown as what it is.
+// inspect asks for container id. A volume that shows files of this host's is among its mounts
+// as what it is.
 func inspect(ctx context.Context, api Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
@@ -64,9 +63,9 @@ func inspect(ctx context.Context, api Engine, id string) (container.InspectRespo
 		if err != nil {
 			return c, err
 		}
-		if device := v.Options["device"]; strings.Contains(v.Options["o"], "bind") && filepath.IsAbs(device) {
-			c.Mounts[i].Type, c.Mounts[i].Source = mount.TypeBind, device
-		}
+		shown := shows.Reveal(m, v.Driver, v.Options)
+		c.Mounts[i] = shown[0]
+		c.Mounts = append(c.Mounts, shown[1:]...)
 	}
 	return c, nil
 }
