@@ -70,6 +70,12 @@ func inspect(ctx context.Context, api Engine, id string) (container.InspectRespo
 	return c, nil
 }
 
+// Mounts are those of container ref, as a watcher looks at them.
+func Mounts(ctx context.Context, api Engine, ref string) ([]container.MountPoint, error) {
+	c, err := inspect(ctx, api, ref)
+	return c.Mounts, err
+}
+
 // wait returns when container id is not running, or ctx is done. It outlasts restarts
 // of the engine. exit is a wait that was registered before the container started, or nil.
 func (w *Watcher) wait(ctx context.Context, api Engine, id string, exit *exitWait) error {
