@@ -76,42 +76,64 @@ func Mounts(ctx context.Context, api Engine, ref string) ([]container.MountPoint
 	return c.Mounts, err
 }
 
-// wait returns when container id is not running, or ctx is done. It outlasts restarts
-// of the engine. exit is a wait that was registered before the container started, or nil.
-func (w *Watcher) wait(ctx context.Context, api Engine, id string, exit *exitWait) error {
+// wait returns when the run of container id that began at that time is over, or ctx is done.
+// It outlasts restarts of the engine. exit is a wait that was registered before that run was
+// looked at, or nil.
+func (w *Watcher) wait(ctx context.Context, api Engine, id, began string, exit *exitWait) error {
 	for {
+		var err error
 		if exit == nil {
-			exit = register(ctx, api, id, container.WaitConditionNotRunning)
+			exit = register(ctx, api, id)
+			err = stillRuns(ctx, api, id, began)
 		}
-		select {
-		case <-exit.done:
-			return nil
-		case err := <-exit.err:
-			if errdefs.IsNotFound(err) {
+		if err == nil {
+			select {
+			case <-exit.done:
 				return nil
-			}
-			w.log.Warn("wait for container", "error", err)
-			if !pause(ctx, absent) {
+			case err = <-exit.err:
+			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			exit = nil
-		case <-ctx.Done():
+		}
+		exit.drop()
+		if errdefs.IsNotFound(err) || errors.Is(err, errOver) {
+			return nil
+		}
+		w.log.Warn("wait for container", "error", err)
+		if !pause(ctx, absent) {
 			return context.Cause(ctx)
 		}
+		exit = nil
 	}
 }
 
+// exitWait is a wait for the end of a container's run.
 type exitWait struct {
 	done <-chan container.WaitResponse
 	err  <-chan error
+	drop context.CancelFunc
 }
 
-// register asks to be told when the condition holds. The engine has taken note when it
-// returns.
-func register(ctx context.Context, api Engine, id string, until container.WaitCondition) *exitWait {
-	done, err := api.ContainerWait(ctx, id, until)
-	return &exitWait{done, err}
+// register asks to be told when container id exits next. The engine has taken note when it
+// returns: no run that is looked at after that ends unheard.
+func register(ctx context.Context, api Engine, id string) *exitWait {
+	ctx, drop := context.WithCancel(ctx)
+	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
+	return &exitWait{done, err, drop}
 }
+
+// stillRuns returns nil if the run of container id that began at that time goes on, errOver if
+// it does not, or why that is not known.
+func stillRuns(ctx context.Context, api Engine, id, began string) error {
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!runs(c) || c.State.StartedAt != began) {
+		return errOver
+	}
+	return err
+}
+
+// runs reports whether c has a process. One that waits to be restarted is said to run, too.
+func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
 // settle looks at a container that does not run until it is known what becomes of it:
 // nil when it runs again, errGone, or errOver.

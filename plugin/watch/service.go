@@ -52,7 +52,7 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 			link.fail(err)
 			return err
 		}
-		if err := w.attend(ctx, api, c.ID); err != nil {
+		if err := w.attend(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
 		if !pause(ctx, looking/4) { // as in follow
@@ -99,16 +99,19 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), number(a)-number(b), cmp.Compare(a.ID, b.ID))
 	})
 	for _, s := range list {
-		c, err := inspect(ctx, api, s.ID)
-		if err != nil || !w.has(c) {
+		c, ierr := inspect(ctx, api, s.ID)
+		if ierr != nil || !w.has(c) {
 			continue // gone again, or made without us
 		}
-		if c.State.Running {
+		if runs(c) {
 			return c, false, nil
 		}
 		stopped = true
+		if c.State.Restarting {
+			err = errRestarting
+		}
 	}
-	return found, stopped, nil
+	return found, stopped, err
 }
 
 // mine are the filters that the service's containers pass.
@@ -184,8 +187,9 @@ func (w *Watcher) replace(life context.Context) {
 	}
 }
 
-// attend stays with a container until it does not run. Then calls wait again.
-func (w *Watcher) attend(ctx context.Context, api Engine, id string) error {
+// attend stays with a container until the run of it that began at that time is over. Then
+// calls wait again.
+func (w *Watcher) attend(ctx context.Context, api Engine, id, began string) error {
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
@@ -197,7 +201,7 @@ func (w *Watcher) attend(ctx context.Context, api Engine, id string) error {
 			leave(err)
 		}
 	})
-	err := w.wait(here, api, id, nil)
+	err := w.wait(here, api, id, began, nil)
 	w.gate.shut()
 	w.left = time.Now()
 	leave(nil)

@@ -77,7 +77,7 @@ type Watcher struct {
 	dirs     *dir.Table
 	home     atomic.Pointer[string] // the container's working directory
 	proxy    *proxy                 // nil where there is a container
-	gate     gate                   // shut while no container of a service's is known
+	gate     gate                   // shut while no container that runs is known and looked at
 	left     time.Time              // when the last one was left
 	lease    *flock.Flock           // held from when none is to come until this process has gone
 	config   atomic.Pointer[config.Config]
