@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -30,6 +31,7 @@ type Engine interface {
 	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)
 	VolumeRemove(ctx context.Context, name string, force bool) error
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
+	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
 }
 
