@@ -5,6 +5,8 @@ package watch
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/gofrs/flock"
@@ -65,12 +68,16 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 // be none.
 func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
 	w.down.Store(true)
+	said := ""
 	for over := time.Now().Add(lingering); ; {
 		c, stopped, err := w.look(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(lingering)
-			w.log.Debug("look for containers", "error", err)
+			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
+				said = text
+				w.log.Warn("look for containers", "error", err)
+			}
 		case c.ContainerJSONBase != nil:
 			return c, nil
 		case !stopped || time.Now().After(over):
@@ -100,8 +107,14 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 	})
 	for _, s := range list {
 		c, ierr := inspect(ctx, api, s.ID)
-		if ierr != nil || !w.has(c) {
-			continue // gone again, or made without us
+		if errdefs.IsNotFound(ierr) {
+			continue // gone again
+		}
+		if ierr != nil {
+			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
+		}
+		if !w.has(c) {
+			continue // made without us
 		}
 		if runs(c) {
 			return c, false, nil
@@ -158,7 +171,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if err := w.preflight(c); err != nil {
 		return err
 	}
-	if err := w.lookAtAll(ctx, api); err != nil {
+	if err := w.seeAll(ctx, api); err != nil {
 		return err
 	}
 	if err := w.setScene(c); err != nil {
