@@ -122,24 +122,28 @@ func TestIntegrationAttackDisk(t *testing.T) {
 }
 
 // TestIntegrationAttackRestart has a container replace a directory that it has a mount of, by a
-// link to the state, and start again: the session ends, and answers nothing of that run.
+// link to the state, and start again; and, the second time, put it back at once. The session
+// ends, and answers nothing of that run.
 func TestIntegrationAttackRestart(t *testing.T) {
-	h, _ := victim(t)
-	sub := filepath.Join(h.Work, "sub")
-	h.mkdir(t, sub)
-	check(t, os.Chmod(h.Work, 0o777))
-	c := h.Detached(t, "--restart", "always", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
-		`if test -d /w/sub && ! test -h /w/sub; then hsh -c 'echo first' >/w/first 2>&1; rmdir /w/sub; ln -s "$0" /w/sub; exit 1; fi
-		hsh -c 'echo second' >/w/second 2>/w/why; echo $? >/w/code; exec sleep 1000`, h.State)
-	code := filepath.Join(h.Work, "code")
-	eventually(t, patience, "the call of the second run ends", func() bool { text, err := os.ReadFile(code); return err == nil && len(text) > 0 })
-	want(t, "the first run's call", string(readFile(t, filepath.Join(h.Work, "first"))), "first\n")
-	want(t, "the second run's call", string(readFile(t, filepath.Join(h.Work, "second"))), "")
-	want(t, "its code", string(readFile(t, code)), "125\n")
-	if logs := h.Must(t, "hostexec", "logs", c.Session); !strings.Contains(logs, "covers hostexec's own state") {
-		t.Errorf("the log does not say why: %s", logs)
+	for name, then := range map[string]string{"left": ":", "put back": "rm /w/sub; mkdir /w/sub"} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := victim(t)
+			sub := filepath.Join(h.Work, "sub")
+			h.mkdir(t, sub)
+			c := h.Detached(t, "--restart", "always", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
+				`if ! test -e /w/first; then hsh -c 'echo first' >/w/first 2>&1; rmdir /w/sub; ln -s "$0" /w/sub; exit 1; fi
+				eval "$1"; hsh -c 'echo second' >/w/second 2>/w/why; echo $? >/w/code; exec sleep 1000`, h.State, then)
+			code := filepath.Join(h.Work, "code")
+			eventually(t, patience, "the call of the second run ends", func() bool { text, err := os.ReadFile(code); return err == nil && len(text) > 0 })
+			want(t, "the first run's call", string(readFile(t, filepath.Join(h.Work, "first"))), "first\n")
+			want(t, "the second run's call", string(readFile(t, filepath.Join(h.Work, "second"))), "")
+			want(t, "its code", string(readFile(t, code)), "125\n")
+			eventually(t, patience, "the log says why", func() bool {
+				return strings.Contains(h.Must(t, "hostexec", "logs", c.Session), "covers hostexec's own state")
+			})
+			eventually(t, leaves, "the session is over", func() bool { return h.Must(t, "hostexec", "status", "--format", "{{.State}}") == "lost\n" })
+		})
 	}
-	want(t, "state", h.Must(t, "hostexec", "status", "--format", "{{.State}}"), "lost\n")
 }
 
 // TestIntegrationAttackForgery writes records in arguments: there are as many as there were

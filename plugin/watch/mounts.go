@@ -87,7 +87,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			}
 		}
 	}
-	return nil
+	return w.mountedState(c)
 }
 
 // workspace is the directory that an agent in a container is given in the state directory,
