@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,15 +88,61 @@ func TestIntegrationAttackMounts(t *testing.T) {
 }
 
 // TestIntegrationAttackVolume lends the container what decides over it, as a volume that is
-// a directory of the host's.
+// made of directories of the host's, or of its disk.
 func TestIntegrationAttackVolume(t *testing.T) {
 	h, canary := victim(t)
 	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\ncat "+canary+"\n", 0o755)
-	for device, says := range map[string]string{h.Home: "covers hostexec's own state", h.Work: "which --proxy tool runs"} {
-		name := unique("volume" + filepath.Base(device))
-		h.Must(t, "volume", "create", "-o", "type=none", "-o", "o=bind", "-o", "device="+device, name)
+	const state = "covers hostexec's own state"
+	for i, tt := range []struct{ typ, o, device, says string }{
+		{"none", "bind", h.Home, state},
+		{"none", "bind", h.Work, "which --proxy tool runs"},
+		{"none", "bind", h.Home[1:], state}, // from where the engine is
+		{"tmpfs", "rbind", h.Home, state},   // which is no tmpfs
+		{"overlay", "lowerdir=" + h.State + ":/usr", "overlay", state},
+	} {
+		name := unique(fmt.Sprint("volume", filepath.Base(h.Home), i))
+		h.Must(t, "volume", "create", "-o", "type="+tt.typ, "-o", "o="+tt.o, "-o", "device="+tt.device, name)
 		t.Cleanup(func() { h.Must(t, "volume", "rm", "-f", name) })
-		h.refuses(t, badInput{args: "-v " + name + ":/w --proxy tool=" + tool + " {IMAGE}", says: says})
+		h.refuses(t, badInput{args: "-v " + name + ":/w --proxy tool=" + tool + " {IMAGE}", says: tt.says})
+	}
+}
+
+// TestIntegrationAttackDisk lends the container the disk that the state is on, whatever its
+// name. It takes root to name one.
+func TestIntegrationAttackDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can name a disk: run the integration tests as root, or leave this one out by name")
+	}
+	h, _ := victim(t)
+	var st unix.Stat_t
+	check(t, unix.Stat(h.State, &st))
+	disk := filepath.Join(h.Home, "disk")
+	check(t, unix.Mknod(disk, unix.S_IFBLK|0o600, int(st.Dev)))
+	h.refuses(t, badInput{args: "-v " + disk + ":/d --proxy true {IMAGE}", says: "is the disk that hostexec's own state in"})
+}
+
+// TestIntegrationAttackRestart has a container replace a directory that it has a mount of, by a
+// link to the state, and start again; and, the second time, put it back at once. The session
+// ends, and answers nothing of that run.
+func TestIntegrationAttackRestart(t *testing.T) {
+	for name, then := range map[string]string{"left": ":", "put back": "rm /w/sub; mkdir /w/sub"} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := victim(t)
+			sub := filepath.Join(h.Work, "sub")
+			h.mkdir(t, sub)
+			c := h.Detached(t, "--restart", "always", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
+				`if ! test -e /w/first; then hsh -c 'echo first' >/w/first 2>&1; rmdir /w/sub; ln -s "$0" /w/sub; exit 1; fi
+				eval "$1"; hsh -c 'echo second' >/w/second 2>/w/why; echo $? >/w/code; exec sleep 1000`, h.State, then)
+			code := filepath.Join(h.Work, "code")
+			eventually(t, patience, "the call of the second run ends", func() bool { text, err := os.ReadFile(code); return err == nil && len(text) > 0 })
+			want(t, "the first run's call", string(readFile(t, filepath.Join(h.Work, "first"))), "first\n")
+			want(t, "the second run's call", string(readFile(t, filepath.Join(h.Work, "second"))), "")
+			want(t, "its code", string(readFile(t, code)), "125\n")
+			eventually(t, patience, "the log says why", func() bool {
+				return strings.Contains(h.Must(t, "hostexec", "logs", c.Session), "covers hostexec's own state")
+			})
+			eventually(t, leaves, "the session is over", func() bool { return h.Must(t, "hostexec", "status", "--format", "{{.State}}") == "lost\n" })
+		})
 	}
 }
 

@@ -5,6 +5,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ func TestIntegrationRelayNoise(t *testing.T) {
 	h, _ := victim(t)
 	c := h.standing(t)
 	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
+	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n") // its relay is there
 	const plant = `cd /run/hostexec/bin && cp hostexec keep && printf '%s' "$1" >new && chmod 755 new && mv new hostexec && kill -KILL "${@:2}"`
 	for name, script := range map[string]string{
 		"nothing": "#!/bin/sh\nexit 0\n", "escapes": "#!/bin/sh\nprintf '\\033[2J%0900d' 0\n", "without end": "#!/bin/sh\nexec cat /dev/zero\n",
@@ -81,4 +84,41 @@ func TestIntegrationAttackAttach(t *testing.T) {
 		want(t, name+": it says why", strings.Contains(r.Err, tt.says), true)
 		want(t, name+": what is left", c.Sh(t, "ls -A /run/hostexec /usr/local/bin 2>/dev/null").Out, "/usr/local/bin:\n")
 	}
+}
+
+// TestIntegrationAttackOwner has others than root own, or write, what root would execute in a
+// container: it is not attached, and what was attached is not called as root any more.
+func TestIntegrationAttackOwner(t *testing.T) {
+	h, _ := victim(t)
+	for name, tt := range map[string]struct{ plant, other, end, says string }{
+		"/run":       {"mkdir -p /run && chmod 1777 /run", "", "", "/run in the container can be written by others"},
+		"a group":    {"mkdir -p /run/hostexec && chmod 775 /run/hostexec", "", "", "/run/hostexec in the container can be written by others"},
+		"an owner":   {"mkdir -p /run/hostexec && chmod 777 /run/hostexec", "mkdir /run/hostexec/bin", "chmod 755 /run/hostexec", "/run/hostexec/bin in the container belongs to user 1000"},
+		"a link":     {"mkdir -p /x && rm -rf /run && ln -s /x /run", "", "", "/run in the container is a symbolic link"},
+		"the root's": {"chmod 777 /", "", "", "/ in the container can be written by others"},
+	} {
+		c := h.standing(t)
+		want(t, name+": planted", c.Sh(t, tt.plant).Code+c.As("1000").Sh(t, tt.other).Code+c.Sh(t, tt.end).Code, 0)
+		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)
+		want(t, name+": code", r.Code, 125)
+		if !strings.Contains(r.Err, tt.says) || !strings.Contains(r.Err, "hostexec: hint: ") {
+			t.Errorf("%s: %v, want it to say %q", name, r, tt.says)
+		}
+	}
+	c := h.standing(t)
+	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
+	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	want(t, "opened", c.Sh(t, "chmod 777 /run /run/hostexec /run/hostexec/bin && kill -KILL \"$@\"", c.relays(t)...).Code, 0)
+	const plant = `cd /run/hostexec/bin && mv hostexec kept && printf '#!/bin/sh\nid -u >/w/ran\n' >hostexec && chmod 755 hostexec`
+	want(t, "planted", c.As("1000").Sh(t, plant).Code, 0)
+	eventually(t, patience, "the relay is not begun", func() bool {
+		return strings.Contains(h.Must(t, "hostexec", "logs", c.Session), "can be written by others")
+	})
+	r := h.Docker(t, "hostexec", "detach", c.ID)
+	want(t, "detach: code", r.Code, 1)
+	want(t, "detach: it says why", strings.HasPrefix(r.Err, "hostexec: remove the shims: /run in the container can be written by others"), true)
+	if _, err := os.Stat(filepath.Join(h.Work, "ran")); err == nil {
+		t.Error("it ran as root")
+	}
+	want(t, "closed again", c.Sh(t, "rm -r /run/hostexec; chmod 755 /run").Code, 0)
 }

@@ -238,6 +238,16 @@ func TestIntegrationComposeMisused(t *testing.T) {
 	p.Write(t, p.Work, "state.yaml", "services:\n  web: {image: \"${IMAGE}\", network_mode: none, volumes: ['"+p.State+":/s'], x-hostexec: {proxy: hsh=/bin/sh}}\n", 0o644)
 	p.Write(t, p.Work, "volume.yaml", "services:\n  web: {image: \"${IMAGE}\", network_mode: none, volumes: ['kept:/s'], x-hostexec: {proxy: hsh=/bin/sh}}\n"+
 		"volumes:\n  kept: {driver_opts: {type: none, o: bind, device: '"+p.State+"'}}\n", 0o644)
+	for name, more := range map[string]string{
+		"secret.yaml": "secrets: [s]}\nsecrets: {s: {file: '" + p.State + "/page.json'}}\n",
+		"config.yaml": "configs: [c]}\nconfigs: {c: {file: '" + p.State + "/config.yaml'}}\n",
+		"from.yaml":   "volumes_from: [other]}\n  other: {image: \"${IMAGE}\", volumes: ['" + p.State + ":/s']}\n",
+		"lent.yaml":   "volumes_from: ['container:" + p.Name + "-lender']}\n",
+	} {
+		p.Write(t, p.Work, name, "services:\n  web: {image: \"${IMAGE}\", network_mode: none, x-hostexec: {proxy: hsh=/bin/sh}, "+more, 0o644)
+	}
+	p.Must(t, "create", "--label", runLabel, "--name", p.Name+"-lender", "-v", p.State+":/s", image(t, "busybox"), "true")
+	t.Cleanup(func() { p.Docker(t, "rm", "-f", p.Name+"-lender") })
 	p.Write(t, p.Work, "none.yaml", "services:\n  a: {image: x}\n  b: {image: x}\n", 0o644)
 	tests := []struct {
 		args string
@@ -248,6 +258,10 @@ func TestIntegrationComposeMisused(t *testing.T) {
 		{"-- -f mount.yaml up", 125, "a mount at /run/hostexec/bin is in the way"},
 		{"-- -f state.yaml up -d", 125, "covers hostexec's own state"},
 		{"-- -f volume.yaml up -d", 125, "covers hostexec's own state"},
+		{"-- -f secret.yaml up -d", 125, "covers hostexec's own state"},
+		{"-- -f config.yaml up -d", 125, "covers hostexec's own state"},
+		{"-- -f from.yaml up -d", 125, "covers hostexec's own state"},
+		{"-- -f lent.yaml up -d", 125, "covers hostexec's own state"},
 		{"-- -f none.yaml up", 125, "no service is chosen"},
 		{"--proxy make -- -f none.yaml up", 125, "(there are a, b)"},
 		{"--proxy make --service c -- -f none.yaml up", 125, `no such service: "c"`},

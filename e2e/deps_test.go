@@ -27,6 +27,7 @@ var rooms = map[string]string{
 	"exec/record":   "exec/spelling",
 	"plugin/state":  "exec/spelling",
 	"plugin/notify": "",
+	"plugin/volume": "",
 
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/spelling",
@@ -44,8 +45,8 @@ var rooms = map[string]string{
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/policy exec/approval exec/audit exec/job exec/shell",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/spelling",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify exec/call exec/proctree exec/spelling",
-	"plugin/compose":   "",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/spelling",
+	"plugin/compose":   "plugin/volume",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 	"plugin": "plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
 		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call exec/spelling",

@@ -23,6 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const attachLong = `Let a container that runs already call commands of this host
@@ -33,7 +34,7 @@ service of compose or a dev container. What attach put there goes again when it 
 interrupted, or with docker hostexec detach.
 
 A container with a read-only root file system cannot be attached, nor one with a mount over
-/run: make it with docker hostexec run.
+/run, or a /run that others than root can write: make it with docker hostexec run.
 
 EXIT STATUS
   0    it was attached; without --detach: and has been detached again, or has stopped
@@ -137,6 +138,9 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	defer unlock()
 	if err := unattached(ctx, api, store, c); err != nil {
 		return nil, err
+	}
+	if err := watch.RootsAlone(ctx, api, c.ID); err != nil {
+		return nil, hint(fmt.Errorf("container %s: %w", path.Base(c.Name), err), "make it with docker hostexec run")
 	}
 	arch, err := engineArch(ctx, api)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/client"
 	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/plugin/compose"
@@ -28,6 +29,8 @@ type servicePlan struct {
 	*plan
 	compose.Service
 	name, image string
+	shows       []container.MountPoint // by its mounts
+	lenders     []compose.Lender       // of more of them
 }
 
 // plans checks what was said of the chosen services that take part, in their order.
@@ -37,7 +40,8 @@ func (r *composeRun) plans(chosen map[string]compose.Settings, active []string) 
 		if !slices.Contains(active, name) {
 			continue
 		}
-		s := &servicePlan{Service: r.model.Service(name), name: name, image: r.model.ImageOf(name, r.args.Compat)}
+		s := &servicePlan{Service: r.model.Services[name], name: name, image: r.model.ImageOf(name, r.args.Compat)}
+		s.shows, s.lenders = r.model.Mounts(name)
 		opts, err := optionsOf(chosen[name], r.dir)
 		if err == nil {
 			s.plan, err = opts.plan(s.image, s.WorkingDir != "")
@@ -142,6 +146,9 @@ func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, star
 			return err
 		}
 	}
+	if err := p.borrow(ctx, s.api); err != nil {
+		return err
+	}
 	notes, err := watch.Check(s.store, p.rec, p.container())
 	if err != nil {
 		return err
@@ -179,14 +186,28 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (compose.Additi
 	return add, err
 }
 
+// borrow adds what containers lend that are not the model's.
+func (p *servicePlan) borrow(ctx context.Context, api client.APIClient) error {
+	for _, l := range p.lenders {
+		lent, err := watch.Mounts(ctx, api, l.Container)
+		if err != nil {
+			return fmt.Errorf("volumes_from: look at container %s: %w", l.Container, err)
+		}
+		p.shows = compose.Lend(p.shows, lent, l.ReadOnly)
+	}
+	return nil
+}
+
 // container is the service's as the engine would show it, as far as that matters before it
 // is there.
 func (p *servicePlan) container() (c container.InspectResponse) {
 	host := &container.HostConfig{Privileged: p.Privileged, PidMode: container.PidMode(p.Pid), NetworkMode: container.NetworkMode(p.NetworkMode), CapAdd: p.CapAdd}
 	host.Devices = make([]container.DeviceMapping, len(p.Devices))
 	c.ContainerJSONBase = &container.ContainerJSONBase{HostConfig: host}
-	for _, v := range p.Volumes {
-		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.Type(v.Type), Source: v.Source, Destination: v.Target, RW: !v.ReadOnly})
+	for _, m := range p.shows {
+		if m.Destination != inject.Target { // another session's share, which is lent: ours is in its place
+			c.Mounts = append(c.Mounts, m)
+		}
 	}
 	if p.workspace != "" {
 		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.TypeBind, Source: p.workspace, Destination: p.workspace, RW: true})

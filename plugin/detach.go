@@ -19,6 +19,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const detachLong = `Undo attach: calls of the container end, and what attach put into it is removed
@@ -92,6 +93,9 @@ const takingOut = 15 * time.Second
 func takeOut(ctx context.Context, api client.APIClient, id string, names []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, takingOut, errors.New("the container's hostexec does not end: it is not ours any more"))
 	defer cancel()
+	if err := watch.RootsAlone(ctx, api, id); err != nil {
+		return hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("look at what is there, and then: docker exec -u 0 %.12s rm -r %s", id, inject.Target))
+	}
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdout: true, AttachStderr: true,
 		Cmd: append([]string{inject.Bin + "/" + inject.Shim, "relay", inject.Target, "leave", inject.LinkDir}, names...),

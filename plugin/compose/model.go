@@ -19,9 +19,12 @@ type Model struct {
 	Name     string             `yaml:"name"`
 	Services map[string]Service `yaml:"services"`
 	Volumes  map[string]struct {
+		Driver  string            `yaml:"driver"`
 		Options map[string]string `yaml:"driver_opts"`
 	} `yaml:"volumes"`
-	Top yaml.Node `yaml:"x-hostexec"`
+	Secrets map[string]File `yaml:"secrets"`
+	Configs map[string]File `yaml:"configs"`
+	Top     yaml.Node       `yaml:"x-hostexec"`
 }
 
 // Service is a service of a model.
@@ -33,12 +36,22 @@ type Service struct {
 	Environment map[string]*string `yaml:"environment"`
 	WorkingDir  string             `yaml:"working_dir"`
 	Volumes     []Volume           `yaml:"volumes"`
-	Tmpfs       []string           `yaml:"tmpfs"`
-	Privileged  bool               `yaml:"privileged"`
-	Pid         string             `yaml:"pid"`
-	NetworkMode string             `yaml:"network_mode"`
-	CapAdd      []string           `yaml:"cap_add"`
-	Devices     []yaml.Node        `yaml:"devices"`
+	VolumesFrom []string           `yaml:"volumes_from"`
+	Secrets     []Given            `yaml:"secrets"`
+	Configs     []Given            `yaml:"configs"`
+	Socket      bool               `yaml:"use_api_socket"`
+	Develop     struct {
+		Watch []struct {
+			Path   string `yaml:"path"`
+			Action string `yaml:"action"`
+		} `yaml:"watch"`
+	} `yaml:"develop"`
+	Tmpfs       []string    `yaml:"tmpfs"`
+	Privileged  bool        `yaml:"privileged"`
+	Pid         string      `yaml:"pid"`
+	NetworkMode string      `yaml:"network_mode"`
+	CapAdd      []string    `yaml:"cap_add"`
+	Devices     []yaml.Node `yaml:"devices"`
 	Provider    *struct {
 		Type    string               `yaml:"type"`
 		Options map[string]yaml.Node `yaml:"options"`
@@ -52,6 +65,20 @@ type Volume struct {
 	Source   string `yaml:"source"`
 	Target   string `yaml:"target"`
 	ReadOnly bool   `yaml:"read_only"`
+	Bind     struct {
+		Propagation string `yaml:"propagation"`
+	} `yaml:"bind"`
+}
+
+// Given is a secret or a config that a service gets.
+type Given struct {
+	Source string `yaml:"source"`
+	Target string `yaml:"target"`
+}
+
+// File is a secret or a config: a file of the host's, unless its text stands elsewhere.
+type File struct {
+	File string `yaml:"file"`
 }
 
 // Read reads what compose config printed.
@@ -80,23 +107,6 @@ func (m *Model) ImageOf(name string, compat bool) string {
 	return cmp.Or(m.Services[name].Image, m.Name+sep+name)
 }
 
-// Service returns a service with its volumes as what they are: one that is a directory of the
-// host's under another name (local driver, o=bind) is a bind mount.
-func (m *Model) Service(name string) Service {
-	s := m.Services[name]
-	s.Volumes = slices.Clone(s.Volumes)
-	for i, v := range s.Volumes {
-		if v.Type != "volume" {
-			continue
-		}
-		opts := m.Volumes[v.Source].Options
-		if device := opts["device"]; strings.Contains(opts["o"], "bind") && path.IsAbs(device) {
-			s.Volumes[i].Type, s.Volumes[i].Source = "bind", device
-		}
-	}
-	return s
-}
-
 // Built reports whether a service is built.
 func (s Service) Built() bool { return !s.Build.IsZero() }
 
@@ -116,6 +126,12 @@ func (s Service) Targets() (all []string) {
 	for _, t := range s.Tmpfs {
 		t, _, _ = strings.Cut(t, ":")
 		all = append(all, path.Clean(t))
+	}
+	for _, g := range s.Secrets {
+		all = append(all, g.at(secretsAt))
+	}
+	for _, g := range s.Configs {
+		all = append(all, g.at(configsAt))
 	}
 	return all
 }

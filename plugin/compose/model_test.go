@@ -125,33 +125,3 @@ func TestImageOf(t *testing.T) {
 		}
 	}
 }
-
-// TestServiceVolumes shows a directory of the host's that is called a volume as what it is.
-func TestServiceVolumes(t *testing.T) {
-	m, err := Read([]byte(`
-services:
-  a:
-    volumes:
-      - {type: volume, source: state, target: /s, read_only: true}
-      - {type: volume, source: plain, target: /p}
-      - {type: volume, source: nfs, target: /n}
-      - {type: volume, source: relative, target: /r}
-      - {type: volume, target: /anonymous}
-      - {type: bind, source: state, target: /b}
-volumes:
-  state: {name: p_state, driver_opts: {type: none, o: "rw,bind", device: /home/me/.docker}}
-  plain: {}
-  nfs: {driver_opts: {type: nfs, o: "addr=1.2.3.4", device: ":/x"}}
-  relative: {driver_opts: {o: bind, device: x}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "[{bind /home/me/.docker /s true} {volume plain /p false} {volume nfs /n false} {volume relative /r false} {volume  /anonymous false} {bind state /b false}]"
-	if got := fmt.Sprint(m.Service("a").Volumes); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if m.Services["a"].Volumes[0].Type != "volume" {
-		t.Error("the model itself has changed")
-	}
-}

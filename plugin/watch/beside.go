@@ -72,13 +72,13 @@ func (w *Watcher) relayBeside(life context.Context, api Engine, id string) {
 			}
 			w.replicas.leave(id)
 			// It may have been started since the last look, and who was told thought it here.
-			again = again && runs(life, api, id) && w.replicas.enter(id)
+			again = again && mayRun(life, api, id) && w.replicas.enter(id)
 		}
 	})
 }
 
-// runs reports whether a container runs; one that cannot be asked about may.
-func runs(ctx context.Context, api Engine, id string) bool {
+// mayRun reports whether a container runs; one that cannot be asked about may.
+func mayRun(ctx context.Context, api Engine, id string) bool {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
 		return ctx.Err() == nil && !errdefs.IsNotFound(err)
@@ -108,7 +108,7 @@ func (w *Watcher) keepBeside(ctx context.Context, api Engine, id string) {
 			wait = soon
 		}
 		w.log.Debug("relay", "container", id, "error", err)
-		if !pause(ctx, wait) || !runs(ctx, api, id) {
+		if !pause(ctx, wait) || !mayRun(ctx, api, id) {
 			return // a new start is told of
 		}
 	}

@@ -5,8 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
+	"io"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -19,6 +18,7 @@ import (
 
 	room "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	shows "github.com/docker-hostexec/hostexec/plugin/volume"
 )
 
 // Engine is what the watcher needs of an engine: that of commands' containers, a look, and
@@ -32,6 +32,7 @@ type Engine interface {
 	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)
 	VolumeRemove(ctx context.Context, name string, force bool) error
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
+	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error
 }
 
@@ -47,8 +48,8 @@ const (
 	inFlight = 3 * time.Second
 )
 
-// inspect asks for container id. A volume that is a directory of the host's under another
-// name (local driver, o=bind) is shown as what it is.
+// inspect asks for container id. A volume that shows files of this host's is among its mounts
+// as what it is.
 func inspect(ctx context.Context, api Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
@@ -65,49 +66,77 @@ func inspect(ctx context.Context, api Engine, id string) (container.InspectRespo
 		if err != nil {
 			return c, err
 		}
-		if device := v.Options["device"]; strings.Contains(v.Options["o"], "bind") && filepath.IsAbs(device) {
-			c.Mounts[i].Type, c.Mounts[i].Source = mount.TypeBind, device
-		}
+		shown := shows.Reveal(m, v.Driver, v.Options)
+		c.Mounts[i] = shown[0]
+		c.Mounts = append(c.Mounts, shown[1:]...)
 	}
 	return c, nil
 }
 
-// wait returns when container id is not running, or ctx is done. It outlasts restarts
-// of the engine. exit is a wait that was registered before the container started, or nil.
-func (w *Watcher) wait(ctx context.Context, api Engine, id string, exit *exitWait) error {
+// Mounts are those of container ref, as a watcher looks at them.
+func Mounts(ctx context.Context, api Engine, ref string) ([]container.MountPoint, error) {
+	c, err := inspect(ctx, api, ref)
+	return c.Mounts, err
+}
+
+// wait returns when the run of container id that began at that time is over, or ctx is done.
+// It outlasts restarts of the engine. exit is a wait that was registered before that run was
+// looked at, or nil.
+func (w *Watcher) wait(ctx context.Context, api Engine, id, began string, exit *exitWait) error {
 	for {
+		var err error
 		if exit == nil {
-			exit = register(ctx, api, id, container.WaitConditionNotRunning)
+			exit = register(ctx, api, id)
+			err = stillRuns(ctx, api, id, began)
 		}
-		select {
-		case <-exit.done:
-			return nil
-		case err := <-exit.err:
-			if errdefs.IsNotFound(err) {
+		if err == nil {
+			select {
+			case <-exit.done:
 				return nil
-			}
-			w.log.Warn("wait for container", "error", err)
-			if !pause(ctx, absent) {
+			case err = <-exit.err:
+			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			exit = nil
-		case <-ctx.Done():
+		}
+		exit.drop()
+		if errdefs.IsNotFound(err) || errors.Is(err, errOver) {
+			return nil
+		}
+		w.log.Warn("wait for container", "error", err)
+		if !pause(ctx, absent) {
 			return context.Cause(ctx)
 		}
+		exit = nil
 	}
 }
 
+// exitWait is a wait for the end of a container's run.
 type exitWait struct {
 	done <-chan container.WaitResponse
 	err  <-chan error
+	drop context.CancelFunc
 }
 
-// register asks to be told when the condition holds. The engine has taken note when it
-// returns.
-func register(ctx context.Context, api Engine, id string, until container.WaitCondition) *exitWait {
-	done, err := api.ContainerWait(ctx, id, until)
-	return &exitWait{done, err}
+// register asks to be told when container id exits next. The engine has taken note when it
+// returns: no run that is looked at after that ends unheard.
+func register(ctx context.Context, api Engine, id string) *exitWait {
+	ctx, drop := context.WithCancel(ctx)
+	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
+	return &exitWait{done, err, drop}
 }
+
+// stillRuns returns nil if the run of container id that began at that time goes on, errOver if
+// it does not, or why that is not known.
+func stillRuns(ctx context.Context, api Engine, id, began string) error {
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!runs(c) || c.State.StartedAt != began) {
+		return errOver
+	}
+	return err
+}
+
+// runs reports whether c has a process. One that waits to be restarted is said to run, too.
+func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
 // settle looks at a container that does not run until it is known what becomes of it:
 // nil when it runs again, errGone, or errOver.

@@ -41,7 +41,7 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 			w.sweepVolumes(api)
 		}
 	}()
-	exit, err := w.adopt(ctx, api, id, link)
+	began, exit, err := w.adopt(ctx, api, id, link)
 	if err != nil {
 		return err
 	}
@@ -50,23 +50,17 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	w.wg.Go(func() { w.settleReach(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
 	for {
-		if err := w.wait(ctx, api, id, exit); err != nil {
+		if err := w.wait(ctx, api, id, began, exit); err != nil {
 			return err
 		}
-		exit = nil
+		w.gate.shut() // until it is known what it mounts when it runs again
 		w.down.Store(true)
-		if err := w.settle(ctx, api, id); err != nil {
-			if err = w.outlast(ctx, api, id, err); err != nil {
-				return err
-			}
-		}
-		// Its mounts were made anew: so is the table, or a directory that was replaced
-		// meanwhile would still be the one before.
-		if err := w.arrange(ctx, api, id); err != nil {
+		if began, exit, err = w.again(ctx, api, id); err != nil {
 			return err
 		}
 		w.noteName(ctx, api, id) // it may have been renamed since the look of above
 		w.down.Store(false)
+		w.gate.open()
 		if !pause(ctx, looking) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
 		}
@@ -124,39 +118,42 @@ func (w *Watcher) settleShare(volume string) {
 }
 
 // adopt looks at the container that was created, sets the session up for it, and lets it
-// start. The returned wait ends with the container's first run.
-func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink) (*exitWait, error) {
+// start. The returned wait ends with the container's first run, of which it is said when it
+// began, if it has.
+func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink) (began string, exit *exitWait, err error) {
+	exit = register(ctx, api, id)
 	c, err := inspect(ctx, api, id)
 	if err != nil {
 		link.fail(err)
-		return nil, w.unadopted(errdefs.IsNotFound(err), err)
+		return "", nil, w.unadopted(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
 	if err := w.preflight(c); err != nil {
 		link.fail(err)
-		return nil, w.unadopted(fresh, err)
+		return "", nil, w.unadopted(fresh, err)
 	}
-	until := container.WaitConditionNextExit
 	if c.State.Running { // resumed
 		w.sweepRooms(ctx)
-		until = container.WaitConditionNotRunning
 	}
-	exit := register(ctx, api, id, until)
+	if !fresh && !runs(c) {
+		exit.drop()
+		exit = nil // it is over already: the wait finds that
+	}
 	if err := w.setScene(c); err != nil {
 		link.fail(err)
-		return nil, w.unadopted(fresh, err)
+		return "", nil, w.unadopted(fresh, err)
 	}
 	w.rec.Container, w.rec.ContainerName, w.rec.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 	if err := w.store.Save(&w.rec); err != nil {
 		link.fail(err)
-		return nil, w.unadopted(fresh, err)
+		return "", nil, w.unadopted(fresh, err)
 	}
 	list := warnings(c)
 	if w.deaf != "" {
 		list = append(list, w.deaf)
 	}
 	link.bound(list)
-	return exit, nil
+	return c.State.StartedAt, exit, nil
 }
 
 // unadopted is the end of a session that could not be set up. Its folder goes with a
@@ -216,13 +213,45 @@ func (w *Watcher) unbegun(ctx context.Context, api Engine, id string) {
 	w.down.Store(false)
 }
 
-// arrange sets the session up for a container that was started again.
-func (w *Watcher) arrange(ctx context.Context, api Engine, id string) error {
-	c, err := inspect(ctx, api, id)
-	if err != nil {
-		return nil // gone again, or the engine is: the wait will tell
+// again returns when the container runs again and the session is set up for it, with when
+// that run began and a wait for its end; or with why there is no session any more.
+func (w *Watcher) again(ctx context.Context, api Engine, id string) (began string, exit *exitWait, err error) {
+	for {
+		if err := w.settle(ctx, api, id); err != nil {
+			if err = w.outlast(ctx, api, id, err); err != nil {
+				return "", nil, err
+			}
+		}
+		exit = register(ctx, api, id)
+		if began, err = w.arrange(ctx, api, id); began != "" || err != nil {
+			return began, exit, err
+		}
+		exit.drop()
+		if !pause(ctx, looking) {
+			return "", nil, context.Cause(ctx)
+		}
 	}
-	return w.setScene(c)
+}
+
+// arrange sets the session up for a container that was started again. Its mounts were made
+// anew: a directory that it could write may lead elsewhere by now, to what preflight refuses.
+// It returns when the container was started, or "" if that has to be asked again.
+func (w *Watcher) arrange(ctx context.Context, api Engine, id string) (began string, err error) {
+	c, err := inspect(ctx, api, id)
+	switch {
+	case errdefs.IsNotFound(err):
+		return "", nil // settle tells
+	case err != nil:
+		w.log.Warn("look at the container", "error", err)
+		pause(ctx, absent)
+		return "", nil
+	case !runs(c):
+		return "", nil
+	}
+	if err := w.preflight(c); err != nil {
+		return "", err
+	}
+	return c.State.StartedAt, w.setScene(c)
 }
 
 func (w *Watcher) setScene(c container.InspectResponse) error {

@@ -25,6 +25,9 @@ import (
 func table(c container.InspectResponse, fallback string, near bool) (*dir.Table, error) {
 	var mounts []dir.Mount
 	for _, m := range c.Mounts {
+		if m.Destination == "" { // what a volume is made of
+			continue
+		}
 		mounts = append(mounts, dir.Mount{
 			Target: m.Destination, Source: m.Source,
 			Bind: near && m.Type == mount.TypeBind && !within(m.Destination, state.Target), ReadOnly: !m.RW,
@@ -59,12 +62,18 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
 		}
+		if m.Source == "" {
+			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
+		}
 		source := resolved(m.Source)
 		if m.Source == share || w.rec.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return fmt.Errorf("the container could change its own share: mount %s read-only", m.Source)
 			}
 			continue
+		}
+		if holds(source, w.store.Home) {
+			return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", m.Source, w.store.Home)
 		}
 		if covers(source, w.store.Home) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", m.Source, w.store.Home)
@@ -73,12 +82,12 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			continue
 		}
 		for _, k := range w.kept() {
-			if leadsInto(k.path, source) {
+			if leadsInto(k.path, source) || holds(source, k.path) {
 				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.path, k.does, m.Source, k.instead)
 			}
 		}
 	}
-	return nil
+	return w.mountedState(c)
 }
 
 // workspace is the directory that an agent in a container is given in the state directory,
@@ -153,8 +162,8 @@ func warnings(c container.InspectResponse) (list []string) {
 	if h.Privileged {
 		list = append(list, "the container is privileged: it can take over this host without hostexec")
 	}
-	if h.PidMode.IsHost() {
-		list = append(list, "the container sees the host's processes (--pid host): it can signal and inspect those of its own uid")
+	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return m.Type == mount.TypeBind && resolved(m.Source) == "/proc" }) {
+		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
 	}
 	if h.NetworkMode.IsHost() {
 		list = append(list, "the container is on the host's network (--network host): it reaches everything that listens on localhost")

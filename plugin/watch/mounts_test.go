@@ -39,12 +39,13 @@ func TestPreflight(t *testing.T) {
 		{"below the state", filepath.Join(home, "sessions"), false, "covers hostexec's own state"},
 		{"a proxied program", filepath.Join(base, "work"), true, "which --proxy tool runs"},
 		{"a proxied program, read-only", filepath.Join(base, "work"), false, ""},
+		{"what is not understood", "", true, "what volume v shows is not understood"},
 		{"a proxied program by itself", filepath.Join(base, "work", "tool"), true, "which --proxy tool runs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := container.InspectResponse{Mounts: []container.MountPoint{
 				{Type: mount.TypeVolume, Source: home, RW: true}, // a volume's source is the engine's
-				{Type: mount.TypeBind, Source: tt.source, Destination: "/w", RW: tt.rw},
+				{Type: mount.TypeBind, Name: "v", Source: tt.source, Destination: "/w", RW: tt.rw},
 			}}
 			err := w.preflight(c)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -126,6 +127,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		{container.MountPoint{Type: mount.TypeBind, Source: "/var/run/docker.sock"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/elsewhere/docker.sock"}, 1},
 		{container.MountPoint{Type: mount.TypeBind, Source: "/run"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/run/user"}, 0},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/proc"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/proc/sys"}, 0},
 		{container.MountPoint{Type: mount.TypeBind, Source: "/srv", Propagation: mount.PropagationRShared}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/srv", Propagation: mount.PropagationRPrivate}, 0},
 	} {
 		sock.Mounts = []container.MountPoint{tt.m}

@@ -4,11 +4,14 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/client"
 )
 
 // Several containers may have the share of one service, and not all are made alike: docker compose
@@ -23,13 +26,13 @@ func (w *Watcher) mindOthers(ctx, life context.Context, api Engine) error {
 	made.Add("event", string(events.ActionStart))
 	for wait := absent; ; wait = min(2*wait, unheard) {
 		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
-		if err := w.serveOthers(ctx, life, api); err != nil {
+		if err := w.mindAll(ctx, life, api); err != nil {
 			return err
 		}
 		for over := false; !over; {
 			select {
 			case <-told:
-				if err := w.serveOthers(ctx, life, api); err != nil {
+				if err := w.mindAll(ctx, life, api); err != nil {
 					return err
 				}
 				wait = absent
@@ -44,31 +47,93 @@ func (w *Watcher) mindOthers(ctx, life context.Context, api Engine) error {
 	}
 }
 
-func (w *Watcher) serveOthers(ctx, life context.Context, api Engine) error {
+// mindAll looks at all of them while calls are answered, which wait for as long as it is in
+// doubt whether one that is there may be. It returns nil when ctx is done.
+func (w *Watcher) mindAll(ctx, life context.Context, api Engine) error {
 	run, err := w.lookAtAll(ctx, api)
-	for _, id := range run {
-		if err == nil && id != w.rec.Container {
-			w.relayBeside(life, api, id)
-		}
+	var unseen unseenError
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil:
+		w.relayOthers(life, api, run)
+		return nil
+	case !errors.As(err, &unseen):
+		return err
+	case unseen.away:
+		w.log.Debug("look for other containers", "error", err)
+		return nil
+	}
+	w.doubt.shut()
+	if run, err = w.seeAll(ctx, api); ctx.Err() != nil {
+		return nil
+	}
+	if err == nil {
+		w.relayOthers(life, api, run)
 	}
 	return err
 }
 
+// relayOthers gives those that run a relay each, but for the one that is shown.
+func (w *Watcher) relayOthers(life context.Context, api Engine, run []string) {
+	for _, id := range run {
+		if id != w.rec.Container {
+			w.relayBeside(life, api, id)
+		}
+	}
+}
+
+// seeAll has lookAtAll look until it has seen all of them, and returns what that does. Then
+// there is no doubt.
+func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err error) {
+	for said := ""; ; {
+		run, err = w.lookAtAll(ctx, api)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == nil:
+			w.doubt.open()
+			return run, nil
+		case !errors.As(err, new(unseenError)):
+			return nil, err
+		}
+		if text := err.Error(); text != said {
+			said = text
+			w.log.Warn("calls wait: look at the service's containers", "error", err)
+		}
+		if !pause(ctx, absent) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// unseenError says why it is not known of a container, or of all, what it mounts.
+type unseenError struct {
+	error
+	away bool // the engine is, which starts none then
+}
+
 // lookAtAll refuses what is in the way of preflight among the service's containers, those that
-// are about to start with them, and returns those that run. An engine that is away starts none.
+// are about to start with them. One that is gone again is passed over, and no other that cannot
+// be looked at. It returns those that run.
 func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.mine()})
 	if err != nil {
-		w.log.Debug("look for other containers", "error", err)
-		return nil, nil
+		return nil, unseenError{err, client.IsErrConnectionFailed(err)}
 	}
 	for _, s := range list {
 		if s.State == container.StateExited || s.State == container.StateDead {
 			continue // looked at when it starts
 		}
 		c, err := inspect(ctx, api, s.ID)
-		if err != nil || !w.has(c) {
-			continue // as in look
+		if errdefs.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, unseenError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
+		}
+		if !w.has(c) {
+			continue // made without us
 		}
 		if err := w.preflight(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)

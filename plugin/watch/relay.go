@@ -58,6 +58,11 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 
 // relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
 func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(socket bool) error) error {
+	if w.rec.Attached { // else it is mounted
+		if err := RootsAlone(ctx, api, id); err != nil {
+			return err
+		}
+	}
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
 		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},

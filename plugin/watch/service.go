@@ -5,6 +5,8 @@ package watch
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/gofrs/flock"
@@ -52,7 +55,7 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 			link.fail(err)
 			return err
 		}
-		if err := w.attend(ctx, api, c.ID); err != nil {
+		if err := w.attend(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
 		if !pause(ctx, looking/4) { // as in follow
@@ -65,12 +68,16 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 // be none.
 func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
 	w.down.Store(true)
+	said := ""
 	for over := time.Now().Add(lingering); ; {
 		c, stopped, err := w.look(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(lingering)
-			w.log.Debug("look for containers", "error", err)
+			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
+				said = text
+				w.log.Warn("look for containers", "error", err)
+			}
 		case c.ContainerJSONBase != nil:
 			return c, nil
 		case !stopped || time.Now().After(over):
@@ -99,16 +106,25 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), number(a)-number(b), cmp.Compare(a.ID, b.ID))
 	})
 	for _, s := range list {
-		c, err := inspect(ctx, api, s.ID)
-		if err != nil || !w.has(c) {
-			continue // gone again, or made without us
+		c, ierr := inspect(ctx, api, s.ID)
+		if errdefs.IsNotFound(ierr) {
+			continue // gone again
 		}
-		if c.State.Running {
+		if ierr != nil {
+			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
+		}
+		if !w.has(c) {
+			continue // made without us
+		}
+		if runs(c) {
 			return c, false, nil
 		}
 		stopped = true
+		if c.State.Restarting {
+			err = errRestarting
+		}
 	}
-	return found, stopped, nil
+	return found, stopped, err
 }
 
 // mine are the filters that the service's containers pass.
@@ -155,7 +171,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if err := w.preflight(c); err != nil {
 		return err
 	}
-	if _, err := w.lookAtAll(ctx, api); err != nil {
+	if _, err := w.seeAll(ctx, api); err != nil {
 		return err
 	}
 	if err := w.setScene(c); err != nil {
@@ -184,8 +200,9 @@ func (w *Watcher) replace(life context.Context) {
 	}
 }
 
-// attend stays with a container until it does not run. Then calls wait again.
-func (w *Watcher) attend(ctx context.Context, api Engine, id string) error {
+// attend stays with a container until the run of it that began at that time is over. Then
+// calls wait again.
+func (w *Watcher) attend(ctx context.Context, api Engine, id, began string) error {
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
@@ -197,7 +214,7 @@ func (w *Watcher) attend(ctx context.Context, api Engine, id string) error {
 			leave(err)
 		}
 	})
-	err := w.wait(here, api, id, nil)
+	err := w.wait(here, api, id, began, nil)
 	w.gate.shut()
 	w.left = time.Now()
 	leave(nil)

@@ -78,7 +78,8 @@ type Watcher struct {
 	dirs     *dir.Table
 	home     atomic.Pointer[string] // the container's working directory
 	proxy    *proxy                 // nil where there is a container
-	gate     gate                   // shut while no container of a service's is known
+	gate     gate                   // shut while no container that runs is known and looked at
+	doubt    gate                   // shut while another container of the service's cannot be looked at
 	left     time.Time              // when the last one was left
 	lease    *flock.Flock           // held from when none is to come until this process has gone
 	config   atomic.Pointer[config.Config]
@@ -259,7 +260,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 	defer wg.Wait()
 	for {
 		conn, err := ln.Accept()
-		if err == nil && !w.gate.pass(ctx) {
+		if err == nil && (!w.gate.pass(ctx) || !w.doubt.pass(ctx)) {
 			conn.Close()
 			return
 		}
