@@ -64,7 +64,7 @@ func TestUnseen(t *testing.T) {
 		<-asked
 		done := make(chan error, 1)
 		// ends with mindAll.
-		go func() { done <- w.mindAll(t.Context(), api) }()
+		go func() { done <- w.mindAll(t.Context(), t.Context(), api) }()
 		<-asked
 		<-asked // it looks again: the gate is shut by now
 		if open() {
