@@ -132,8 +132,8 @@ func TestIntegrationUnattachable(t *testing.T) {
 		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: make it with docker hostexec run", h.standing(t, "--read-only")},
 		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.standing(t, "--tmpfs", "/run")},
 		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
-		{"paused", "does not run: it is paused", paused},
-		{"made by run", " from the start\nhostexec: hint: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
+		{"paused", " is paused\nhostexec: hint: docker unpause ", paused},
+		{"made by run", " from the start\nhostexec: hint: it can call already; if its watcher has gone: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
 		{"none", "No such container", &Container{ID: "nosuchcontainer"}},
 	} {
 		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", tt.c.ID)
@@ -146,4 +146,11 @@ func TestIntegrationUnattachable(t *testing.T) {
 	r := h.Docker(t, "hostexec", "detach", own.ID)
 	want(t, "detach of what run made: code", r.Code, 1)
 	want(t, "detach of what run made", strings.Contains(r.Err, "was not attached: its container was made by run"), true)
+	bare := h.standing(t, "-e", "PATH=/bin:/usr/bin")
+	r = h.Docker(t, "hostexec", "detach", bare.ID)
+	want(t, "detach of what was never attached", r.String(), Result{Code: 1, Err: "hostexec: container '" + bare.ID + "' has no session\nhostexec: hint: docker hostexec status -a\n"}.String())
+	r = h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", bare.ID)
+	want(t, "attach where commands are looked for elsewhere", r.Code, 0)
+	want(t, "its warning", strings.Contains(r.Err, "commands are found in /run/hostexec/bin only: the container's PATH has no /usr/local/bin"), true)
+	h.Must(t, "hostexec", "detach", bare.ID)
 }

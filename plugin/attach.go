@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,10 +113,12 @@ func attachable(c container.InspectResponse) error {
 	}
 	instead := "make it with docker hostexec run"
 	switch {
-	case !c.State.Running || c.State.Paused || c.State.Restarting:
+	case c.State.Paused:
+		return hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
+	case !c.State.Running || c.State.Restarting:
 		return hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return hint(fmt.Errorf("container %s has session %s from the start", name, printable(c.Config.Labels[inject.LabelSession])), "docker hostexec resume "+name)
+		return hint(fmt.Errorf("container %s has session %s from the start", name, printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
 		return hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):
@@ -214,6 +217,9 @@ func unattached(ctx context.Context, api client.APIClient, store *state.Store, c
 // linkRunning puts a link for each command where the programs of a running container look
 // for commands, where that is free. What its image had there says nothing of it.
 func (l *launch) linkRunning(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
+	if !onPath(c.Config.Env, inject.LinkDir) {
+		return fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
+	}
 	if inject.Covered(mounted(c), inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
@@ -242,6 +248,17 @@ func (l *launch) linkRunning(ctx context.Context, api client.APIClient, c contai
 		err = fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
 	}
 	return err
+}
+
+// onPath reports whether a container's programs look for commands in dir. Without a PATH
+// they have the engine's own.
+func onPath(environ []string, dir string) bool {
+	for _, kv := range slices.Backward(environ) {
+		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return slices.Contains(filepath.SplitList(list), dir)
+		}
+	}
+	return true
 }
 
 // apart reports whether the engine does not see this host's directories, by having it make a

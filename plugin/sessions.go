@@ -5,6 +5,7 @@ package plugin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -173,7 +174,10 @@ func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) 
 	}
 	defer api.Close()
 	if c, ierr := api.ContainerInspect(ctx, ref); ierr == nil {
-		return store.Find(c.ID)
+		if named, nerr := store.Find(c.ID); nerr == nil {
+			return named, nil
+		}
+		return rec, fmt.Errorf("container %s has no session", quoted(ref))
 	}
 	return rec, err
 }
