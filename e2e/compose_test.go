@@ -208,7 +208,7 @@ func TestIntegrationComposeFiles(t *testing.T) {
 		{"an env file and a name", "", []string{"--env-file", "env", "-p", "other"}},
 		{"a profile", "", []string{"--profile", "more", "config"}},
 	}
-	session := regexp.MustCompile(`io.hostexec.session: [0-9a-f]{12}`)
+	session := regexp.MustCompile(`io.hostexec.session: "?[0-9a-f]{12}`) // one that could be a number is quoted
 	for _, tt := range tests {
 		h := &Host{Home: p.Home, State: p.State, Work: filepath.Join(p.Work, tt.dir), Env: p.Env}
 		words := tt.args
