@@ -47,7 +47,8 @@ func watcherMain() int {
 		"echo ready; exec sleep 1000",
 		"trap '' TERM HUP; echo ready; while :; do sleep 1000; done",
 		"(setsid " + cleared + "sh -c 'echo ready; sleep 1000' &); sleep 1000",
-		"(setsid " + cleared + "sh -c 'trap \"\" TERM HUP; echo ready; sleep 1000' &)",
+		// It ends when that is ready: what is said later is dropped, and would be waited for.
+		"{ (setsid " + cleared + "sh -c 'trap \"\" TERM HUP; echo ready >&8; echo up; sleep 1000' &) | read up; } 8>&1",
 	}
 	for _, script := range scripts {
 		for _, w := range terminals {

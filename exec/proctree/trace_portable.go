@@ -86,7 +86,7 @@ func (t *trace) marks(p process) bool {
 
 // take adds p and all that descends from it to s, and to what was seen.
 func (t *trace) take(p process, byParent map[int][]process, found map[int]bool, s *sight) {
-	if found[p.pid] || p.pid == 1 {
+	if found[p.pid] || p.pid <= 1 {
 		return
 	}
 	found[p.pid] = true
