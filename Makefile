@@ -20,7 +20,7 @@ E2E      := -count=1 -timeout 60m ./e2e/...
 # They wait more than they compute: two halves beside each other take two thirds of the time.
 HALVES   := Integration[A-J] Integration[K-Z]
 
-.PHONY: build install demo check test test-integration test-race test-whole e2e lint fmt bench shims cross engine busybox sshd chromium podman compose screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole test-portable e2e lint fmt bench shims cross engine busybox sshd chromium podman compose screenshots clean
 
 build: $(PLUGIN)
 
@@ -58,7 +58,7 @@ demo: build engine
 # What make test does test-race does, too, but for the numbers of test-whole. It waits more
 # than it computes.
 check: lint
-	@$(MAKE) --no-print-directory -j2 -O test-race test-whole cross compose
+	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-portable cross compose
 	@$(MAKE) --no-print-directory test-integration
 
 test: $(SHIMS)
@@ -70,6 +70,12 @@ test-race: $(SHIMS)
 # Tests that do a part of it under the race detector, which takes ten times as long.
 test-whole:
 	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
+
+# What agents on macOS have, as far as another system can run it: the rest is looked at by vet.
+test-portable: $(SHIMS)
+	$(GO) test -tags portable $(UNIT) ./exec/dir ./exec/proctree ./exec/executor ./exec/call ./exec/job ./shim ./plugin/watch ./plugin/agent
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./cmd/docker-hostexec ./exec/... ./shim/... ./plugin/...
+	GOOS=darwin GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./exec/dir ./exec/proctree ./exec/executor ./shim ./plugin/control ./plugin/watch
 
 test-integration e2e: build engine busybox chromium podman compose
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)

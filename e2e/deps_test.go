@@ -60,14 +60,15 @@ var rooms = map[string]string{
 
 // beyond are imports that the plan did not have and that are right, each with why.
 var beyond = map[[2]string]string{
-	{"plugin/config", "exec/dir"}:     "a workspace's proposal lies where a container writes: it is opened as such",
-	{"plugin/watch", "exec/approval"}: "it makes the queue that calls ask and that control answers",
-	{"plugin/watch", "exec/audit"}:    "it opens the log of the calls that it has served",
-	{"plugin/watch", "exec/dir"}:      "it makes the table of the container's mounts",
-	{"plugin/watch", "exec/executor"}: "it makes the runner of the calls that it has served",
-	{"plugin/watch", "exec/job"}:      "it opens the table of the session's jobs",
-	{"plugin/watch", "exec/shell"}:    "it holds the shells of the session that it serves",
-	{"plugin/watch", "exec/policy"}:   "it makes the policy of the session's record",
+	{"plugin/control", "exec/proctree"}: "it asks who is a command's where no /proc says so",
+	{"plugin/config", "exec/dir"}:       "a workspace's proposal lies where a container writes: it is opened as such",
+	{"plugin/watch", "exec/approval"}:   "it makes the queue that calls ask and that control answers",
+	{"plugin/watch", "exec/audit"}:      "it opens the log of the calls that it has served",
+	{"plugin/watch", "exec/dir"}:        "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/executor"}:   "it makes the runner of the calls that it has served",
+	{"plugin/watch", "exec/job"}:        "it opens the table of the session's jobs",
+	{"plugin/watch", "exec/shell"}:      "it holds the shells of the session that it serves",
+	{"plugin/watch", "exec/policy"}:     "it makes the policy of the session's record",
 }
 
 // denied are imports that would undo what a room is for. deep asks not only what a room

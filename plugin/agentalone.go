@@ -9,16 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 )
 
-// alone runs an agent that may call nothing as a child of this process: all there is where
-// no session can be served.
+// alone runs an agent that may call nothing as a child of this process: where sessions of
+// containers cannot be served, it needs none.
 func (r *agentRun) alone(ctx context.Context, program string) error {
 	if len(r.plan.rec.Commands) > 0 || r.plan.rec.Shell != nil {
-		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)
+		return fmt.Errorf("an agent cannot call commands on %s: leave --proxy and proxies out", runtime.GOOS)
 	}
 	in, fed, err := r.stdin(r.plan.rec.Workspace)
 	if err != nil {
@@ -35,7 +36,10 @@ func (r *agentRun) alone(ctx context.Context, program string) error {
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
 	var status *exec.ExitError
-	if errors.As(err, &status) && status.Exited() {
+	if errors.As(err, &status) {
+		if ws, ok := status.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return exit(128+int(ws.Signal()), nil)
+		}
 		return exit(status.ExitCode(), nil)
 	}
 	return err

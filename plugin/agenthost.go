@@ -16,7 +16,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -50,8 +49,11 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if r.plan.rec.Workspace, err = directory(r.plan.rec.Workspace); err != nil {
 		return err
 	}
-	if !watch.Supported {
+	if calls := len(r.plan.rec.Commands) > 0 || r.plan.rec.Shell != nil; !watch.OnHost || !watch.Supported && !calls {
 		return r.alone(ctx, program)
+	}
+	if r.plan.rec.Shell != nil && !watch.Supported {
+		return fmt.Errorf("shells that keep state are not supported on %s: leave --proxy-shell out", runtime.GOOS)
 	}
 	in, fed, err := r.stdin(r.plan.rec.Workspace)
 	if err != nil {
@@ -83,7 +85,7 @@ func (r *agentRun) process(ctx context.Context, l *launch, program string) (int,
 	share := state.ShareDir(l.dir)
 	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
 	if err == nil {
-		err = inject.Fill(l.store.Home, l.dir, runtime.GOARCH, r.plan.rec.Names())
+		err = fillHost(l)
 	}
 	if err != nil {
 		return 0, err

@@ -23,7 +23,7 @@ import (
 func (d *doctor) carrier(ctx context.Context, image string) finding {
 	switch {
 	case !watch.Supported:
-		return finding{Status: isFail, Found: "sessions are not served on " + runtime.GOOS, Means: "run, attach and agent --proxy do not work here", Fix: "use docker hostexec on Linux"}
+		return finding{Status: isFail, Found: "sessions of containers are not served on " + runtime.GOOS, Means: unserved, Fix: "use docker hostexec on Linux"}
 	case image == "":
 		return carrierKnown(d.store.Engine(d.engine.endpoint), d.engine)
 	case d.engine.err != nil:
@@ -107,3 +107,9 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	}
 	return nil
 }
+
+// unserved is what does not work where no session of a container's can be served.
+var unserved = map[bool]string{
+	true:  "run, attach, compose and proxy do not work here; agents that are processes of this host do, with --proxy",
+	false: "run, attach and agent --proxy do not work here",
+}[watch.OnHost]

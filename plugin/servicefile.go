@@ -40,7 +40,7 @@ func install(cli command.Cli, m serviceManager, text string) error {
 	fmt.Fprintln(cli.Out(), file)
 	say(cli.Err(), "it begins with the next login. Now: %s", m.begin(file))
 	if !watch.Supported {
-		say(cli.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
+		say(cli.Err(), "warning: sessions of containers are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
 	return nil
 }

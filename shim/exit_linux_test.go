@@ -3,7 +3,6 @@
 package shim
 
 import (
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,24 +103,4 @@ func TestArgumentsTooLong(t *testing.T) {
 	if got, want := c.stderr.String(), "hostexec: argument list too long\n"; got != want {
 		t.Errorf("stderr = %q, want %q", got, want)
 	}
-}
-
-// As pid 1 the kernel lets a process neither stop nor die by its own hand.
-func TestAsPid1(t *testing.T) {
-	s := newStage(t)
-	c := s.command("make")
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	if os.Geteuid() != 0 {
-		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER // where others may do that too
-	}
-	c.start()
-	p := s.accept()
-	p.runs()
-	p.send(wire.KindStopped, nil)
-	p.want(wire.KindSignal, "CONT")
-	listening(t, c.Process.Pid)
-	c.Process.Signal(syscall.SIGTERM)
-	p.want(wire.KindSignal, "TERM")
-	p.exit(wire.Exit{Outcome: wire.Signaled, Signal: "TERM", Code: 143})
-	c.wantExit(143)
 }

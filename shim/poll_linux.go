@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package shim
 
 import (
 	"syscall"
 	"time"
 	"unsafe"
-)
-
-// pollFD is struct pollfd.
-type pollFD struct {
-	fd      int32
-	events  int16
-	revents int16
-}
-
-const (
-	pollIn  = 1
-	pollOut = 4
 )
 
 // poll waits for one of fds, or until patience ends, which a negative one never does.
@@ -30,6 +20,12 @@ func poll(fds []pollFD, patience time.Duration) {
 	}
 	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(fds))), uintptr(len(fds)),
 		uintptr(unsafe.Pointer(ts)), 0, 0, 0)
+}
+
+// waker is an eventfd: what is written to it makes it readable.
+func waker() (r, w int, err error) {
+	fd, err := eventfd()
+	return fd, fd, err
 }
 
 func eventfd() (int, error) {
@@ -54,4 +50,27 @@ func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 		return errno
 	}
 	return nil
+}
+
+// stream makes a unix socket.
+func stream() (int, error) {
+	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+}
+
+// sendRequest sends b, and with its first byte the descriptors that ride along.
+func sendRequest(sock int, b []byte, riders []int) error {
+	var oob []byte
+	if len(riders) > 0 {
+		oob = syscall.UnixRights(riders...)
+	}
+	for {
+		n, err := syscall.SendmsgN(sock, b, oob, nil, syscall.MSG_NOSIGNAL)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return writeAll(sock, b[n:])
+	}
 }

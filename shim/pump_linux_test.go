@@ -181,7 +181,7 @@ func TestNobodyReadsTheOutput(t *testing.T) {
 	w.Close()
 	p := s.accept()
 	p.started(wire.Null, wire.Pumped, wire.Null)
-	p.fds[0].Close()
+	p.close()
 	r.Close()
 	p.send(wire.KindStdout, []byte("x"))
 	p.wantGone()
@@ -218,7 +218,7 @@ func TestNonBlockingOutput(t *testing.T) {
 	w.Close()
 	p := s.accept()
 	p.started(wire.Null, wire.Pumped, wire.Null)
-	p.fds[0].Close()
+	p.close()
 	p.send(wire.KindStdout, make([]byte, wire.MaxFrame))
 	p.exit(wire.Exit{Outcome: wire.Exited})
 	if b, err := io.ReadAll(r); err != nil || len(b) != wire.MaxFrame {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package shim
 
 import (
@@ -40,6 +42,13 @@ const (
 // for: hostexec relay /DIRECTORY leave /LINKS NAME...
 func relays(args []string) bool {
 	return len(args) >= 3 && args[1] == "relay" && len(args[2]) > 0 && args[2][0] == '/'
+}
+
+func relayed(args []string) int {
+	if len(args) > 4 && args[3] == "leave" {
+		return leave(args[2], args[4], args[5:])
+	}
+	return carry(args[2])
 }
 
 // carry is the whole life of a relay, for the calls that come to dir.

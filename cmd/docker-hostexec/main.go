@@ -9,6 +9,12 @@ import (
 	"os"
 
 	"github.com/docker-hostexec/hostexec/plugin"
+	"github.com/docker-hostexec/hostexec/shim"
 )
 
-func main() { os.Exit(plugin.Main()) }
+func main() {
+	if shim.Called(os.Args, os.Environ()) { // an agent of a system that has no shims calls it so
+		os.Exit(shim.Main(os.Args, os.Environ()))
+	}
+	os.Exit(plugin.Main())
+}

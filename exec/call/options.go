@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
 )
 
 // options are what stands between hostexec and a command.
@@ -74,6 +76,9 @@ func parseOptions(args []string) (o options, command []string, err error) {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
 			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(clip(*port)))
+		}
+		if !job.SeesPorts {
+			return o, nil, errors.New("--wait-for-port is not supported on the host's system, which does not say who listens: use --wait-for-log")
 		}
 		o.ready.port = uint16(n)
 	}

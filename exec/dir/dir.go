@@ -113,7 +113,7 @@ func (t *Table) Open(cwd string) (*Dir, error) {
 	case m.err != nil:
 		return nil, fmt.Errorf("open directory %s: %w", name, m.err)
 	}
-	d, err := openBelow(m.fd, rest)
+	d, err := openBelow(m.fd, m.real, rest)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", name, err)
 	}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package dir
 
 import (
@@ -76,7 +78,7 @@ func covered(dir int, name string) error {
 }
 
 // openBelow holds the directory rest below root and sees that a command can start in it.
-func openBelow(root int, rest string) (*Dir, error) {
+func openBelow(root int, _, rest string) (*Dir, error) {
 	fd, err := resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_XDEV)
 	if err != nil {
 		return nil, err
@@ -172,8 +174,11 @@ func inspect(fd int) (string, error) {
 	if err := unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS); err != nil {
 		return "", err
 	}
-	return name("/proc/self/fd/" + strconv.Itoa(fd))
+	return nameOf(fd)
 }
+
+// nameOf returns what the kernel calls what fd holds.
+func nameOf(fd int) (string, error) { return name("/proc/self/fd/" + strconv.Itoa(fd)) }
 
 // name is what a link says. A buffer for the longest path there is would double the stack of
 // each call for as long as it runs.

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !linux
+//go:build !linux && !darwin
 
 package dir
 
 import (
 	"errors"
 	"os"
-	"runtime"
 )
-
-var errSystem = errors.New("holding directories is not supported on " + runtime.GOOS)
 
 // openPlain looks before it opens, and after. It cannot do both at once here.
 func openPlain(path string) (*os.File, error) {
@@ -32,18 +29,19 @@ func openPlain(path string) (*os.File, error) {
 	return f, nil
 }
 
-func openRoot(string) (int, error)        { return -1, errSystem }
-func openHost(string) (*Dir, error)       { return nil, errSystem }
-func openBelow(int, string) (*Dir, error) { return nil, errSystem }
-func openFile(int, string) (*File, error) { return nil, errSystem }
-func openSource(int, string) (int, error) { return -1, errSystem }
-func openInside(int, string) (int, error) { return -1, errSystem }
-func covered(int, string) error           { return errSystem }
-func notDir(error) bool                   { return false }
-func closeHeld(int) error                 { return nil }
-func openHeld(int) (*os.File, error)      { return nil, errSystem }
-func holds(int, string, int) bool         { return false }
-func cloexecAll() error                   { return errSystem }
+func openRoot(string) (int, error)                { return -1, errSystem }
+func openHost(string) (*Dir, error)               { return nil, errSystem }
+func openBelow(int, string, string) (*Dir, error) { return nil, errSystem }
+func openFile(int, string) (*File, error)         { return nil, errSystem }
+func openSource(int, string) (int, error)         { return -1, errSystem }
+func openInside(int, string) (int, error)         { return -1, errSystem }
+func covered(int, string) error                   { return errSystem }
+func notDir(error) bool                           { return false }
+func nameOf(int) (string, error)                  { return "", errSystem }
+func closeHeld(int) error                         { return nil }
+func openHeld(int) (*os.File, error)              { return nil, errSystem }
+func holds(int, string, int) bool                 { return false }
+func cloexecAll() error                           { return errSystem }
 
 // Same reports whether two descriptors are of one file.
 func Same(int, int) bool { return false }

@@ -4,7 +4,6 @@ package dir
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -52,7 +51,7 @@ func (t *Table) hold(m Mount) (held mount) {
 // real is the source of m without links: what is held, where something is.
 func real(m mount) string {
 	if m.fd >= 0 {
-		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.fd)); err == nil {
+		if name, err := nameOf(m.fd); err == nil {
 			return name
 		}
 	}

@@ -46,14 +46,16 @@ func watcherMain() int {
 	scripts := []string{
 		"echo ready; exec sleep 1000",
 		"trap '' TERM HUP; echo ready; while :; do sleep 1000; done",
-		"(setsid env -i sh -c 'echo ready; sleep 1000' &); sleep 1000",
-		"(setsid env -i sh -c 'trap \"\" TERM HUP; echo ready; sleep 1000' &)",
+		"(setsid " + cleared + "sh -c 'echo ready; sleep 1000' &); sleep 1000",
+		// It ends when that is ready: what is said later is dropped, and would be waited for.
+		"{ (setsid " + cleared + "sh -c 'trap \"\" TERM HUP; echo ready >&8; echo up; sleep 1000' &) | read up; } 8>&1",
 	}
 	for _, script := range scripts {
-		go run(script, nil) // ends with the process, which is killed
-		go run(script, &Winsize{Rows: 24, Cols: 80})
+		for _, w := range terminals {
+			go run(script, w) // ends with the process, which is killed
+		}
 	}
-	for range 2 * len(scripts) {
+	for range len(terminals) * len(scripts) {
 		out.await("ready")
 	}
 	fmt.Fprintln(os.NewFile(3, "talk"), os.Getpid())

@@ -49,7 +49,6 @@ func TestCannotStart(t *testing.T) {
 		}
 		return path
 	}
-	size := &Winsize{24, 80, 0, 0}
 	tests := []struct {
 		name, path string
 		want       error
@@ -61,7 +60,7 @@ func TestCannotStart(t *testing.T) {
 		{"interpreter missing", write("bad", "#!/no/such\n", 0o755), fs.ErrNotExist, "interpreter"},
 	}
 	for _, tt := range tests {
-		for _, tty := range []*Winsize{nil, size} {
+		for _, tty := range terminals {
 			c := sh(t, "")
 			c.Path = tt.path
 			s := none()
@@ -120,8 +119,8 @@ func TestCircumstances(t *testing.T) {
 		{"directory", "pwd -P", dir + "/b\n"},
 		{"session", `[ "$(cut -d' ' -f6 /proc/$$/stat)" = $$ ] && echo own`, "own\n"},
 		{"terminal", "cut -d' ' -f7 /proc/self/stat; tty < /dev/tty 2>/dev/null; true", "0\n"},
-		{"privileges", "grep NoNewPrivs /proc/$$/status", "NoNewPrivs:\t1\n"},
-		{"signals", "grep -E 'Sig(Blk|Ign)' /proc/self/status", "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"},
+		{"privileges", "grep NoNewPrivs /proc/$$/status", "NoNewPrivs:\t" + noNewPrivs + "\n"},
+		{"signals", "grep -E '" + signals + "' /proc/self/status | tr -d '0\t'", strings.ReplaceAll(signals, "|", ":\n") + ":\n"},
 		{"marker", "echo $HOSTEXEC_REQUEST_ID", "TestCircumstances\n"},
 	}
 	for _, tt := range tests {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package job
 
 import (
@@ -12,6 +14,9 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
+
+// SeesPorts says whether it is known who listens on a port.
+const SeesPorts = true
 
 // listens reports whether a process of request id, whose first is pid, listens on port.
 func listens(id string, pid int, port uint16) bool {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package proctree
 
 import (
@@ -88,16 +90,6 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	return c, nil
 }
 
-// descriptor is f.Fd(), which would make f blocking, here and at whoever shares it.
-func descriptor(f *os.File) (fd uintptr) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return ^uintptr(0)
-	}
-	conn.Control(func(n uintptr) { fd = n })
-	return fd
-}
-
 // reapAll reaps every child there is and every one that is adopted meanwhile. The
 // channel gets the watcher's status.
 func reapAll(watcher int) <-chan syscall.WaitStatus {
@@ -119,9 +111,4 @@ func reapAll(watcher int) <-chan syscall.WaitStatus {
 		}
 	}()
 	return gone
-}
-
-func refuse(err error) int {
-	fmt.Fprintln(os.Stderr, "hostexec:", err)
-	return 125
 }

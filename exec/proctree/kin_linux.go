@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package proctree
 
 import (
@@ -12,12 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// member is a process of a tree. Pid and start time together name it for ever.
-type member struct {
-	pid   int
-	start uint64
-}
 
 // kin is one look at who is whose child.
 type kin struct {
@@ -68,12 +64,6 @@ func scanKin() kin {
 		byParent[parent] = append(byParent[parent], pid)
 	}
 	return kin{of: func(pid int) []int { return byParent[pid] }}
-}
-
-// sight is what one look at a tree showed.
-type sight struct {
-	alive []member     // parents before children
-	dead  map[int]bool // whose children may have moved while it was looked
 }
 
 // see looks at those of this process's children that match and at their descendants. c

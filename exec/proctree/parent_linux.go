@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package proctree
 
 import (
@@ -7,24 +9,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
 )
-
-// Start says how a process is started.
-type Start struct {
-	ID       string // of the request, for Marker
-	Path     string // absolute
-	Args     []string
-	Env      []string
-	Dir      string
-	Files    [3]int // become 0, 1 and 2; all there is
-	TTY      bool   // Files[0] becomes the controlling terminal, under a monitor
-	NewPrivs bool   // setuid programs work
-	Leave    bool   // what it leaves running outlives this process
-}
 
 // Parent starts processes that are children of this process, each in a session of its
 // own, and reaps the orphans that they leave.
@@ -88,8 +77,12 @@ func (p *Parent) Start(s Start) (*Child, error) {
 }
 
 func (s *Start) attr() *syscall.ProcAttr {
+	dir := ""
+	if s.Dir != 0 {
+		dir = "/proc/self/fd/" + strconv.Itoa(s.Dir)
+	}
 	return &syscall.ProcAttr{
-		Dir:   s.Dir,
+		Dir:   dir,
 		Env:   s.Env,
 		Files: []uintptr{uintptr(s.Files[0]), uintptr(s.Files[1]), uintptr(s.Files[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -146,15 +139,4 @@ func (p *Parent) Close() error {
 		p.loose.close()
 	}
 	return nil
-}
-
-// marked returns env with the marker of a request, and none of another's.
-func marked(env []string, id string) []string {
-	list := make([]string, 0, len(env)+1)
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, Marker+"=") && !strings.HasPrefix(kv, LeaveMarker+"=") {
-			list = append(list, kv)
-		}
-	}
-	return append(list, Marker+"="+id)
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !linux
+//go:build !linux && !darwin
 
 package proctree
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 )
-
-var errSystem = errors.New("keeping process trees is not supported on " + runtime.GOOS)
 
 func (Keeper) keep([]string, []string, []*os.File) int { return refuse() }
 func monitor([]string) int                             { return refuse() }

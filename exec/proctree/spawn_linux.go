@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !portable
+
 package proctree
 
 import (
@@ -82,15 +84,4 @@ func (s *spawner) close() {
 // the mask that the forking thread has, whatever the process was started with.
 func unblock() error {
 	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
-}
-
-// forkExec is syscall.ForkExec which, like execvp(3) and every shell, has /bin/sh run
-// what the kernel takes for no program: a script without #!.
-func forkExec(path string, args []string, attr *syscall.ProcAttr) (int, error) {
-	pid, err := syscall.ForkExec(path, args, attr)
-	if err != syscall.ENOEXEC {
-		return pid, err
-	}
-	script := append([]string{"/bin/sh", path}, args[min(1, len(args)):]...)
-	return syscall.ForkExec("/bin/sh", script, attr)
 }

@@ -11,9 +11,6 @@ import (
 	"strings"
 )
 
-// MaxSocket is how long the path of a unix socket may be: sun_path holds one byte more (unix(7)).
-const MaxSocket = 107
-
 // Environ is the environment of an agent that runs here: base with add over it, the shims of
 // the session's share before all else in its PATH, and where they find the host. It is an
 // error if they could not.

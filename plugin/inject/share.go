@@ -58,6 +58,15 @@ func text(file string, mode fs.FileMode, b []byte) error {
 	})
 }
 
+// FillLinked is Fill where program itself is a shim when it is called by another name.
+func FillLinked(session, program string, names []string) error {
+	bin := filepath.Join(state.ShareDir(session), "bin")
+	if err := os.Symlink(program, filepath.Join(bin, Shim)); err != nil {
+		return fmt.Errorf("put the shim into %s: %w", bin, err)
+	}
+	return linkNames(bin, names)
+}
+
 func fill(home, session, goarch string, z packed, names []string) error {
 	cached, err := unpacked(home, goarch, z)
 	if err != nil {

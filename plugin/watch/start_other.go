@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !linux
+//go:build !linux && !darwin
 
 package watch
 
@@ -10,8 +10,12 @@ import (
 	"runtime"
 )
 
-// Supported says whether sessions can be served on this system.
-const Supported = false
+const (
+	// Supported says whether sessions of containers can be served on this system.
+	Supported = false
+	// OnHost says whether the sessions of agents can be served that are processes of this system's.
+	OnHost = false
+)
 
 var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// host is what a Host has on this system.
+type host struct {
+	parent *proctree.Parent
+	null   int // /dev/null
+	pumps  sync.WaitGroup
+
+	mu   sync.Mutex // guards the field below
+	left map[*pump]bool
+}
+
+func (h *Host) open() error {
+	if err := dir.CloexecAll(); err != nil {
+		return fmt.Errorf("keep descriptors from commands: %w", err)
+	}
+	parent, err := proctree.NewParent()
+	if err != nil {
+		return err
+	}
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
+	}
+	h.host = host{parent: parent, null: null, left: map[*pump]bool{}}
+	return nil
+}
+
+func (h *Host) close() error {
+	err := h.parent.End(h.grace())
+	h.mu.Lock()
+	for p := range h.left {
+		p.src.Close() // a terminal's master, or the reader of somebody that may not be ended
+	}
+	h.mu.Unlock()
+	h.pumps.Wait()
+	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
+}
+
+func (h *Host) grace() time.Duration { return cmp.Or(h.Grace, proctree.DefaultGrace) }
+
+func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
+	pl, err := h.plumb(s, false)
+	if err != nil {
+		return Status{}, fmt.Errorf("start %s: %w", strconv.QuoteToASCII(c.Path), err)
+	}
+	if ctx.Err() != nil { // what was withdrawn is not started
+		pl.abandon()
+		return Status{}, context.Cause(ctx)
+	}
+	child, err := h.parent.Start(proctree.Start{
+		ID:       c.ID,
+		Path:     c.Path,
+		Args:     c.Args,
+		Env:      c.Env,
+		Dir:      c.Dir,
+		Files:    pl.files,
+		TTY:      s.TTY != nil,
+		NewPrivs: c.NewPrivs,
+		Leave:    c.Leave,
+	})
+	if err != nil {
+		pl.abandon()
+		return Status{}, startError(c, err)
+	}
+	return h.serve(ctx, &local{child, h, s.TTY != nil}, child.Pid, s, pl)
+}
+
+// process is a command that was started, here or in a Room.
+type process interface {
+	Done() <-chan struct{}
+	Stopped() <-chan struct{}
+	Signal(name Signal)
+	End(grace time.Duration) error
+	Reap() syscall.WaitStatus
+}
+
+// local is a process of this host's.
+type local struct {
+	*proctree.Child
+	host *Host
+	tty  bool
+}
+
+func (l *local) Signal(name Signal) { l.host.deliver(l.Child, name, l.tty) }
+
+// serve does what is asked of a command that has just been started, until it has ended.
+func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *plumbing) (Status, error) {
+	pl.handOver()
+	if s.Started != nil {
+		s.Started(pid)
+	}
+	pl.start()
+	return h.follow(ctx, p, s, pl)
+}
+
+// startError says what could not be started. The system has one error for a program
+// that is missing and for one whose interpreter is.
+func startError(c Command, err error) error {
+	what := "start " + strconv.QuoteToASCII(c.Path)
+	switch {
+	case unix.Faccessat(c.Dir, ".", unix.X_OK, unix.AT_EACCESS) != nil:
+		return fmt.Errorf("%s: the directory to start in cannot be entered", what)
+	case errors.Is(err, fs.ErrNotExist) && unix.Access(c.Path, unix.F_OK) == nil:
+		return fmt.Errorf("%s: its interpreter: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// follow does what is asked of a running command until it has ended, and everything it
+// wrote by then is through.
+func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (Status, error) {
+	for alive := true; alive && ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-p.Done():
+			alive = false
+		case <-p.Stopped():
+			if s.Stopped != nil {
+				s.Stopped()
+			}
+		case w, ok := <-s.Resize:
+			if !ok {
+				s.Resize = nil
+				continue
+			}
+			pl.resize(w)
+		case name, ok := <-s.Signals:
+			if !ok {
+				s.Signals = nil
+				continue
+			}
+			p.Signal(name)
+		}
+	}
+	pl.finish()
+	if err := pl.drain(ctx); err != nil {
+		return h.abort(p, pl), err
+	}
+	return status(p.Reap(), pl.consumed()), nil
+}
+
+// abort ends the command's whole tree. It returns when nothing of it is left, and says how
+// the command ended.
+func (h *Host) abort(p process, pl *plumbing) Status {
+	if err := p.End(h.grace()); err != nil {
+		h.log.Error("end a command", "error", err)
+		go p.Reap() // ends when the kernel lets the command go
+		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
+	}
+	pl.drain(context.Background()) // the caller's Writes end with the context
+	return status(p.Reap(), pl.consumed())
+}
+
+func status(ws syscall.WaitStatus, consumed uint64) Status {
+	if ws.Signaled() {
+		return Status{Code: 128 + int(ws.Signal()), Signal: signalName(ws.Signal()), Core: ws.CoreDump(), Consumed: consumed}
+	}
+	return Status{Code: ws.ExitStatus(), Consumed: consumed}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package executor
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// deliver sends a signal to a command's group. Nobody waits for the result, as with a
+// key that was pressed.
+func (h *Host) deliver(child *proctree.Child, name Signal, tty bool) {
+	sig := unix.SignalNum("SIG" + name)
+	if sig == 0 {
+		return
+	}
+	if !tty && stops(sig) && !catches(child.Pid, sig) {
+		// The kernel does not let these stop a group that no shell watches over (setsid,
+		// or POSIX: an orphaned process group).
+		sig = unix.SIGSTOP
+	}
+	err := child.Signal(sig)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) && err != unix.ESRCH {
+		h.log.Warn("signal a command", "pid", child.Pid, "signal", name, "error", err)
+	}
+}
+
+func stops(sig syscall.Signal) bool {
+	return sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU
+}
+
+func signalName(sig syscall.Signal) Signal {
+	const rtmin = 34 // libc keeps the first two
+	switch name := unix.SignalName(sig); {
+	case name != "":
+		return strings.TrimPrefix(name, "SIG")
+	case sig >= rtmin:
+		return "RTMIN+" + strconv.Itoa(int(sig)-rtmin)
+	}
+	return strconv.Itoa(int(sig))
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package shim
+
+import (
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// fail says on stderr why the shim itself ends the call, and returns code. The lines are a
+// reason, then a hint, if there is one, then the same as JSON, if the caller reads that.
+func (c *call) fail(code int, reason, hint string) int {
+	text := "hostexec: " + reason + "\n"
+	if hint != "" {
+		text += "hostexec: hint: " + hint + "\n"
+	}
+	if variable(c.env, "HOSTEXEC_JSON") == "1" {
+		text += failure(code, reason, hint)
+	}
+	writeAll(2, []byte(text))
+	return code
+}
+
+// failure is one line of JSON with the fields that the host's have (exec/call).
+func failure(code int, reason, hint string) string {
+	status := "failed"
+	if code == wire.CodeRefused {
+		status = "refused"
+	}
+	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // 124 to 127
+	return `{"status":"` + status + `","code":` + digits + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
+}
+
+// quote returns s as a string of JSON (RFC 8259, section 7), in printable ASCII. A byte
+// that is none stands there as the character of its number.
+func quote(s string) string {
+	const hex = "0123456789abcdef"
+	b := []byte{'"'}
+	for i := 0; i < len(s); i++ {
+		switch ch := s[i]; {
+		case ch == '"' || ch == '\\':
+			b = append(b, '\\', ch)
+		case ch < ' ' || ch > '~':
+			b = append(b, '\\', 'u', '0', '0', hex[ch>>4], hex[ch&15])
+		default:
+			b = append(b, ch)
+		}
+	}
+	return string(append(b, '"'))
+}
+
+// variable returns a variable's value, of several the first, as getenv(3) does.
+func variable(env []string, name string) string {
+	for _, kv := range env {
+		if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
+			return kv[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+// unanswered is the end of a call that reached no host.
+func (c *call) unanswered(dir string, err error) int {
+	return c.fail(wire.CodeFailed, "no host answers in "+dir+": "+err.Error(), resumeHint)
+}
+
+// lost is the end of a call that the host did not end.
+func (c *call) lost(err error) int {
+	c.restore()
+	if _, ok := err.(wire.Error); ok && err != errGone {
+		return c.fail(wire.CodeFailed, "the host side was not understood: "+err.Error(),
+			"start the container again, so that both sides are of one version")
+	}
+	return c.fail(wire.CodeFailed, "the host side went away: "+err.Error(), resumeHint)
+}
+
+const resumeHint = "docker hostexec resume <container> on the host"
+
+// broken ends the call as a local writer's would: hanging up ends the command, and a
+// pipe without a reader is died of.
+func (c *call) broken(u unwritable) int {
+	if f := c.files.Load(); f != nil {
+		f.leave("PIPE")
+	} else {
+		syscall.Close(c.host.fd)
+	}
+	c.restore()
+	if u.errno == syscall.EPIPE {
+		return die(syscall.SIGPIPE)
+	}
+	name := "stdout"
+	if u.fd == 2 {
+		name = "stderr"
+	}
+	return c.fail(wire.CodeFailed, "write to "+name+": "+u.errno.Error(), "")
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package shim
+
+import (
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// unwritable is why 1 or 2 takes no more.
+type unwritable struct {
+	fd    int
+	errno error
+}
+
+func (u unwritable) Error() string { return u.errno.Error() }
+
+// output writes what the command wrote, and lets the host send as much again. Credit is
+// given back in quarters of the window: more often is traffic, less often a stall.
+func (c *call) output(fd int, p []byte) error {
+	if !pumped(c.how[fd]) {
+		return wire.ErrKind
+	}
+	c.writes.Add(1)
+	err := writeAll(fd, p)
+	c.writes.Add(1)
+	if err != nil {
+		return unwritable{fd, err}
+	}
+	c.owed += len(p)
+	if c.owed >= wire.Window/4 {
+		var b [4]byte
+		c.host.send(wire.KindCredit, wire.AppendCredit(b[:0], uint32(c.owed)))
+		c.owed = 0
+	}
+	return nil
+}
+
+// writeAll writes all of b, also where fd was left non-blocking by someone else.
+func writeAll(fd int, b []byte) error {
+	for len(b) > 0 {
+		n, err := syscall.Write(fd, b)
+		switch err {
+		case nil:
+			b = b[n:]
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			poll([]pollFD{{fd: int32(fd), events: pollOut}}, -1)
+		default:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package shim
+
+import (
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// serve does what the host says until it says Exit, and returns the code to exit with.
+func (c *call) serve() int {
+	for {
+		kind, p, err := c.in.next()
+		if err != nil {
+			return c.lost(err)
+		}
+		switch kind {
+		case wire.KindNotice:
+			c.say(p)
+		case wire.KindCapture:
+			err = c.capture()
+		case wire.KindStarted:
+			err = c.started(p)
+		case wire.KindStdout:
+			err = c.output(1, p)
+		case wire.KindStderr:
+			err = c.output(2, p)
+		case wire.KindCredit:
+			err = c.credit(p)
+		case wire.KindStdinClosed:
+			if c.stdin != nil {
+				c.stdin.close()
+			}
+		case wire.KindStopped:
+			c.stopped()
+		case wire.KindExit:
+			return c.exit(p)
+		default:
+			err = wire.ErrKind
+		}
+		if bad, ok := err.(unwritable); ok {
+			return c.broken(bad)
+		}
+		if err != nil {
+			return c.lost(err)
+		}
+	}
+}
+
+// started lets go of what is the command's now and begins to pump what is not.
+func (c *call) started(p []byte) error {
+	m, err := wire.ParseStarted(p)
+	if err != nil {
+		return err
+	}
+	if c.running.Load() {
+		return wire.ErrKind // once is enough
+	}
+	c.how = m.FDs
+	for fd, how := range c.how[:2] {
+		if how == wire.Taken {
+			// A reader of ours must see the end when the command closes its copy. 2
+			// stays for our own words.
+			syscall.Close(fd)
+		}
+	}
+	if c.how[0] == wire.PTY && c.how[1] == wire.PTY {
+		c.tty = &terminal{}
+		ignoreTTIN()
+	}
+	if pumped(c.how[0]) {
+		if c.stdin, err = newStdin(c); err != nil {
+			return err
+		}
+	}
+	c.running.Store(true)
+	if c.tty != nil {
+		c.toFront()
+	}
+	if pumped(c.how[0]) {
+		// Ends at the end of stdin, on StdinClosed, or with the process: nobody can
+		// wait for a read that may never return.
+		go c.stdin.pump()
+	}
+	return nil
+}
+
+// capture pumps stdin before the command runs, which then has none of the caller's.
+func (c *call) capture() (err error) {
+	if c.running.Load() || c.stdin != nil {
+		return wire.ErrKind // once is enough
+	}
+	if c.stdin, err = newStdin(c); err == nil {
+		// Ends as the pump of started does.
+		go c.stdin.pump()
+	}
+	return err
+}
+
+func pumped(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
+
+func (c *call) credit(p []byte) error {
+	n, err := wire.ParseCredit(p)
+	if err == nil && c.stdin != nil {
+		c.stdin.give(n)
+	}
+	return err
+}
+
+// say writes the host's words to stderr, as whole lines even on a raw terminal.
+func (c *call) say(text []byte) {
+	if c.tty == nil || !c.tty.raw() {
+		writeAll(2, text)
+		return
+	}
+	var lines []byte
+	for _, b := range text {
+		if b == '\n' {
+			lines = append(lines, '\r')
+		}
+		lines = append(lines, b)
+	}
+	writeAll(2, lines)
+}
+
+// restore gives the terminal back for good.
+func (c *call) restore() {
+	if c.tty != nil {
+		c.tty.part()
+	}
+}

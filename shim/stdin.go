@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux || darwin
+
+package shim
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// stdin pumps 0 to the host. It never reads what the host has not asked for: what the
+// command leaves unread is the next reader's, as far as the kernel lets it be.
+type stdin struct {
+	c      *call
+	allow  atomic.Int64 // credit: bytes that may still be sent
+	closed atomic.Bool  // the command reads no more
+	file   int          // where it goes when the call is made by files; else -1
+	wake   int          // can be read: something above, or the terminal, changed
+	waken  int          // makes it so
+	start  int64        // the offset of a regular file before the first read; else -1
+	mu     sync.Mutex   // held while reading, so that nothing is read after rewind
+}
+
+func newStdin(c *call) (*stdin, error) {
+	wake, waken, err := waker()
+	if err != nil {
+		return nil, err
+	}
+	s := &stdin{c: c, wake: wake, waken: waken, file: -1, start: -1}
+	s.allow.Store(wire.Window)
+	if c.kinds[0] == wire.FDFile {
+		if s.start, err = syscall.Seek(0, 0, 1); err != nil {
+			s.start = -1
+		}
+	}
+	return s, nil
+}
+
+// give adds to the credit.
+func (s *stdin) give(n uint32) {
+	s.allow.Add(int64(n))
+	s.stir()
+}
+
+// close stops the pump. What has not been read stays where it is.
+func (s *stdin) close() {
+	s.closed.Store(true)
+	s.stir()
+}
+
+// stir makes the pump look again.
+func (s *stdin) stir() {
+	one := [8]byte{7: 1} // any number but zero, in either byte order
+	syscall.Write(s.waken, one[:])
+}
+
+// rewind moves a regular file back to behind what the command read of it, for whoever
+// reads it next: the loop of while read l; do make $l; done < list.
+func (s *stdin) rewind(consumed uint64) {
+	if s.start < 0 || consumed >= 1<<62 {
+		return
+	}
+	s.closed.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	syscall.Seek(0, s.start+int64(consumed), 0)
+}
+
+// background is how often a job in the background looks whether it has come to the
+// front: fg of a job that runs sends no signal.
+const background = 200 * time.Millisecond
+
+// pump reads until the end of stdin, or until the command wants no more.
+func (s *stdin) pump() {
+	buf := make([]byte, wire.HeaderLen+wire.MaxFrame)
+	for !s.closed.Load() {
+		n, patience := min(s.allow.Load(), wire.MaxFrame), time.Duration(-1)
+		if s.c.tty != nil && !s.c.toFront() {
+			n, patience = 0, background // its terminal is someone else's now
+		}
+		if !s.ready(n > 0, patience) {
+			continue
+		}
+		m, err := s.read(buf[wire.HeaderLen : wire.HeaderLen+int(n)])
+		if err == syscall.EINTR || err == syscall.EAGAIN || err == syscall.EIO && s.inBackground() {
+			continue
+		}
+		if m <= 0 {
+			s.end()
+			return
+		}
+		if s.pass(buf, m) != nil {
+			return
+		}
+	}
+}
+
+// pass passes on the m bytes that stand in buf behind room for a header.
+func (s *stdin) pass(buf []byte, m int) error {
+	if s.file >= 0 {
+		return writeAll(s.file, buf[wire.HeaderLen:wire.HeaderLen+m])
+	}
+	s.allow.Add(-int64(m))
+	wire.AppendHeader(buf[:0], wire.KindStdin, m)
+	return s.c.host.write(buf[:wire.HeaderLen+m])
+}
+
+func (s *stdin) end() {
+	if s.file >= 0 {
+		s.c.files.Load().eof()
+		return
+	}
+	s.c.host.send(wire.KindStdinEOF, nil)
+}
+
+// read reads, unless what wanted it is over since it was found to be ready.
+func (s *stdin) read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed.Load() {
+		return 0, syscall.EAGAIN
+	}
+	return syscall.Read(0, b)
+}
+
+func (s *stdin) inBackground() bool { return s.c.tty != nil && !foreground() }
+
+// ready waits until 0 can be read, if it may be, and reports whether it can; or until
+// something has changed.
+func (s *stdin) ready(may bool, patience time.Duration) bool {
+	fds := [2]pollFD{{fd: int32(s.wake), events: pollIn}, {fd: 0, events: pollIn}}
+	if !may {
+		fds[1].fd = -1
+	}
+	poll(fds[:], patience)
+	if fds[0].revents != 0 {
+		var b [8]byte
+		syscall.Read(s.wake, b[:])
+	}
+	return fds[1].revents != 0
+}
