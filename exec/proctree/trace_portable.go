@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -80,8 +81,21 @@ func (t *trace) marks(p process) bool {
 	if euid := os.Geteuid(); p.start < t.since || p.zombie || euid != 0 && p.uid != euid {
 		return false
 	}
-	_, env := words(p.pid)
+	_, env := settled(p.pid)
 	return slices.Contains(env, t.mark)
+}
+
+// settled is words of a process that may be in the middle of its exec, which on a busy machine
+// takes long: it has no arguments then, and for a moment no environment. One may have none.
+func settled(pid int) (args, env []string) {
+	for tries := range 100 {
+		args, env = words(pid)
+		if len(env) > 0 || len(args) > 0 && tries > 10 {
+			break
+		}
+		time.Sleep(500 * time.Microsecond)
+	}
+	return args, env
 }
 
 // take adds p and all that descends from it to s, and to what was seen.
@@ -148,7 +162,7 @@ func Below(pid int, name string) bool {
 		if !ok {
 			return true
 		}
-		args, env := words(pid)
+		args, env := settled(pid)
 		if len(args) > 0 && args[0] == name || p.uid == os.Geteuid() && called(env) {
 			return true
 		}
