@@ -53,9 +53,12 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 }
 
 func connect(path string) (int, error) {
-	fd, err := stream()
+	fd, err := syscall.Socket(syscall.AF_UNIX, stream, 0)
 	if err != nil {
 		return -1, err
+	}
+	if stream == syscall.SOCK_STREAM {
+		syscall.CloseOnExec(fd)
 	}
 	for {
 		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})

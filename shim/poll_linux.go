@@ -52,10 +52,8 @@ func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 	return nil
 }
 
-// stream makes a unix socket.
-func stream() (int, error) {
-	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-}
+// stream is how a socket is made: that it is closed by an exec is asked for at once.
+const stream = syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC
 
 // sendRequest sends b, and with its first byte the descriptors that ride along.
 func sendRequest(sock int, b []byte, riders []int) error {
