@@ -105,7 +105,6 @@ func marked(id string) (found []string) {
 func TestDeaf(t *testing.T) { everywhere(t, testDeaf) }
 
 func testDeaf(t *testing.T, r *room) {
-	t.Parallel() // what takes long is to be sure that it is
 	r.Patience = 5 * time.Second
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
@@ -344,7 +343,6 @@ func testCopyKilled(t *testing.T, r *room) {
 func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
 
 func testDeafPipe(t *testing.T, r *room) {
-	t.Parallel() // what takes long is to be sure that it is
 	r.Patience = 3 * time.Second
 	s := r.shell(t, "one")
 	r.text(t, s, ":")
