@@ -76,8 +76,10 @@ func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*l
 		err = l.link.Recorded()
 	}
 	if err != nil {
-		_ = l.link.Close() // the folder goes with the watcher, if it is there
-		return nil, err
+		_ = l.link.Close()
+		// The folder goes with the watcher, unless a ^C ended that as it began: before it was in
+		// a session of its own.
+		return nil, errors.Join(err, store.Discard(p.rec.ID))
 	}
 	// ends when the watcher serves or has failed to; finish waits for it.
 	go func() {

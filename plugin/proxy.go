@@ -121,7 +121,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	if err != nil {
 		_ = link.Close() // it has nothing to add
-		return explainProxy(p.rec, err)
+		return explainProxy(p.rec, errors.Join(err, store.Discard(p.rec.ID)))
 	}
 	announceProxy(dockerCLI, opts, p, link.Warnings())
 	startPage(store, p.rec, p.config)

@@ -84,7 +84,11 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan
 	arch := askArch(asking, inner.Cli.Client())
 	defer arch()
 	defer enough()
+	var told *interrupted
 	l, err := begin(ctx, inner.Cli, p)
+	if err != nil && errors.As(context.Cause(ctx), &told) {
+		return told.status()
+	}
 	if err != nil {
 		return failRun(err)
 	}
@@ -92,7 +96,6 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan
 	inner.launch = l
 	err = docker(cmd, args)
 	ferr := l.finish()
-	var told *interrupted
 	switch {
 	case l.id == "" && errors.As(l.interrupted(), &told):
 		return told.status()
