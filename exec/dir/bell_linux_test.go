@@ -52,3 +52,25 @@ func TestBell(t *testing.T) {
 		t.Error("nobody is missed")
 	}
 }
+
+// TestBellElsewhere rings no pipe that has another name: it may be one of the host's, of which
+// the other side has made a second name.
+func TestBellElsewhere(t *testing.T) {
+	b, at, _ := newBox(t)
+	other := at + "/other"
+	if err := unix.Mkfifo(other, 0o622); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(other, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := os.Link(other, at+"/x.bell"); err != nil {
+		t.Fatal(err)
+	}
+	if l := b.Bell("x.bell"); l != nil {
+		l.Close()
+		t.Error("it is taken for a bell")
+	}
+}
