@@ -123,3 +123,18 @@ func TestIntegrationShellEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestIntegrationShellUnmounted names directories in a container that has none of the host's:
+// what is not there is not entered, and no other in its place.
+func TestIntegrationShellUnmounted(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Detached(t, "--network", "none", "--proxy-shell", image(t, "full"), "/probe", "hold")
+	want(t, "create", c.Exec(t, "hostexec", "session", "create", "s").Code, 0)
+	for _, verb := range []string{"exec", "start"} {
+		r := c.Exec(t, "hostexec", "session", verb, "--cwd", "/no/such", "s", "--", "pwd")
+		if r.Code != 1 || r.Out != "" || !strings.Contains(r.Err, "Failed to change directory to /no/such\n") {
+			t.Errorf("%s in what is not there: %v", verb, r)
+		}
+		want(t, verb+" in a directory of the host's", c.Exec(t, "hostexec", "session", verb, "--cwd", h.Home, "s", "--", "pwd -P").Out, h.Home+"\n")
+	}
+}

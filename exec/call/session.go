@@ -195,10 +195,13 @@ func mounted(sc *Scene, dir string) (string, bool) {
 }
 
 // exact is the caller's absolute directory dir, or else the host's, without links: what is
-// shown and decided is where a text runs, or it does not run.
+// shown and decided is where a text runs, or it does not run. A caller that has no directory of
+// the host's names none of them: the one that stands for all of its own is not what it says.
 func exact(sc *Scene, name string) string {
-	if d, ok := mounted(sc, name); ok {
-		return d
+	if len(sc.Dirs.Targets()) > 0 {
+		if d, ok := mounted(sc, name); ok {
+			return d
+		}
 	}
 	if d, err := dir.Hold(name); err == nil {
 		defer d.Close()
