@@ -7,7 +7,7 @@ GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
 PLUGIN   := bin/docker-hostexec
 PLUGINS   = $(or $(DOCKER_CONFIG),$(HOME)/.docker)/cli-plugins
-LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin.Version=$(VERSION)
+LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/entry.Version=$(VERSION)
 
 # The shim runs in the engine's Linux, whatever that is. It is embedded compressed.
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64
@@ -16,11 +16,12 @@ SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go
 
 # Tests named Integration need an engine, as do the measurements; all others must not.
 UNIT     := -skip 'Integration|TestBench'
-E2E      := -count=1 -timeout 60m ./e2e/...
+# Those that may run beside others mostly wait: for grace periods, and for the engine.
+E2E      := -count=1 -timeout 60m -parallel 6 ./e2e/...
 # They wait more than they compute: two halves beside each other take two thirds of the time.
 HALVES   := Integration[A-J] Integration[K-Z]
 
-.PHONY: build install demo check test test-integration test-race test-whole e2e lint fmt bench shims cross engine busybox sshd chromium podman compose screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench shims cross engine tools compose screenshots clean
 
 build: $(PLUGIN)
 
@@ -33,12 +34,23 @@ shims: $(SHIMS)
 
 # Its parts begin on pages. Go makes room for those of 64 KiB, which this one has not.
 PAGES_s390x := -R 4096
+# This one's pages are of 64 KiB. Without copies of small functions in others it has one less.
+SMALL_ppc64le := -gcflags=all=-l
 
 # A shim ends before it collects any garbage: the collector that is smaller, and sooner ready, will do.
 COLLECTOR := $(shell GOEXPERIMENT=nogreenteagc $(GO) env GOEXPERIMENT 2>/dev/null)
 
-plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
+# What a shim says that gets no thread is the runtime's to say: none of ours runs then. Go takes
+# what is in a directory with _ for no package.
+OVERLAY  := bin/_overlay/$(shell $(GO) env GOVERSION)/overlay.json
+$(OVERLAY): plugin/inject/nothread.sed
+	mkdir -p $(@D)
+	sed -f $< "$$($(GO) env GOROOT)/src/runtime/os_linux.go" >$(@D)/os_linux.go
+	grep -q 'hostexec: ' $(@D)/os_linux.go
+	printf '{"Replace": {"%s": "%s"}}\n' "$$($(GO) env GOROOT)/src/runtime/os_linux.go" '$(CURDIR)/$(@D)/os_linux.go' >$@
+
+plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack $(OVERLAY)
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
 	bin/pack bin/shims/linux-$*/hostexec $@
 
 bin/pack: plugin/inject/pack.go go.mod
@@ -58,20 +70,25 @@ demo: build engine
 # What make test does test-race does, too, but for the numbers of test-whole. It waits more
 # than it computes.
 check: lint
-	@$(MAKE) --no-print-directory -j2 -O test-race test-whole cross compose
+	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose
 	@$(MAKE) --no-print-directory test-integration
 
 test: $(SHIMS)
 	$(GO) test $(UNIT) ./...
 
-test-race: $(SHIMS)
+test-race: $(SHIMS) tools
 	$(GO) test -race $(UNIT) ./...
 
 # Tests that do a part of it under the race detector, which takes ten times as long.
 test-whole:
 	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
 
-test-integration e2e: build engine busybox chromium podman compose
+# Numbers that arrive fit an int of 32 bits, too. On amd64 the tests of frames and of flow control run with one.
+test-32:
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test ./shim/wire
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier
+
+test-integration e2e: build engine tools compose
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
 
 .PHONY: $(HALVES)
@@ -92,7 +109,7 @@ cross: $(SHIMS)
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 
 # The table of docs/performance.md, from one run; then starting a command against a bare fork.
-bench: build engine busybox sshd
+bench: build engine tools
 	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
 	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell
 
@@ -100,20 +117,17 @@ bench: build engine busybox sshd
 engine:
 	@docker info >/dev/null || { echo 'make: no Docker engine answers: docker info' >&2; exit 1; }
 
-# The tests make an image of it.
-busybox:
-	@command -v busybox >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y busybox-static >/dev/null; } || \
-		{ echo 'make: the tests need a static busybox: apt-get install busybox-static' >&2; exit 1; }
+# COMMAND:PACKAGE: programs that the tests run, and the Debian package of each. The race detector needs
+# a C compiler; images are made from busybox; calls are measured against ssh.
+TOOLS := git:git less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
+	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
+	/usr/share/fonts/truetype/liberation:fonts-liberation
 
-# ssh is what calls are measured against.
-sshd:
-	@test -x /usr/sbin/sshd || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y openssh-server >/dev/null; } || \
-		{ echo 'make: the benchmark needs sshd: apt-get install openssh-server' >&2; exit 1; }
-
-# The tests look at the page with it.
-chromium:
-	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; } || \
-		{ echo 'make: the tests need a browser: apt-get install chromium' >&2; exit 1; }
+tools:
+	@missing=; for tool in $(TOOLS); do path=$${tool%%:*}; \
+		command -v "$$path" >/dev/null || test -e "$$path" || missing="$$missing $${tool#*:}"; done; \
+	test -z "$$missing" || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing >/dev/null; } || \
+		{ echo "make: the tests need Debian packages: apt-get install$$missing" >&2; exit 1; }
 
 # The docker compose of the tests: not every system has one, and 1.x will not do. It is built
 # from a copy of its module, once, which takes a minute or two.
@@ -127,13 +141,8 @@ bin/docker-compose-$(COMPOSE):
 	mkdir -p bin && copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r "$$module/." "$$copy" && chmod -R u+w "$$copy" && \
 	CGO_ENABLED=0 $(GO) -C "$$copy" build -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
 
-# Calls have to do over its API what they do over Docker's.
-podman:
-	@{ command -v podman && command -v runc; } >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends podman runc >/dev/null; } || \
-		{ echo 'make: the tests need podman: apt-get install podman runc' >&2; exit 1; }
-
 # The pictures of the documentation.
-screenshots: $(SHIMS) chromium
+screenshots: $(SHIMS) tools
 	mkdir -p docs/images
 	HOSTEXEC_SCREENSHOTS='$(CURDIR)/docs/images' $(GO) test -run TestScreenshots -count=1 ./plugin/page
 

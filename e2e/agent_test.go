@@ -7,7 +7,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,8 +24,24 @@ func agentArgs(t testing.TB, mode, img string, flags ...string) []string {
 	args := []string{"hostexec", "agent", "--mode", mode}
 	if mode == "container" {
 		args = append(args, "--image", image(t, img), "--label", runLabel, "--network", "none")
+		if !slices.Contains(flags, "--config") {
+			args = append(args, "--config", patientAgent(t))
+		}
 	}
 	return append(args, flags...)
+}
+
+// patientAgent is a file that gives an agent's container as long to start as anything else may take: an
+// engine that is busy with other tests may need more than the default.
+func patientAgent(t testing.TB) string {
+	t.Helper()
+	dir, err := base()
+	check(t, err)
+	based.Store(true)
+	file := filepath.Join(dir, "patient.yaml")
+	text := fmt.Sprintf("agent: {container: {startup_timeout_seconds: %d}}\n", int(patience.Seconds()))
+	check(t, os.WriteFile(file, []byte(text), 0o644))
+	return file
 }
 
 // echo is the command of the JSON-RPC agent in that mode.
@@ -35,11 +53,12 @@ func echo(t testing.TB, mode string) []string {
 	return []string{"--", probePath(t), "agent"}
 }
 
-// eachMode runs f for each person and mode.
+// eachMode runs f for each person and mode, beside one another: nobody else knows of those people.
 func eachMode(t *testing.T, f func(t *testing.T, h *Host, mode string)) {
 	for _, shared := range people(t) {
 		for _, mode := range modes {
 			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
 				h := newHost(t, shared.cred != nil)
 				f(t, h, mode)
 				h.agentless(t)

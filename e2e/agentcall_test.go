@@ -39,6 +39,20 @@ func TestIntegrationAgentCalls(t *testing.T) {
 	})
 }
 
+// TestIntegrationAgentStdin queues messages for an agent that makes a call for each of them, with
+// its own stdin: no carrier gives any of them to a call, unless a call asks for it.
+func TestIntegrationAgentStdin(t *testing.T) {
+	h := people(t)[0]
+	for _, by := range []string{"socket", "relay", "files"} {
+		t.Run(by, func(t *testing.T) {
+			const script = `echo given | HOSTEXEC_STDIN=auto hcat; while read -r line; do hcat >/dev/null || exit; echo "$line"; done`
+			messages := strings.Repeat("message\n", 20)
+			r := h.feed(t, messages, "docker", agentArgs(t, "container", "busybox", "--carrier", by, "--proxy", "hcat=/bin/cat", "--", "sh", "-c", script)...)
+			want(t, "answers", r, Result{Out: "given\n" + messages})
+		})
+	}
+}
+
 // TestIntegrationAgentCallsElsewhere calls a command that runs in a container of its own, which
 // has the directory that the agent works in: its workspace in the state directory, too.
 func TestIntegrationAgentCallsElsewhere(t *testing.T) {

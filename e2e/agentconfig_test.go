@@ -69,13 +69,14 @@ func TestIntegrationAgentLimits(t *testing.T) {
 	for _, shared := range people(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
-			args := append([]string{"hostexec", "agent", "--config", h.agentFile(t, "container", "true"), "--label", runLabel, "-m", "128m", "--network", "none", "-v", ".:/mnt"}, echo(t, "container")...)
+			h.mkdir(t, filepath.Join(h.Work, "data"))
+			args := append([]string{"hostexec", "agent", "--config", h.agentFile(t, "container", "true"), "--label", runLabel, "-m", "128m", "--network", "none", "-v", "./data:/mnt"}, echo(t, "container")...)
 			a := h.Agent(t, args...)
 			want(t, "answer", a.ask(t, "say", `1`), answered(`1`))
 			id := h.agents(t)
 			for format, is := range map[string]string{
 				"{{.HostConfig.Memory}}": "134217728", "{{.HostConfig.NanoCpus}}": "500000000", "{{.HostConfig.NetworkMode}}": "none",
-				"{{.HostConfig.AutoRemove}}": "false", "{{.Config.Tty}}": "false", "{{.Config.WorkingDir}}": "/workspace", "{{.HostConfig.Binds}}": "[" + h.Work + ":/mnt]",
+				"{{.HostConfig.AutoRemove}}": "false", "{{.Config.Tty}}": "false", "{{.Config.WorkingDir}}": "/workspace", "{{.HostConfig.Binds}}": "[" + filepath.Join(h.Work, "data") + ":/mnt]",
 			} {
 				want(t, format, strings.TrimSpace(h.Must(t, "inspect", "--format", format, id)), is)
 			}
@@ -175,6 +176,10 @@ func TestIntegrationAgentMisused(t *testing.T) {
 		if r.Code != 125 || r.Out != "" || !strings.HasPrefix(r.Err, "hostexec: ") || !strings.Contains(r.Err, tt.text) {
 			t.Errorf("%q: %v\nwant %q", tt.args, r, tt.text)
 		}
+	}
+	for _, args := range [][]string{{"--memory", "bogus", "--json"}, {"--json", "--memory", "bogus"}} {
+		want(t, "a wrong flag, as JSON", h.Docker(t, append([]string{"hostexec", "agent"}, args...)...), Result{Code: 125,
+			Err: `{"type":"invalid_config","message":"invalid argument \"bogus\" for \"-m, --memory\" flag: invalid size: 'bogus'","cause":""}` + "\n"})
 	}
 }
 

@@ -59,7 +59,7 @@ func TestIntegrationAgentKilled(t *testing.T) {
 		"docker killed":       func(t *testing.T, h *Host, a *Call) { check(t, syscall.Kill(a.PID, syscall.SIGKILL)) },
 		"watcher killed":      func(t *testing.T, h *Host, _ *Call) { h.Watcher(t, h.session(t)).Signal(t, syscall.SIGKILL) },
 		"watcher told to end": func(t *testing.T, h *Host, _ *Call) { h.Watcher(t, h.session(t)).Signal(t, syscall.SIGTERM) },
-		"session stopped":     func(t *testing.T, h *Host, _ *Call) { h.Must(t, "hostexec", "stop", h.session(t)) },
+		"session stopped":     func(t *testing.T, h *Host, _ *Call) { h.Must(t, "hostexec", "stop", "-t", "1", h.session(t)) },
 	}
 	for _, shared := range people(t) {
 		for _, mode := range modes {
@@ -78,6 +78,27 @@ func TestIntegrationAgentKilled(t *testing.T) {
 					h.Must(t, "hostexec", "prune", "-f") // a record without a watcher is all that can be left
 				})
 			}
+		}
+	}
+}
+
+// TestIntegrationAgentStopped stops the sessions of agents, one that ends when it is asked to, after a
+// last call, and one that does not. When stop returns nothing of the agent is left, and the client
+// has the agent's own code.
+func TestIntegrationAgentStopped(t *testing.T) {
+	h := people(t)[0]
+	for _, mode := range modes {
+		for end, code := range map[string]int{`hsh -c "echo last"; exit 0`: 0, "": 137} {
+			a := h.Agent(t, agentArgs(t, mode, "busybox", "--proxy", "hsh=/bin/sh", "--", "sh", "-c", "trap '"+end+"' TERM; echo up; while :; do sleep 0.1; done")...)
+			want(t, "stdout", a.Line(t), "up")
+			patient := map[int]string{0: "60", 137: "1"}[code]
+			h.Must(t, "hostexec", "stop", "-t", patient, h.session(t))
+			want(t, mode+": containers that are left", h.agents(t), "")
+			last := map[int]string{0: "last\n", 137: ""}[code]
+			if r := a.Ended(t); r.Code != code || r.Out != last || strings.Contains(r.Err, "hostexec") {
+				t.Errorf("%s: the client of an agent that ends with %d is told %v", mode, code, r)
+			}
+			h.quiet(t, patience) // the record goes last
 		}
 	}
 }

@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// TestAgentTable holds the table of docs/agent.md to the tests that there are.
+// TestAgentTable holds the table of tables/agent.md to the tests that there are.
 func TestAgentTable(t *testing.T) {
 	if rows := holdTable(t, "agent.md", "What tests hold", "what"); rows < 20 {
 		t.Errorf("%d rows, want 20 at least", rows)

@@ -141,7 +141,7 @@ func TestIntegrationFUSE(t *testing.T) {
 	c := run("--proxy", "there=/bin/sh,where=container:"+engineRef)
 	tooFar(t, c.Exec(t, "there", "-c", "echo ran"), "no socket of this host crosses into containers of the engine")
 	c = run("--carrier", "socket")
-	if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 125 || !strings.Contains(r.Err, "no host answers") {
+	if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 125 || !strings.Contains(r.Err, "hostexec is not running on the host") {
 		t.Errorf("by a socket that does not cross: %v", r)
 	}
 }

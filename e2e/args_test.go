@@ -33,6 +33,8 @@ func TestIntegrationArguments(t *testing.T) {
 }
 
 // TestIntegrationTooLong makes the one call that is longer than a request may be.
+//
+// Attack 144.
 func TestIntegrationTooLong(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		// 19 arguments of 120 KB are more than 2 MiB in a frame, and the stack limit lets
@@ -44,6 +46,8 @@ func TestIntegrationTooLong(t *testing.T) {
 }
 
 // TestIntegrationExitCodes sees every exit code there is.
+//
+// Attack 47.
 func TestIntegrationExitCodes(t *testing.T) {
 	var all strings.Builder
 	for i := range 256 {

@@ -80,7 +80,7 @@ func TestIntegrationApprove(t *testing.T) {
 			c := asking(t, h).As("1000")
 			call := c.Start(t, "hsh", "-c", "echo $1; cat; exit 3", "hsh", "approved \x1b[31m")
 			q := pending(t, h, "approved", 1)[0]
-			if q.Directory != h.Work || q.Rule != "--proxy hsh=ask" || q.Session != c.Session || q.Callers != "1" || !strings.Contains(q.Command, `\x1b[31m`) {
+			if q.Directory != h.Work || q.Rule != "--proxy hsh=ask" || q.Session != c.Session || q.Callers != "1" || !strings.HasSuffix(q.Command, ` $'approved \033[31m'`) {
 				t.Errorf("shown is %+v", q)
 			}
 			want(t, "audit before the answer", len(h.Audit(t, q.ID, "HOSTEXEC REQUEST"))+len(h.Audit(t, q.ID, "HOSTEXEC START")), 1)
@@ -94,7 +94,7 @@ func TestIntegrationApprove(t *testing.T) {
 			for _, kind := range []string{"REQUEST", "APPROVE", "START", "COMPLETE"} {
 				want(t, kind+" in the audit log", len(h.Audit(t, q.ID, "HOSTEXEC "+kind)), 1)
 			}
-			if r := h.Docker(t, "hostexec", "approve", q.ID); r.Code != 1 || !strings.Contains(r.Err, "no request '"+q.ID+"' waits") {
+			if r := h.Docker(t, "hostexec", "approve", q.ID); r.Code != 1 || !strings.Contains(r.Err, "no request "+q.ID+" waits") {
 				t.Errorf("approved again: %v", r)
 			}
 		})
@@ -124,6 +124,8 @@ func TestIntegrationDeny(t *testing.T) {
 
 // TestIntegrationWithdraw ends the caller while it waits: nobody is asked any more, and
 // nothing runs.
+//
+// Attack 148.
 func TestIntegrationWithdraw(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -164,12 +166,16 @@ func TestIntegrationWatchPending(t *testing.T) {
 			for _, tt := range []struct {
 				key  string
 				code int
-			}{{"y", 5}, {"n", 126}, {"\r", 126}} {
-				call := c.Start(t, "hsh", "-c", "echo 'two words'; exit 5", "key"+tt.key)
+			}{{"y", 5}, {"n", 126}, {"\r", 126}, {"rnot today\r", 126}} {
+				call := c.Start(t, "hsh", "-c", "echo 'two words'; exit 5", "key"+tt.key[:1])
 				m.Expect(t, "  argv[2]  echo 'two words'; exit 5\r\n")
-				m.Expect(t, "y runs it once, a always, n or Enter refuses it, q leaves: ")
+				m.Expect(t, "y runs it once, a until the session ends, n or Enter refuses it, r with a reason, q leaves: ")
 				m.Type(t, tt.key)
-				want(t, "code after the key", call.Ended(t).Code, tt.code)
+				r := call.Ended(t)
+				want(t, "code after the key", r.Code, tt.code)
+				if reason := strings.Trim(tt.key, "ynr\r"); !strings.Contains(r.Err, reason) {
+					t.Errorf("the caller is told %q, want the reason %q in it", r.Err, reason)
+				}
 			}
 			m.Type(t, "q")
 			want(t, "code of pending --watch", m.Wait(t), 0)
@@ -196,6 +202,8 @@ func TestIntegrationNobodyToAsk(t *testing.T) {
 
 // TestIntegrationNoSelfApproval has a container that may call docker on the host try to
 // answer its own question with it: whoever requests never approves.
+//
+// Attack 124.
 func TestIntegrationNoSelfApproval(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -220,6 +228,8 @@ func TestIntegrationNoSelfApproval(t *testing.T) {
 
 // TestIntegrationControlFromContainer gives a container the session's folder, as no run of
 // ours would: the control socket hangs up on it whoever it runs as.
+//
+// Attack 118.
 func TestIntegrationControlFromContainer(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {

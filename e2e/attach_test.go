@@ -57,6 +57,8 @@ func TestIntegrationAttach(t *testing.T) {
 
 // TestIntegrationOneSession has one container attached by many at once, and by somebody whose
 // sessions lie elsewhere: it gets one session, which the others are told of.
+//
+// Attack 160.
 func TestIntegrationOneSession(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)
@@ -148,7 +150,7 @@ func TestIntegrationUnattachable(t *testing.T) {
 	want(t, "detach of what run made", strings.Contains(r.Err, "was not attached: its container was made by run"), true)
 	bare := h.standing(t, "-e", "PATH=/bin:/usr/bin")
 	r = h.Docker(t, "hostexec", "detach", bare.ID)
-	want(t, "detach of what was never attached", r.String(), Result{Code: 1, Err: "hostexec: container '" + bare.ID + "' has no session\nhostexec: hint: docker hostexec status -a\n"}.String())
+	want(t, "detach of what was never attached", r.String(), Result{Code: 1, Err: "hostexec: container " + bare.ID + " has no session\nhostexec: hint: docker hostexec status -a\n"}.String())
 	r = h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", bare.ID)
 	want(t, "attach where commands are looked for elsewhere", r.Code, 0)
 	want(t, "its warning", strings.Contains(r.Err, "commands are found in /run/hostexec/bin only: the container's PATH has no /usr/local/bin"), true)

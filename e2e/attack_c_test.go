@@ -15,7 +15,7 @@ import (
 
 // Attacks on what decides: rules, programs, operands, and what a workspace proposes. What
 // stands below is asked of the real engine; attacks that need none are tested in their rooms,
-// and docs/security.md says where.
+// and attacks.md says where.
 
 // victim is a person of whom no other test knows, with a file that nobody but the person may
 // touch, and whose bytes and mode are as they were in the end.
@@ -35,6 +35,8 @@ func victim(t *testing.T) (h *Host, canary string) {
 
 // TestIntegrationAttackArguments sends what is nearly what rules allow. The program writes
 // down how it was called: it never was otherwise.
+//
+// Attacks 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 61, 63, 64.
 func TestIntegrationAttackArguments(t *testing.T) {
 	h, canary := victim(t)
 	log := filepath.Join(h.Home, "called")
@@ -44,11 +46,11 @@ commands:
   tool:
     exec: `+tool+`
     rules:
-      - {id: status, do: allow, argv: [status, {flags: [-s, --short]}]}
-      - {id: log, do: allow, argv: [log, {opts: {-n: '[0-9]{1,4}'}}, {args: '[a-z]{1,10}', max: 1}]}
-      - {id: any, do: allow, argv: [{any: [view, list]}, {re: 'git status|git log'}]}
+      - {id: status, do: allow, effects: [read], argv: [status, {flags: [-s, --short]}]}
+      - {id: log, do: allow, effects: [read], argv: [log, {opts: {-n: '[0-9]{1,4}'}}, {args: '[a-z]{1,10}', max: 1}]}
+      - {id: any, do: allow, effects: [read], argv: [{any: [view, list]}, {re: 'git status|git log'}]}
       - {id: never, do: deny, argv: [list, git log]}
-      - {id: file, do: allow, argv: [cat, {path: ws, type: file}]}
+      - {id: file, do: allow, effects: [read], argv: [cat, {path: ws, type: file}]}
 approval:
   auto_approve: ['^echo fine$', '^git status|git log$']
 `)
@@ -85,6 +87,8 @@ approval:
 
 // TestIntegrationAttackProgram has rules name programs that the container can change, as they
 // stand and by links.
+//
+// Attack 62.
 func TestIntegrationAttackProgram(t *testing.T) {
 	h, _ := victim(t)
 	h.mkdir(t, filepath.Join(h.Work, "bin"))
@@ -105,6 +109,8 @@ func TestIntegrationAttackProgram(t *testing.T) {
 
 // TestIntegrationAttackOperand exchanges a script with a link to the canary and with other
 // things, as fast as it can, while the script is called: what runs is a copy of the script.
+//
+// Attack 65.
 func TestIntegrationAttackOperand(t *testing.T) {
 	h, canary := victim(t)
 	check(t, os.WriteFile(canary, []byte("sings\n"), 0o640))
@@ -135,12 +141,17 @@ commands:
 
 // TestIntegrationAttackGitDir has ways to write a .git that is said to be read-only: another
 // mount of the same, of a part of it, and another directory in its place.
+//
+// Attacks 88, 89.
 func TestIntegrationAttackGitDir(t *testing.T) {
 	h, _ := victim(t)
-	git := h.Write(t, h.Home, "git", "#!/bin/sh\ncat .git/mark\n", 0o755)
-	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  git:\n    exec: "+git+"\n    gitdir: ro-mount\n    rules: [{id: s, do: allow, argv: [status]}]\n", 0o600)
-	for _, name := range []string{".git/hooks", "sub/.git", "evil/.git", "plain/.git"} {
-		h.mkdir(t, filepath.Join(h.Work, name))
+	real := find(t, "git")
+	git := h.Write(t, h.Home, "git", "#!/bin/sh\ncase $* in *status) cat .git/mark;; *) exec "+real+" \"$@\";; esac\n", 0o755)
+	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  git:\n    exec: "+git+"\n    gitdir: ro-mount\n    rules: [{id: s, do: allow, effects: [read], argv: [status]}]\n", 0o600)
+	for _, name := range []string{"", "sub", "evil", "plain"} {
+		if r := h.feed(t, "", real, "init", "-q", filepath.Join(h.Work, name)); r.Code != 0 {
+			t.Fatalf("git init: %v", r)
+		}
 	}
 	for name, mark := range map[string]string{".git": "good", "sub/.git": "good", "evil/.git": "EVIL", "plain/.git": "EVIL"} {
 		h.Write(t, filepath.Join(h.Work, name), "mark", mark+"\n", 0o644)
@@ -163,15 +174,22 @@ func TestIntegrationAttackGitDir(t *testing.T) {
 	}
 	want(t, "a planted one", c.Sh(t, "cd plain; timeout 20 hostexec git status 2>/dev/null").Code, 126)
 	r := c.Long(t, `(trap 'over=1' TERM; until [ "$over" ]; do mv -T sub x; mv -T evil sub; mv -T sub evil; mv -T x sub; done) & racer=$!
-		for i in {1..30}; do (cd sub 2>/dev/null && timeout 20 hostexec git status 2>/dev/null; echo $?); done; kill $racer; wait $racer; cd sub; hostexec git status`)
+		for ((i = ran = 0; i < 30 || i < 1000 && ran < 3; i++)); do said=$(cd sub 2>/dev/null && timeout 20 hostexec git status 2>/dev/null; echo $?); echo "$said"; [[ $said != good* ]] || ((ran++)); done
+		kill $racer; wait $racer; cd sub; hostexec git status`)
 	if strings.Contains(r.Out, "EVIL") || !strings.HasSuffix(r.Out, "good\n") {
 		t.Errorf("another directory in its place: %v", r)
 	}
-	t.Logf("%d of 30 ran, %s", strings.Count(r.Out, "good\n")-1, r.Err)
+	ran := strings.Count(r.Out, "good\n") - 1
+	t.Logf("%d of %d ran, %s", ran, strings.Count(r.Out, "\n")-ran-1, r.Err)
+	if ran < 3 {
+		t.Errorf("%d calls ran while it was exchanged: a race in which none does proves nothing", ran)
+	}
 }
 
 // TestIntegrationAttackProposal has the container write what its workspace proposes: before
 // anybody has trusted it, after, and what was trusted before.
+//
+// Attack 68.
 func TestIntegrationAttackProposal(t *testing.T) {
 	h, _ := victim(t)
 	c := h.Detached(t, "--workspace="+h.Work, "--proxy", "htrue="+find(t, "true"), image(t, "full"), "/probe", "hold")
@@ -212,6 +230,8 @@ func TestIntegrationAttackProposal(t *testing.T) {
 
 // TestIntegrationAttackFlood asks more than a person can read: five wait, the others are
 // refused at once, and what needs no person is served meanwhile.
+//
+// Attack 140.
 func TestIntegrationAttackFlood(t *testing.T) {
 	h, _ := victim(t)
 	c := ruled(t, h, "version: 1\napproval: {wait: always, auto_approve: ['^echo ok$']}\n", "--proxy", "hsh=ask,path=/bin/sh")

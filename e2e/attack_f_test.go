@@ -5,8 +5,10 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,17 +18,18 @@ import (
 // waitingText is a configuration in which sh is asked about, whoever is there.
 const waitingText = "version: 1\napproval: {wait: always, durable: true}\ncommands:\n  sh:\n    exec: /bin/sh\n    rules: [{id: any, do: ask, argv: [-c, {re: 'echo [a-z]+', unicode: true}, {args: '.*', unicode: true, max: 20}]}]\n"
 
-// wantPlain fails the test if text has anything but printable ASCII and line ends, and the
-// sign by which docker says that it has left something out.
+// wantPlain fails the test if text has anything but printable ASCII and line ends.
 func wantPlain(t *testing.T, what, text string) {
 	t.Helper()
-	if i := strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '…' }); i >= 0 || text == "" {
+	if i := strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' }); i >= 0 || text == "" {
 		t.Errorf("%s is not printable ASCII at %d: %q", what, i, clip(text))
 	}
 }
 
 // TestIntegrationAttackEscapes puts what terminals obey, what is invisible and what runs
 // backwards into everything that a container may say, and looks at all that shows it.
+//
+// Attacks 92, 93, 95, 130.
 func TestIntegrationAttackEscapes(t *testing.T) {
 	h, _ := victim(t)
 	const evil = "\x1b[2K\x1b[1A\x1b]52;c;eA==\a\u009b2J\r\u202e\u3164\u200b\x7f"
@@ -75,7 +78,50 @@ func TestIntegrationAttackEscapes(t *testing.T) {
 	}
 }
 
+// TestIntegrationAttackShown has what terminals obey stand in the arguments and the directories of
+// calls, jobs and shells, and looks at all verbs that show these: JSON says the same bytes in
+// printable ASCII, and templates and tables are that.
+//
+// Attacks 92, 93.
+func TestIntegrationAttackShown(t *testing.T) {
+	h, _ := victim(t)
+	const evil = "\x7f\u0085\u009b2J\u202e\u2066\u200b\u3164\ufeff\U000e0041"
+	h.mkdir(t, filepath.Join(h.Work, evil))
+	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
+	c := h.Holding(t, "--proxy", "hsh=/bin/sh", "--proxy", "hask=ask,path=/bin/sh", "--proxy-shell")
+	call := c.Start(t, "bash", "-c", `cd "/w/$1"; exec hsh -c 'echo $$; exec sleep 1000' "$1" $'\e[2J\nfake'`, "bash", evil)
+	call.Host(t)
+	asked := c.Start(t, "bash", "-c", `cd "/w/$1"; exec hask -c 'echo shown' "$1"`, "bash", evil)
+	pending(t, h, "shown", 1)
+	r := c.Sh(t, `cd "/w/$1" && hostexec -d hsh -c 'sleep 1000' "$1" && hostexec session create one && hostexec session exec one -- 'echo x'`, evil)
+	want(t, "a job and a shell: "+r.Err, r.Code, 0)
+	for _, args := range []string{
+		"inspect " + c.Session, "inspect --format json " + c.Session, "inspect --format {{.Watcher.Running}}{{.Watcher.Shells}}{{.Image}}{{.ContainerName}} " + c.Session,
+		"status", "status --format json", "status --format {{.Container}}{{.Image}}{{.CarrierWhy}}{{.Shells}}",
+		"ps -a", "ps -a --no-trunc", "ps -a --format json", "ps -a --format {{.Command}}{{.Directory}}{{.Reason}}", "pending", "pending --format json", "pending --format {{.Command}}{{.Directory}}",
+		"shell ls", "shell ls --format json", "shell ls --format {{.Directory}}{{.In}}{{.Name}}", "audit", "audit --format json", "audit --format {{.Command}}{{.Dir}}", "audit --raw",
+		"logs " + c.Session, "policy ls --format json", "policy explain --format json -- hsh", "doctor --format json", "stop --help",
+	} {
+		r := h.Docker(t, append([]string{"hostexec"}, strings.Fields(args)...)...)
+		wantPlain(t, args, strings.ReplaceAll("x"+r.Out+r.Err, "\t", " "))
+	}
+	for _, args := range [][]string{{"ps"}, {"ps", "--json"}, {"session", "ls"}, {"session", "ls", "--json"}, {"ls", "--json"}} {
+		wantPlain(t, "in the container: "+args[0], "x"+c.Exec(t, append([]string{"hostexec"}, args...)...).Out)
+	}
+	var all []struct {
+		Watcher struct{ Running []struct{ Args []string } }
+	}
+	check(t, json.Unmarshal([]byte(h.Must(t, "hostexec", "inspect", c.Session)), &all))
+	if !slices.ContainsFunc(all[0].Watcher.Running, func(r struct{ Args []string }) bool { return slices.Contains(r.Args, evil) }) {
+		t.Errorf("inspect does not say the bytes: %q", all)
+	}
+	h.Must(t, "hostexec", "deny", pending(t, h, "shown", 1)[0].ID)
+	asked.Ended(t)
+}
+
 // TestIntegrationAttackTypeAhead types yes before there is anything to say yes to.
+//
+// Attack 96.
 func TestIntegrationAttackTypeAhead(t *testing.T) {
 	h, _ := victim(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
@@ -94,6 +140,8 @@ func TestIntegrationAttackTypeAhead(t *testing.T) {
 }
 
 // TestIntegrationAttackIDs approves what is nearly the id of a request.
+//
+// Attack 100.
 func TestIntegrationAttackIDs(t *testing.T) {
 	h, _ := victim(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
@@ -116,6 +164,8 @@ func TestIntegrationAttackIDs(t *testing.T) {
 
 // TestIntegrationAttackComeBack has a caller leave, a person say yes, and others fetch the
 // answer: another session never can, this one once, and for nothing else.
+//
+// Attacks 147, 199.
 func TestIntegrationAttackComeBack(t *testing.T) {
 	h, _ := victim(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
@@ -145,6 +195,8 @@ func TestIntegrationAttackComeBack(t *testing.T) {
 
 // TestIntegrationAttackRebound has a caller take its question back and put another one as a
 // person answers: the answer is to what was shown.
+//
+// Attacks 148, 199.
 func TestIntegrationAttackRebound(t *testing.T) {
 	h, _ := victim(t)
 	h.Write(t, h.State, "config.yaml", strings.Replace(waitingText, "durable: true", "durable: false", 1), 0o600)

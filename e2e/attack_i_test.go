@@ -26,6 +26,8 @@ import (
 
 // TestIntegrationAttackEnvironment is a shim that lies about its environment: names twice,
 // none, and in ways that no shell would send.
+//
+// Attacks 73, 74, 75, 76, 77, 78, 79.
 func TestIntegrationAttackEnvironment(t *testing.T) {
 	h := people(t)[0]
 	c := h.Shared(t, "socket")
@@ -68,6 +70,8 @@ func TestIntegrationAttackEnvironment(t *testing.T) {
 }
 
 // TestIntegrationAttackMounts lends the container what decides over it, by links.
+//
+// Attacks 62, 119.
 func TestIntegrationAttackMounts(t *testing.T) {
 	h, canary := victim(t)
 	h.Write(t, h.Work, "config.yaml", "version: 1\n", 0o600)
@@ -89,6 +93,8 @@ func TestIntegrationAttackMounts(t *testing.T) {
 
 // TestIntegrationAttackVolume lends the container what decides over it, as a volume that is
 // made of directories of the host's, or of its disk.
+//
+// Attack 194.
 func TestIntegrationAttackVolume(t *testing.T) {
 	h, canary := victim(t)
 	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\ncat "+canary+"\n", 0o755)
@@ -109,6 +115,8 @@ func TestIntegrationAttackVolume(t *testing.T) {
 
 // TestIntegrationAttackDisk lends the container the disk that the state is on, whatever its
 // name. It takes root to name one.
+//
+// Attack 194.
 func TestIntegrationAttackDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can name a disk: run the integration tests as root, or leave this one out by name")
@@ -124,6 +132,8 @@ func TestIntegrationAttackDisk(t *testing.T) {
 // TestIntegrationAttackRestart has a container replace a directory that it has a mount of, by a
 // link to the state, and start again; and, the second time, put it back at once. The session
 // ends, and answers nothing of that run.
+//
+// Attacks 86, 196.
 func TestIntegrationAttackRestart(t *testing.T) {
 	for name, then := range map[string]string{"left": ":", "put back": "rm /w/sub; mkdir /w/sub"} {
 		t.Run(name, func(t *testing.T) {
@@ -148,6 +158,8 @@ func TestIntegrationAttackRestart(t *testing.T) {
 
 // TestIntegrationAttackForgery writes records in arguments: there are as many as there were
 // calls, and the log is whole.
+//
+// Attacks 129, 131, 132.
 func TestIntegrationAttackForgery(t *testing.T) {
 	h, _ := victim(t)
 	c := h.Holding(t, "--proxy", "htrue="+find(t, "true"))
@@ -183,6 +195,8 @@ func TestIntegrationAttackForgery(t *testing.T) {
 
 // TestIntegrationAttackDiskFull fills the disk that the record is on: nothing runs, and all
 // is as before once there is room. It takes root to have such a disk.
+//
+// Attack 133.
 func TestIntegrationAttackDiskFull(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a small file system can only be mounted by root: run the integration tests as root, or leave this one out by name")
@@ -223,4 +237,31 @@ func TestIntegrationAttackDiskFull(t *testing.T) {
 	if r := h.Docker(t, "hostexec", "audit", "verify"); r.Code != 0 {
 		t.Errorf("verify: %v", r)
 	}
+}
+
+// TestIntegrationAttackHTTPJob has a container start a job over HTTP, by each way to say it: none
+// begins, nor a shell, and the answer is 400.
+//
+// Attack 220.
+func TestIntegrationAttackHTTPJob(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Holding(t, "--http", "--proxy", "hsh=/bin/sh", "--proxy-shell=allow")
+	address, header := c.door(t)
+	for _, body := range []string{
+		`{"cmd": "hostexec -d hsh -c 'echo >ran'"}`, `{"args": ["hostexec", "-d", "hsh", "-c", "echo >ran"]}`,
+		`{"args": ["/run/hostexec/bin/hostexec", "--detach", "--", "hsh", "-c", "echo >ran"]}`, `{"args": ["hostexec", "--timeout=5s", "-d", "hsh", "-c", "echo >ran"]}`,
+		`{"cmd": "\"host\"exec '-d' hsh -c 'echo >ran'"}`, `{"args": ["../hostexec", "--detach=true", "--keep", "hsh", "-c", "echo >ran"]}`,
+		`{"args": ["hostexec", "session", "exec", "x", "echo >ran"]}`, `{"args": ["hostexec", "session", "create", "x"]}`,
+		`{"args": ["hostexec", "ps"]}`, `{"args": ["hostexec", "kill", "--all"]}`, `{"args": ["hostexec", "logs", "0"]}`, `{"args": ["hostexec", "wait", "0"]}`,
+	} {
+		got := c.post(t, address, header, body)
+		if got.HTTP != 400 || got.Status != "error" || !strings.HasSuffix(got.Reason, " over HTTP") {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+	want(t, "jobs", c.Exec(t, "hostexec", "ps", "--json").Out, "[]\n")
+	want(t, "shells", strings.Count(h.Must(t, "hostexec", "shell", "ls"), "\n"), 1)
+	want(t, "what ran", c.Sh(t, "ls /w/ran 2>/dev/null").Out, "")
+	want(t, "what may be called", c.post(t, address, header, `{"cmd": "hostexec ls"}`).HTTP, 200)
+	want(t, "a call", c.post(t, address, header, `{"cmd": "hostexec -- hsh -c 'exit 3'"}`).String(), `200 auto_approved "--proxy hsh" "" 3 "" ""`)
 }

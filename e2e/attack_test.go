@@ -36,6 +36,8 @@ func header(kind byte, n uint32) []byte {
 // TestIntegrationBadFrames sends what is no request, or has descriptors that it should
 // not have. Nothing runs, the caller is told in one line or hung up on, and the watcher
 // is as before.
+//
+// Attacks 25, 26, 27, 28, 29, 32, 40.
 func TestIntegrationBadFrames(t *testing.T) {
 	const unsaid = "descriptors where none is said"
 	other := request(nil)
@@ -147,6 +149,8 @@ func TestIntegrationFramesTellTheTruth(t *testing.T) {
 }
 
 // TestIntegrationBadFramesLater begins a call well and goes on badly: the command ends.
+//
+// Attack 40.
 func TestIntegrationBadFramesLater(t *testing.T) {
 	begin := request(func(m *wire.Exec) {
 		m.Args = []string{"hsh", "-c", "exec sleep 1234"}
@@ -174,6 +178,8 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 
 // TestIntegrationSilence connects ten thousand times and says nothing: a call that says
 // something is served meanwhile, and in the end all is returned.
+//
+// Attacks 39, 145.
 func TestIntegrationSilence(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -206,6 +212,8 @@ func TestIntegrationManySignals(t *testing.T) {
 
 // TestIntegrationNeverRead writes to a caller that never reads: the call waits, others go
 // on, and the end of the caller is the end of the command.
+//
+// Attack 35.
 func TestIntegrationNeverRead(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "bash", "-c", `mkfifo /tmp/$$; exec 3<>/tmp/$$; rm /tmp/$$; echo stuck; exec hsh -c 'while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done' >&3`)

@@ -16,6 +16,8 @@ import (
 
 // TestIntegrationRelayNoise has a container say what no relay says where its relay should be:
 // it is not reached, and the host goes on.
+//
+// Attack 165.
 func TestIntegrationRelayNoise(t *testing.T) {
 	h, _ := victim(t)
 	c := h.standing(t)
@@ -34,8 +36,30 @@ func TestIntegrationRelayNoise(t *testing.T) {
 	}
 }
 
+// TestIntegrationAttackRelayCalls has a program in the relay's place make calls, read nothing of
+// their answers, and end: another relay follows, be there a process that holds its stdout.
+//
+// Attack 217.
+func TestIntegrationAttackRelayCalls(t *testing.T) {
+	h, _ := victim(t)
+	for name, mode := range map[string]string{"it ends": "20000", "a few calls": "3", "a child stays": "20000 child", "a child stays, no calls": "0 child"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			c := h.standing(t)
+			c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
+			want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+			const plant = `cd /run/hostexec/bin && mv hostexec keep && printf '#!/bin/sh\nmv /run/hostexec/bin/keep /run/hostexec/bin/hostexec; >/ran; exec /probe relay %s\n' "$1" >hostexec && chmod 755 hostexec && kill -KILL "${@:2}"`
+			want(t, "planted", c.Sh(t, plant, append([]string{mode}, c.relays(t)...)...).Code, 0)
+			eventually(t, patience, "it is begun", func() bool { return c.Sh(t, "test -e /ran").Code == 0 })
+			eventually(t, patience, "calls are answered again", func() bool { return c.Exec(t, "hsh", "-c", "echo called").Out == "called\n" })
+		})
+	}
+}
+
 // TestIntegrationAttackRelayEnded kills each relay as soon as it is there: the next ones are
 // begun more and more seldom.
+//
+// Attack 168.
 func TestIntegrationAttackRelayEnded(t *testing.T) {
 	h, _ := victim(t)
 	c := h.Holding(t, append(proxies(t), "--carrier", "relay")...)
@@ -50,19 +74,20 @@ func TestIntegrationAttackRelayEnded(t *testing.T) {
 	want(t, "a call after that", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 }
 
-// TestIntegrationAttackDetach has what detach calls in the container never end, and speak
-// without end: detach does, says so, and no call is answered any more.
+// TestIntegrationAttackDetach has what detach once called in the container never end, speak
+// without end, and say that all is well: it is removed with the rest, and no call is answered any more.
+//
+// Attacks 169, 218.
 func TestIntegrationAttackDetach(t *testing.T) {
 	h, _ := victim(t)
-	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2"} {
+	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2", "it lies": "exit 0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.standing(t)
 			h.Must(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", c.ID)
 			want(t, "planted", c.Sh(t, `cd /run/hostexec/bin && cp hostexec shim && rm hostexec && printf '#!/bin/sh\n%s\n' "$1" >hostexec && chmod 755 hostexec`, script).Code, 0)
-			r := h.Docker(t, "hostexec", "detach", c.ID)
-			want(t, "code", r.Code, 1)
-			want(t, "it says why", strings.HasPrefix(r.Err, "hostexec: remove the shims: the container's hostexec "), true)
+			want(t, "detach", h.Must(t, "hostexec", "detach", c.ID), c.ID+"\n")
+			want(t, "what is left", c.Sh(t, "ls -A /run/hostexec /run/hostexec/bin /usr/local/bin; ls -d /hostexec*").Out, "/run/hostexec:\nbin\n\n/run/hostexec/bin:\nshim\n\n/usr/local/bin:\n")
 			if r := c.Exec(t, "/run/hostexec/bin/shim", "htrue"); r.Code != 125 {
 				t.Errorf("a call: %v", r)
 			}
@@ -70,7 +95,95 @@ func TestIntegrationAttackDetach(t *testing.T) {
 	}
 }
 
+// TestIntegrationAttackRemoved has a container's root remove, or replace, what attach has put
+// there. The session can be ended, and where the place is free again, the container attached.
+//
+// Attack 218.
+func TestIntegrationAttackRemoved(t *testing.T) {
+	h, _ := victim(t)
+	const gone = " had nothing of session "
+	for name, tt := range map[string]struct {
+		does   string
+		code   int    // of detach
+		says   string // on its stderr
+		attach string // what attach says then; empty: it attaches
+	}{
+		"all of it":       {"rm -rf /run/hostexec", 0, "", ""},
+		"links too":       {"rm -rf /run/hostexec /usr/local/bin", 0, gone, ""},
+		"/run too":        {"rm -rf /run", 0, "", ""},
+		"half of it":      {"rm -rf /run/hostexec/bin", 0, "", ""},
+		"the relay's":     {"rm -rf /run/hostexec/relay", 0, "", ""},
+		"closed":          {"rm -rf /run/hostexec; chmod 0 /run", 0, "", ""},
+		"a file":          {"rm -rf /run/hostexec; echo >/run/hostexec", 0, "", "/run/hostexec in the container is no directory"},
+		"directories":     {"rm -rf /run/hostexec; mkdir -p /run/hostexec/bin/hostexec/x /run/hostexec/relay/socket", 0, "", "rm -r /run/hostexec"},
+		"a link":          {"mkdir /w/theirs && cp -a /run/hostexec/* /w/theirs/ && rm -rf /run/hostexec && ln -s /w/theirs /run/hostexec", 1, "the container still has /run/hostexec/", "/run/hostexec in the container is a symbolic link"},
+		"a circle":        {"rm -rf /run/hostexec; ln -s hostexec /run/hostexec", 1, "rm -rf /run/hostexec", "rm -r /run/hostexec"},
+		"by another user": {"chmod 1777 /run", 1, "/run in the container can be written by others", "/run in the container can be written by others"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := h.standing(t)
+			attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
+			h.Must(t, attach...)
+			want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n") // its relay is there
+			want(t, "done", c.Sh(t, tt.does).Code, 0)
+			r := h.Docker(t, "hostexec", "detach", c.ID)
+			if r.Code != tt.code || (tt.says == "") != (r.Err == "") || !strings.Contains(r.Err, tt.says) {
+				t.Errorf("detach: %v, want %d and %q", r, tt.code, tt.says)
+			}
+			if name == "a link" {
+				want(t, "what it leads to", c.Sh(t, "cd /w/theirs && ls carrier bin/hostexec bin/hsh; rm -r /w/theirs").Out, "bin/hostexec\nbin/hsh\ncarrier\n")
+			}
+			want(t, "sessions", strings.Contains(h.Must(t, "hostexec", "status", "-a", "--format", "{{.ContainerID}}"), c.ID[:12]), false)
+			r = h.Docker(t, attach...)
+			if r.Code != 0 && tt.attach == "" || !strings.Contains(r.Err, tt.attach) {
+				t.Errorf("attach: %v, want %q", r, tt.attach)
+			}
+			if tt.attach == "" {
+				want(t, "a call again", c.Exec(t, "/run/hostexec/bin/hsh", "-c", "echo called").Out, "called\n")
+				h.Must(t, "hostexec", "detach", c.ID)
+			}
+		})
+	}
+}
+
+// TestIntegrationAttackAttachAgain attaches a container whose root has removed what was there.
+//
+// Attack 218.
+func TestIntegrationAttackAttachAgain(t *testing.T) {
+	h, _ := victim(t)
+	c := h.standing(t)
+	attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
+	first := strings.TrimSpace(h.Must(t, attach...))
+	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	want(t, "removed", c.Sh(t, "rm -rf /run/hostexec").Code, 0)
+	second := strings.TrimSpace(h.Must(t, attach...))
+	want(t, "a call again", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
+	all := h.Must(t, "hostexec", "status", "-aq")
+	if strings.Contains(all, first) || !strings.Contains(all, second) {
+		t.Errorf("sessions: %q, want %s and not %s", all, second, first)
+	}
+	h.Must(t, "pause", c.ID)
+	r := h.Docker(t, "hostexec", "detach", c.ID)
+	want(t, "paused: code", r.Code, 1)
+	want(t, "paused: it says so", strings.Contains(r.Err, " is paused") && strings.Contains(r.Err, "hostexec: hint: "), true)
+	h.Must(t, "unpause", c.ID)
+	h.Must(t, "hostexec", "detach", c.ID)
+	want(t, "what is left", c.Sh(t, "ls -dA /hostexec* /run/hostexec /usr/local/bin/*").Out, "")
+
+	small := h.standing(t)
+	h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", small.ID)
+	h.Must(t, "update", "--pids-limit", "1", small.ID)
+	r = h.Docker(t, "hostexec", "detach", small.ID)
+	want(t, "full of processes: code", r.Code, 1)
+	want(t, "full of processes: it says so", strings.Contains(r.Err, "no process can be started in the container") && strings.Contains(r.Err, "hostexec: hint: "), true)
+	h.Must(t, "update", "--pids-limit", "100", small.ID)
+	h.Must(t, "hostexec", "detach", small.ID)
+	want(t, "what is left there", small.Sh(t, "ls -dA /hostexec* /run/hostexec /usr/local/bin/*").Out, "")
+}
+
 // TestIntegrationAttackAttach attaches containers that could reach what decides over them.
+//
+// Attack 171.
 func TestIntegrationAttackAttach(t *testing.T) {
 	h, _ := victim(t)
 	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\necho RAN\n", 0o755)
@@ -88,6 +201,8 @@ func TestIntegrationAttackAttach(t *testing.T) {
 
 // TestIntegrationAttackOwner has others than root own, or write, what root would execute in a
 // container: it is not attached, and what was attached is not called as root any more.
+//
+// Attack 170.
 func TestIntegrationAttackOwner(t *testing.T) {
 	h, _ := victim(t)
 	for name, tt := range map[string]struct{ plant, other, end, says string }{

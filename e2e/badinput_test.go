@@ -33,32 +33,32 @@ var badInputs = []badInput{
 	{name: "image missing", args: "--proxy true --pull never nosuchimage:nosuchtag", says: `(?i)no such image`, code: 125, bare: true},
 	{name: "image and its registry missing", args: "--proxy true 127.0.0.1:1/nosuchimage", says: `Unable to find image`, code: 125, bare: true},
 
-	{name: "an empty command", args: "--proxy '' {IMAGE}", says: `--proxy '': no command named`},
-	{name: "an empty command with a value", args: "--proxy =deny {IMAGE}", says: `--proxy '=deny': no command named`},
-	{name: "a command that climbs", args: "--proxy ../x {IMAGE}", says: `--proxy '\.\./x': `},
-	{name: "a command with a slash", args: "--proxy a/b {IMAGE}", says: `--proxy 'a/b': `},
-	{name: "a command like a flag", args: "--proxy -x {IMAGE}", says: `--proxy '-x': `},
-	{name: "a control sequence", args: "--proxy a\x1b[2J {IMAGE}", says: `--proxy 'a\\x1b\[2J': `},
-	{name: "a command called hostexec", args: "--proxy hostexec {IMAGE}", says: `--proxy 'hostexec': `},
-	{name: "a name too long", args: "--proxy " + strings.Repeat("x", 65) + " {IMAGE}", says: `--proxy 'x+': `},
-	{name: "a value that is none", args: "--proxy x=bogus {IMAGE}", says: `--proxy 'x=bogus': .*'bogus'`},
-	{name: "a relative path", args: "--proxy x=./make {IMAGE}", says: `--proxy 'x=\./make': .*absolute`},
-	{name: "an unknown option", args: "--proxy true,when=never {IMAGE}", says: `--proxy 'true,when=never': unknown option 'when'`},
-	{name: "given twice", args: "--proxy true --proxy true=deny {IMAGE}", says: `--proxy 'true=deny': given twice`},
+	{name: "an empty command", args: "--proxy '' {IMAGE}", says: `--proxy "": no command named`},
+	{name: "an empty command with a value", args: "--proxy =deny {IMAGE}", says: `--proxy =deny: no command named`},
+	{name: "a command that climbs", args: "--proxy ../x {IMAGE}", says: `--proxy \.\./x: `},
+	{name: "a command with a slash", args: "--proxy a/b {IMAGE}", says: `--proxy a/b: `},
+	{name: "a command like a flag", args: "--proxy -x {IMAGE}", says: `--proxy -x: `},
+	{name: "a control sequence", args: "--proxy a\x1b[2J {IMAGE}", says: `--proxy "a\\x1b\[2J": `},
+	{name: "a command called hostexec", args: "--proxy hostexec {IMAGE}", says: `--proxy hostexec: `},
+	{name: "a name too long", args: "--proxy " + strings.Repeat("x", 65) + " {IMAGE}", says: `--proxy x+: `},
+	{name: "a value that is none", args: "--proxy x=bogus {IMAGE}", says: `--proxy x=bogus: must be allow, ask, deny or an absolute path: bogus$`},
+	{name: "a relative path", args: "--proxy x=./make {IMAGE}", says: `--proxy x=\./make: .*absolute`},
+	{name: "an unknown option", args: "--proxy true,when=never {IMAGE}", says: `--proxy true,when=never: unknown option when`},
+	{name: "given twice", args: "--proxy true --proxy true=deny {IMAGE}", says: `--proxy true=deny: given twice`},
 	{name: "not in PATH", args: "--proxy foo {IMAGE}", says: `command 'foo' not found in PATH$`},
 	{name: "one of two not in PATH", args: "--proxy true --proxy foo {IMAGE}", says: `command 'foo' not found in PATH$`},
 	{name: "not at its path", args: "--proxy foo=/no/such/foo {IMAGE}", says: `command 'foo': .*/no/such/foo`},
 	{name: "a directory", args: "--proxy foo=/etc {IMAGE}", says: `command 'foo': .*/etc`},
 	{name: "not executable", args: "--proxy foo=/etc/passwd {IMAGE}", says: `command 'foo': .*/etc/passwd`},
 
-	{name: "no carrier", args: "--carrier pigeon --proxy true {IMAGE}", says: `--carrier 'pigeon': there are auto, socket, relay and files`},
+	{name: "no carrier", args: "--carrier pigeon --proxy true {IMAGE}", says: `--carrier pigeon: there are auto, socket, relay and files`},
 	{name: "no workspace", args: "--workspace=/no/such/dir --proxy true {IMAGE}", says: `--workspace: /no/such/dir: no such file`},
 	{name: "a file as workspace", args: "--workspace=/etc/passwd --proxy true {IMAGE}", says: `--workspace: /etc/passwd is not a directory`},
 	{name: "no host directory", args: "--workdir-host /no/such/dir --proxy true {IMAGE}", says: `--workdir-host: /no/such/dir: no such file`},
 	{name: "an empty workspace", args: "--workspace= --proxy true {IMAGE}", says: `--workspace: no directory named`},
 	{name: "an empty host directory", args: "--workdir-host '' --proxy true {IMAGE}", says: `--workdir-host: no directory named`},
-	{name: "a value to pass", args: "--pass-env A=b --proxy true {IMAGE}", says: `--pass-env 'A=b': give the name only`},
-	{name: "a variable of ours", args: "--pass-env HOSTEXEC_DIR --proxy true {IMAGE}", says: `--pass-env 'HOSTEXEC_DIR': `},
+	{name: "a value to pass", args: "--pass-env A=b --proxy true {IMAGE}", says: `--pass-env A=b: give the name only`},
+	{name: "a variable of ours", args: "--pass-env HOSTEXEC_DIR --proxy true {IMAGE}", says: `--pass-env HOSTEXEC_DIR: `},
 
 	{name: "a bind in the way", args: "-v {WORK}:/run/hostexec --proxy true {IMAGE}", says: `mount at /run/hostexec is in the way`},
 	{name: "a mount in the way", args: "--mount type=bind,source={WORK},target=/run/hostexec --proxy true {IMAGE}", says: `mount at /run/hostexec is in the way`},
@@ -79,6 +79,8 @@ var badInputs = []badInput{
 
 // TestIntegrationBadInput has every run say in one line what is wrong with it, and leave
 // nothing.
+//
+// Attack 119.
 func TestIntegrationBadInput(t *testing.T) {
 	for _, ordinary := range persons() {
 		h := newHost(t, ordinary)
@@ -168,6 +170,8 @@ func TestIntegrationEngineDown(t *testing.T) {
 }
 
 // TestIntegrationStateDirectory has the state where it cannot be, or hardly.
+//
+// Attack 126.
 func TestIntegrationStateDirectory(t *testing.T) {
 	for _, ordinary := range persons() {
 		h := newHost(t, ordinary)

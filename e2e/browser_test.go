@@ -86,8 +86,21 @@ func open(t testing.TB, browser context.Context, url string) *Tab {
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	tab.do(chromedp.Navigate(url))
+	tab.visit(url)
 	return tab
+}
+
+// visit opens url. A container that starts beside the test changes the machine's network, and Chromium gives up what
+// it loads then: a person would reload the page.
+func (tab *Tab) visit(url string) {
+	tab.t.Helper()
+	eventually(tab.t, patience, "the page is loaded", func() bool {
+		err := chromedp.Do(tab.ctx, chromedp.Navigate(url))
+		if err != nil && !strings.Contains(err.Error(), "net::ERR_NETWORK_CHANGED") {
+			tab.t.Fatalf("open the page: %v", err)
+		}
+		return err == nil
+	})
 }
 
 // page opens the page in a new tab, and waits until somebody can be asked.
@@ -118,7 +131,24 @@ func (tab *Tab) until(what, expr string) {
 	tab.t.Helper()
 	defer tab.testify()
 	safe := "(() => { try { return Boolean(" + expr + ") } catch { return false } })()" // what is not there yet
-	eventually(tab.t, patience, what+": "+expr, func() bool { return eval[bool](tab, safe) })
+	eventually(tab.t, patience, what+": "+expr, func() bool {
+		ok, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](safe))
+		if err != nil && !navigated(err) {
+			tab.t.Fatalf("%s: %v", safe, err)
+		}
+		return ok
+	})
+}
+
+// navigated tells whether err says that the document that was asked has made room for another: a
+// page that opens the next one does so at any time.
+func navigated(err error) bool {
+	for _, part := range []string{"Inspected target navigated", "Execution context was destroyed", "Cannot find context"} {
+		if strings.Contains(err.Error(), part) {
+			return true
+		}
+	}
+	return false
 }
 
 // testify tells what the page shows if the test has failed.
@@ -127,7 +157,7 @@ func (tab *Tab) testify() {
 	if !tab.t.Failed() {
 		return
 	}
-	shown, err := chromedp.Run(tab.ctx, chromedp.Evaluate[string]("document.activeElement.className + '| ' + document.body.innerText.slice(0, 2000)"))
+	shown, err := chromedp.Run(tab.ctx, chromedp.Evaluate[string]("(document.activeElement?.className ?? '') + '| ' + (document.body?.innerText ?? '').slice(0, 2000)"))
 	tab.t.Logf("the focus, and what the page shows: %s, %v", shown, err)
 }
 

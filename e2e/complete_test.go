@@ -44,6 +44,7 @@ func TestIntegrationCompletion(t *testing.T) {
 		{"service ", "install uninstall", ""},
 		{"resume ", c.Session + " " + name, ""},
 		{"stop " + name + " ", "", name + " " + c.Session},
+		{"start ", c.Session + " " + name, ""},
 		{"inspect ", c.Session, ""},
 		{"attach ", unique("completed-free"), name},
 		{"attach --proxy ma", "make", "ls"},

@@ -230,6 +230,8 @@ func TestIntegrationComposeFiles(t *testing.T) {
 }
 
 // TestIntegrationComposeMisused gets each mistake told, and nothing left.
+//
+// Attack 197.
 func TestIntegrationComposeMisused(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose")
@@ -254,7 +256,7 @@ func TestIntegrationComposeMisused(t *testing.T) {
 		code int
 		err  string
 	}{
-		{"-- -f bad.yaml up", 125, "hostexec: bad.yaml: service web: unknown key 'prox'"},
+		{"-- -f bad.yaml up", 125, "hostexec: bad.yaml: service web: unknown key prox"},
 		{"-- -f mount.yaml up", 125, "a mount at /run/hostexec/bin is in the way"},
 		{"-- -f state.yaml up -d", 125, "covers hostexec's own state"},
 		{"-- -f volume.yaml up -d", 125, "covers hostexec's own state"},
@@ -292,6 +294,8 @@ func TestIntegrationComposeMisused(t *testing.T) {
 }
 
 // TestIntegrationComposeProvider has plain docker compose begin and end the session.
+//
+// Attack 186.
 func TestIntegrationComposeProvider(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose", "builder")
@@ -329,7 +333,7 @@ func TestIntegrationComposeProvider(t *testing.T) {
 		return p.Must(t, "hostexec", "status", "--format", "{{.Container}}") == p.Name+"-builder-1\n"
 	})
 	p.Must(t, "hostexec", "stop", p.Name+"-builder-1")
-	want(t, "state", p.Must(t, "hostexec", "status", "--format", "{{.State}}"), "lost\n")
+	want(t, "state", p.Must(t, "hostexec", "status", "--format", "{{.State}}"), "stopped\n")
 	p.Must(t, "hostexec", "prune", "-f")
 	compose("up", "-d")
 	p.says(t, "builder-1", "served again")

@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// TestComposeTable holds the table of docs/compose.md to the tests that there are.
+// TestComposeTable holds the table of tables/compose.md to the tests that there are.
 func TestComposeTable(t *testing.T) {
 	if rows := holdTable(t, "compose.md", "What tests hold", "what"); rows < 14 {
 		t.Errorf("%d rows, want 14 at least", rows)

@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,7 @@ func allEnd(t testing.TB, procs []*Proc, d time.Duration) {
 // the host ends, at once where it does not ignore TERM.
 func TestIntegrationShimKilled(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
+		t.Parallel() // most of it is waiting
 		call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
 		p := call.Host(t)
 		start := time.Now()
@@ -108,6 +110,8 @@ func TestIntegrationContainerGone(t *testing.T) {
 // TestIntegrationWatcherKilled kills the watcher while a call runs: the caller is told 125
 // at once, the host's tree ends, later calls fail with one clear line, and `resume` brings
 // the session back.
+//
+// Attack 156.
 func TestIntegrationWatcherKilled(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -130,20 +134,54 @@ func TestIntegrationWatcherKilled(t *testing.T) {
 	}
 }
 
-// TestIntegrationKeeperKilled kills the keeper: whatever becomes of the session then, no
-// host process outlives the container.
+// TestIntegrationKeeperKilled kills the keeper: the watcher ends the session. Then it kills both
+// at once: resume, or else prune, ends what they left running.
+//
+// Attack 156.
 func TestIntegrationKeeperKilled(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
-			_, tree := treeOf(t, c)
+			call, tree := treeOf(t, c)
 			watcher, keeper := h.Watcher(t, c.Session), h.Keeper(t, c.Session)
 			keeper.Signal(t, syscall.SIGKILL)
-			keeper.Ends(t, soon)
-			h.Must(t, "rm", "-f", c.ID)
+			want(t, "code", call.Ended(t).Code, 125)
 			allEnd(t, append(tree, watcher), grace)
+			noHostAnswers(t, c)
+			h.Must(t, "hostexec", "resume", c.ID)
+
+			left := callThenKillBoth(t, c)
+			h.Must(t, "hostexec", "resume", c.ID)
+			want(t, "resume ended it", left.Gone(0), true)
+			left = callThenKillBoth(t, c)
+			h.Must(t, "rm", "-f", c.ID)
+			want(t, "prune", h.Must(t, "hostexec", "prune", "-f"), c.Session+"\n")
+			want(t, "prune ended it", left.Gone(0), true)
 		})
+	}
+}
+
+// callThenKillBoth returns the command of a call that ran when keeper and watcher were killed.
+func callThenKillBoth(t testing.TB, c *Container) *Proc {
+	t.Helper()
+	call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
+	p := call.Host(t)
+	c.Host.killBoth(t, c.Session)
+	call.Ended(t)
+	want(t, "it goes on", p.Gone(0), false)
+	return p
+}
+
+// killBoth kills a session's keeper and watcher so that neither learns of the other's death.
+func (h *Host) killBoth(t testing.TB, session string) {
+	t.Helper()
+	keeper, watcher := h.Keeper(t, session), h.Watcher(t, session)
+	keeper.Signal(t, syscall.SIGSTOP) // the kernel would wake a watcher that is stopped when its keeper dies
+	eventually(t, patience, "the keeper has stopped", func() bool { return keeper.State() == "T" })
+	for _, p := range []*Proc{watcher, keeper} {
+		p.Signal(t, syscall.SIGKILL)
+		p.Ends(t, patience)
 	}
 }
 
@@ -153,7 +191,7 @@ func noHostAnswers(t testing.TB, c *Container) {
 	r := c.Exec(t, "hsh", "-c", "echo never")
 	want(t, "code without a watcher", r.Code, 125)
 	want(t, "stdout without a watcher", r.Out, "")
-	if !strings.HasPrefix(r.Err, "hostexec: no host answers") || !strings.Contains(r.Err, "hint: docker hostexec resume") {
+	if !strings.HasPrefix(r.Err, "hostexec: hostexec is not running on the host for this container") || !strings.Contains(r.Err, "hint: docker hostexec resume") {
 		t.Errorf("without a watcher the caller is told %q", r.Err)
 	}
 }
@@ -234,4 +272,29 @@ func TestIntegrationRefusesNoCaller(t *testing.T) {
 		eventually(t, grace, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds })
 		within(t, "threads of the watcher", statusNum(t, w.PID, "Threads"), 48)
 	})
+}
+
+// TestIntegrationWatcherStopped stops the watcher by a signal: a call ends in its time, status
+// says what has happened, and all goes on when the watcher does.
+func TestIntegrationWatcherStopped(t *testing.T) {
+	for _, h := range anybody(t) {
+		c := h.Holding(t, "--network", "none", "--proxy", "hsh=/bin/sh")
+		w := h.Watcher(t, c.Session)
+		running := c.Start(t, "env", "HOSTEXEC_TIMEOUT=2s", "hsh", "-c", "echo $$; exec sleep 1000")
+		p := running.Host(t)
+		w.Signal(t, syscall.SIGSTOP)
+		want(t, "a call that runs", running.Wait(t).Code, 124)
+		r := c.Exec(t, "env", "HOSTEXEC_TIMEOUT=100ms", "hsh", "-c", "echo never")
+		if r.Code != 124 || !strings.HasPrefix(r.Err, "hostexec: timeout waiting for host") {
+			t.Errorf("a call that comes: %v", r)
+		}
+		r = h.Docker(t, "hostexec", "status", "--filter", "state=suspended", "--format", "{{.ID}}")
+		want(t, "status", r.Out, c.Session+"\n")
+		if hint := fmt.Sprintf("hostexec: hint: kill -CONT %d\n", w.PID); r.Code != 1 || !strings.HasSuffix(r.Err, hint) {
+			t.Errorf("status: %v", r)
+		}
+		w.Signal(t, syscall.SIGCONT)
+		p.Ends(t, grace)
+		want(t, "a call", c.Exec(t, "hsh", "-c", "echo back").Out, "back\n")
+	}
 }

@@ -21,6 +21,7 @@ const module = "github.com/docker-hostexec/hostexec/"
 var rooms = map[string]string{
 	"shim/wire":     "",
 	"exec/dir":      "",
+	"exec/limit":    "",
 	"exec/spelling": "",
 	"exec/proctree": "",
 	"exec/policy":   "exec/spelling",
@@ -28,28 +29,31 @@ var rooms = map[string]string{
 	"plugin/state":  "exec/spelling",
 	"plugin/notify": "",
 	"plugin/volume": "",
+	"plugin/entry":  "exec/proctree",
+	"docs":          "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/spelling",
 	"exec/audit":    "exec/policy exec/spelling",
+	"exec/git":      "exec/dir exec/spelling",
 	"exec/executor": "exec/proctree exec/dir",
 	"exec/job":      "exec/executor exec/proctree exec/spelling",
-	"exec/shell":    "exec/executor exec/proctree exec/spelling",
-	"exec/call":     "exec/dir exec/policy exec/proctree exec/approval exec/audit exec/record exec/executor exec/job exec/shell shim/wire exec/spelling",
+	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/spelling",
+	"exec/call":     "exec/dir exec/git exec/policy exec/proctree exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/limit shim/wire exec/spelling",
 
 	"shim":             "shim/wire",
 	"shim/room":        "shim/wire",
-	"plugin/config":    "plugin/state exec/policy exec/spelling",
-	"plugin/carrier":   "shim/wire exec/dir",
+	"plugin/config":    "plugin/state exec/policy exec/limit exec/spelling",
+	"plugin/carrier":   "shim/wire exec/dir exec/limit exec/spelling",
 	"plugin/inject":    "plugin/state exec/spelling",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
-	"plugin/control":   "plugin/state exec/policy exec/approval exec/audit exec/job exec/shell",
+	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/spelling",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/spelling",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/spelling",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/spelling",
 	"plugin/compose":   "plugin/volume",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
-	"plugin": "plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
-		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call exec/spelling",
+	"plugin": "plugin/entry plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
+		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call exec/spelling docs",
 
 	"cmd/hostexec":        "shim shim/room",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
@@ -60,14 +64,18 @@ var rooms = map[string]string{
 
 // beyond are imports that the plan did not have and that are right, each with why.
 var beyond = map[[2]string]string{
-	{"plugin/config", "exec/dir"}:     "a workspace's proposal lies where a container writes: it is opened as such",
-	{"plugin/watch", "exec/approval"}: "it makes the queue that calls ask and that control answers",
-	{"plugin/watch", "exec/audit"}:    "it opens the log of the calls that it has served",
-	{"plugin/watch", "exec/dir"}:      "it makes the table of the container's mounts",
-	{"plugin/watch", "exec/executor"}: "it makes the runner of the calls that it has served",
-	{"plugin/watch", "exec/job"}:      "it opens the table of the session's jobs",
-	{"plugin/watch", "exec/shell"}:    "it holds the shells of the session that it serves",
-	{"plugin/watch", "exec/policy"}:   "it makes the policy of the session's record",
+	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
+	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
+	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
+	{"plugin/page", "exec/dir"}:        "it makes the table of what containers can write, without which a browser is started",
+	{"plugin/page", "exec/executor"}:   "a browser is found, and has an environment, as commands are and have",
+	{"plugin/watch", "exec/approval"}:  "it makes the queue that calls ask and that control answers",
+	{"plugin/watch", "exec/audit"}:     "it opens the log of the calls that it has served",
+	{"plugin/watch", "exec/dir"}:       "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
+	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
+	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",
+	{"plugin/watch", "exec/policy"}:    "it makes the policy of the session's record",
 }
 
 // denied are imports that would undo what a room is for. deep asks not only what a room
@@ -90,6 +98,8 @@ var denied = []struct {
 	{"cmd/hostexec", "net", true, "it is the shim"},
 	{"shim/wire", "fmt", true, "the words both sides speak depend on nothing but io"},
 	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
+	{"plugin/entry", "net", true, "it runs before what it does not import is initialized"},
+	{"plugin/entry", "regexp", true, "it runs before what it does not import is initialized"},
 	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},
 	{"", "github.com/moby/moby", true, "one client library: its types are not those of docker/docker"},
 	{"", "github.com/stretchr/testify", false, "got, want, and a text that says both"},

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,7 +85,7 @@ func TestIntegrationDoctor(t *testing.T) {
 		{"a long path", func(t *testing.T, h *Host) {
 			h.Env = append(h.Env, "HOSTEXEC_HOME="+h.State+"/"+strings.Repeat("x", 100))
 		},
-			map[string]string{"sockets warn": "107 is the most|a shorter path", "state directory ok": "not there yet"}},
+			map[string]string{"sockets warn": "of at most 107 bytes|a shorter path", "state directory ok": "not there yet"}},
 		{"no place for it", func(t *testing.T, h *Host) { h.Env = append(h.Env, "HOSTEXEC_HOME=/proc/self/state") }, map[string]string{
 			"events fail": "", "sockets fail": "", "locks fail": "", "state directory fail": "HOSTEXEC_HOME"}},
 	} {
@@ -184,7 +185,7 @@ func TestIntegrationDoctorStale(t *testing.T) {
 	want(t, "status", d.Status, "warn")
 	for _, text := range []string{
 		"session " + lost.Session + " (" + lost.name(t) + ") is lost", "session " + gone.Session + " is of a container that was removed",
-		half + " is no session", bare + " is no session", "session " + stuck.Session + " (" + stuck.name(t) + ") has a watcher that does not answer",
+		half + " is no session", bare + " is no session", "session " + stuck.Session + " (" + stuck.name(t) + "): the watcher (process " + strconv.Itoa(w.PID) + ") was suspended by a signal",
 	} {
 		if !strings.Contains(d.Found, text) {
 			t.Errorf("%q lacks %q", d.Found, text)
@@ -207,7 +208,7 @@ func TestIntegrationDoctorStale(t *testing.T) {
 	}
 	want(t, "a call of what was lost", lost.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 	d = h.doctor(t)["stale state"]
-	want(t, "when all is typed", d.Status+" "+d.Found, "ok 3 sessions, 2 of them served")
+	want(t, "when all is typed", d.Status+" "+d.Found, "ok 3 sessions, 2 served")
 }
 
 // name is the container's name.

@@ -38,7 +38,7 @@ func newEngineOf(t *testing.T, own bool) *engine {
 	parent, err := base()
 	check(t, err)
 	based.Store(true)
-	e := &engine{dir: filepath.Join(parent, "engine"), own: own} // short: containerd has sockets in it
+	e := &engine{dir: filepath.Join(parent, "e"+strconv.FormatInt(hostCount.Add(1), 10)), own: own} // short: containerd has sockets in it
 	check(t, os.MkdirAll(e.dir, 0o755))
 	// Neither the machine's settings nor its containers are this engine's.
 	check(t, os.WriteFile(filepath.Join(e.dir, "daemon.json"), []byte("{}\n"), 0o644))
@@ -146,6 +146,7 @@ func TestIntegrationEngineRestart(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a second engine can only be started by root: run the integration tests as root, or leave this one out by name")
 	}
+	t.Parallel() // most of it is waiting
 	e := newEngine(t)
 	for _, ordinary := range persons()[1:] { // whoever it is, the engine is not asked
 		h := newHost(t, ordinary)

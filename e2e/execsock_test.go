@@ -15,6 +15,8 @@ import (
 
 // TestIntegrationExecSocket has a tool of the host call by JSON, as the person that began the
 // session, and nobody else.
+//
+// Attack 183.
 func TestIntegrationExecSocket(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 )
 
 // TestIntegrationFiftySessions has fifty containers call at once, each by a session of its own.
+//
+// Attack 143.
 func TestIntegrationFiftySessions(t *testing.T) {
 	const n, long = 50, 5 * patience // the machine has other things to do
 	h := newHost(t, os.Getuid() == 0)

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// TestFilesTable holds the table of docs/files.md to the tests that there are, and to having
+// TestFilesTable holds the table of tables/files.md to the tests that there are, and to having
 // a row for every promise.
 func TestFilesTable(t *testing.T) { holdPromises(t, "files.md", "F000", 107) }
 
-// holdPromises holds a table of the documentation to the tests that there are, and to having
+// holdPromises holds a table of e2e/tables to the tests that there are, and to having
 // a row for each of the promises of source, of which there are count.
 func holdPromises(t *testing.T, doc, source string, count int) {
 	t.Helper()
 	promised := regexp.MustCompile(`(?m)^\|[^|]+\| ` + source + `-(\d{3}) to (\d{3}) \| (.+) \|$`)
-	text, err := os.ReadFile(filepath.Join("..", "docs", doc))
+	text, err := os.ReadFile(filepath.Join("tables", doc))
 	if err != nil {
 		t.Fatal(err)
 	}

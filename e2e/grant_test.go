@@ -57,6 +57,8 @@ func (c *Container) asked(t *testing.T, word string, flags ...string) {
 
 // TestIntegrationGrants approves for a time, a number of calls, and always: the same call
 // runs unasked then, any other does not.
+//
+// Attack 72.
 func TestIntegrationGrants(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -91,6 +93,8 @@ func TestIntegrationGrants(t *testing.T) {
 
 // TestIntegrationGrantRevoked revokes a grant over the control API, which a command that a
 // container called cannot do.
+//
+// Attack 124.
 func TestIntegrationGrantRevoked(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -152,9 +156,9 @@ func TestIntegrationWatchAlways(t *testing.T) {
 	attended(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "echo each time")
 	m.Expect(t, "  argv[2]  echo each time\r\n")
-	m.Expect(t, "a always, ")
+	m.Expect(t, "a until the session ends, ")
 	m.Type(t, "a")
-	m.Expect(t, "Runs, each time.")
+	m.Expect(t, "Runs, each time until the session ends.")
 	want(t, "stdout", call.Ended(t).Out, "each time\n")
 	want(t, "stdout unasked", c.Exec(t, "hsh", "-c", "echo each time").Out, "each time\n")
 }

@@ -67,6 +67,8 @@ func (c *Container) door(t testing.TB) (address, header string) {
 
 // TestIntegrationHTTP makes calls over HTTP in a network of the user's: they are those of a
 // shim in all but their form.
+//
+// Attacks 121, 122, 172, 175, 182.
 func TestIntegrationHTTP(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestIntegrationHTTP(t *testing.T) {
 				{`{"args": ["hsh", "-c", "kill -KILL $$"]}`, `200 auto_approved "--proxy hsh" "" 137 "" ""`},
 				{`{"args": ["banned"]}`, `200 denied "" "denied by --proxy banned=deny" 126 "" ""`},
 				{`{"args": ["nonesuch"]}`, `200 denied "" "not a proxied command" 127 "" ""`},
-				{`{"args": ["htrue"], "workdir": "/etc"}`, `200 denied "" "workdir mismatch: \"/etc\" is not a directory of the host's" 126 "" ""`},
+				{`{"args": ["htrue"], "workdir": "/etc"}`, `200 denied "" "workdir mismatch: /etc is not mounted from the host" 126 "" ""`},
 				{`{"cmd": "htrue '"}`, `400 error "" "invalid request: a quote or a backslash in the command has no end" 125 "" ""`},
 			} {
 				want(t, tt.body, c.post(t, address, header, tt.body).String(), tt.want)

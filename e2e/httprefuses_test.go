@@ -12,6 +12,8 @@ import (
 )
 
 // TestIntegrationHTTPCompat tells a container what clients of cloister's read.
+//
+// Attack 174.
 func TestIntegrationHTTPCompat(t *testing.T) {
 	h := newHost(t, false)
 	taken := h.Holding(t, "--http", "--proxy", "hsh=/bin/sh")
@@ -32,6 +34,8 @@ func TestIntegrationHTTPCompat(t *testing.T) {
 }
 
 // TestIntegrationHTTPRefuses has --http be where there is no gateway, or another one.
+//
+// Attack 176.
 func TestIntegrationHTTPRefuses(t *testing.T) {
 	h := newHost(t, false)
 	peer := h.Holding(t, "--http", "--proxy", "htrue="+find(t, "true"))
@@ -56,6 +60,13 @@ func TestIntegrationHTTPRefuses(t *testing.T) {
 		if r.Code != 125 || !strings.Contains(r.Err, tt.want) || !strings.Contains(r.Err, "hostexec: --") || strings.Contains(r.Err, "Unable to find image") {
 			t.Errorf("run %q: %v, want 125 and %q", tt.flags, r, tt.want)
 		}
+	}
+	if l, err := net.Listen("tcp", net.JoinHostPort(host, "9998")); err == nil { // or somebody has it
+		defer l.Close()
+	}
+	r := h.Run(t, "--rm", "--http", "--cloister-compat", "--proxy", "htrue="+find(t, "true"), image(t, "busybox"), "true")
+	if r.Code != 0 || !strings.Contains(r.Err, "--cloister-compat: port 9998 is taken") {
+		t.Errorf("beside another session with HTTP: %v", r)
 	}
 	h.Must(t, "rm", "-f", peer.ID)
 	h.quiet(t, leaves+grace)

@@ -67,6 +67,8 @@ func TestIntegrationInjection(t *testing.T) {
 
 // TestIntegrationReadOnlyShare tries to change what was injected, as root of the
 // container: nothing can be, and the next call works.
+//
+// Attacks 22, 42, 127.
 func TestIntegrationReadOnlyShare(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		for _, script := range []string{
@@ -104,4 +106,12 @@ func TestIntegrationLentVolume(t *testing.T) {
 			t.Errorf("with a lent /usr/local/bin: %v", r)
 		}
 	}
+}
+
+// TestIntegrationNoProcessLeft: a shim that gets no thread, where the container may have no more
+// processes, says so in one line. It showed the stacks of Go's runtime.
+func TestIntegrationNoProcessLeft(t *testing.T) {
+	h := anybody(t)[0]
+	r := h.Run(t, "--rm", "--pids-limit", "1", "--proxy", "hsh=/bin/sh", "--entrypoint", "/run/hostexec/bin/hsh", image(t, "empty"), "-c", "echo ran")
+	want(t, "it fails", r.String(), Result{Err: "hostexec: no process or thread is left here: see --pids-limit of docker run, ulimit -u\n", Code: 125}.String())
 }

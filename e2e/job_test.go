@@ -100,6 +100,8 @@ func TestIntegrationJobFollowed(t *testing.T) {
 
 // TestIntegrationJobTree ends whole trees, setsid, double forks and all: by kill, and with
 // the session, however that ends.
+//
+// Attack 152.
 func TestIntegrationJobTree(t *testing.T) {
 	const script = `(setsid sleep 1000 & echo $!); ( (sleep 1000 & echo $!) ); trap '' HUP; sleep 1000 & echo $!; echo up; wait`
 	for _, h := range anybody(t) {
@@ -206,6 +208,8 @@ func unusedPort(t *testing.T) string {
 }
 
 // TestIntegrationJobElsewhere wants a session to know its own jobs only.
+//
+// Attack 44.
 func TestIntegrationJobElsewhere(t *testing.T) {
 	for _, h := range people(t) {
 		c, other := h.Holding(t, "--proxy", "hsh=/bin/sh"), h.Holding(t, "--proxy", "hsh=/bin/sh")
@@ -246,9 +250,12 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 
 // TestIntegrationTimeout wants an answer in time, with what there is by then, whoever holds
 // the caller's pipe.
+//
+// Attack 142.
 func TestIntegrationTimeout(t *testing.T) {
 	const script = `echo partial; setsid sleep 1000 & (trap '' HUP; sleep 1000) & sleep 1000`
 	everywhere(t, func(t *testing.T, c *Container) {
+		t.Parallel() // most of it is waiting
 		for _, call := range []string{`hostexec --timeout 2s hsh -c "$1"`, `HOSTEXEC_TIMEOUT=2.0 hsh -c "$1"`, `HOSTEXEC_TIMEOUT=5m hostexec --timeout=2000ms hsh -c "$1"`} {
 			begin := time.Now()
 			r := c.Sh(t, `x=$(`+call+`); code=$?; echo "$x $code"`, script)

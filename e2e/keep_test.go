@@ -129,17 +129,11 @@ func TestIntegrationAgentJobLost(t *testing.T) {
 				a := h.Agent(t, agentArgs(t, mode, "busybox", append([]string{"--proxy", "hsh=/bin/sh,keep"}, echo(t, mode)...)...)...)
 				id, p := a.job(t, `"--keep",`)
 				session := h.session(t)
-				above := []*Proc{h.Keeper(t, session), h.Watcher(t, session)}
 				h.verb(t).Signal(t, syscall.SIGKILL)
 				a.Ended(t)
 				eventually(t, stops, "the session keeps a job", func() bool { return h.state(t, session) == "keeping" })
 				want(t, "docker hostexec ps", h.Must(t, "hostexec", "ps", "--format", "{{.ID}} {{.Kind}} {{.Status}}"), id+" job, kept running\n")
-				for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
-					for _, p := range above {
-						p.Signal(t, sig)
-					}
-				}
-				allEnd(t, above, patience)
+				h.killBoth(t, session)
 				want(t, "it goes on", p.Gone(0), false)
 				want(t, "status", h.state(t, session), "gone")
 				want(t, "prune", h.Must(t, "hostexec", "prune", "-f"), session+"\n")

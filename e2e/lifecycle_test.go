@@ -58,6 +58,7 @@ func TestIntegrationNothingStays(t *testing.T) {
 // TestIntegrationUnbegun has docker make a container that it cannot start: the session ends
 // as that of a stopped one.
 func TestIntegrationUnbegun(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
 	name := unique("unbegun")
 	want(t, "code", h.Run(t, "--name", name, "--proxy", "hsh=/bin/sh", image(t, "busybox"), "/nonexistent").Code, 127)
@@ -268,12 +269,16 @@ func TestIntegrationStatus(t *testing.T) {
 			c := h.Holding(t, "--name", unique("status-"+h.Name), "--proxy", "hsh=/bin/sh", "--proxy", "banned=deny")
 			c.Exec(t, "hsh", "-c", "exit 0")
 			var got map[string]any
-			line := lineWith(h.Must(t, "hostexec", "status", "--format", "json"), c.Session)
-			if err := json.Unmarshal([]byte(line), &got); err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
+			// The watcher may be busy when the call, by which it learns of the carrier, has been answered.
+			eventually(t, patience, "status says how calls come", func() bool {
+				line := lineWith(h.Must(t, "hostexec", "status", "--format", "json"), c.Session)
+				if err := json.Unmarshal([]byte(line), &got); err != nil {
+					t.Fatalf("%q: %v", line, err)
+				}
+				return got["Carrier"] == "socket"
+			})
 			all := fmt.Sprint(got)
-			for _, text := range []string{c.Session, unique("status-" + h.Name), "hsh", "banned", "socket", "running"} {
+			for _, text := range []string{c.Session, unique("status-" + h.Name), "hsh", "banned", "running"} {
 				if !strings.Contains(all, text) {
 					t.Errorf("status does not say %q: %s", text, all)
 				}

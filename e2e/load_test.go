@@ -14,6 +14,8 @@ import (
 // TestIntegrationInFlight has 5, 100 and 1000 calls in flight together, each of which is
 // answered rightly, within the memory and threads that design.md section 9 allows. Then
 // all descriptors are back.
+//
+// Attack 145.
 func TestIntegrationInFlight(t *testing.T) {
 	for _, h := range people(t) {
 		for _, n := range []int{5, 100, 1000} {

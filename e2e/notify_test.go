@@ -40,6 +40,8 @@ func (h *Host) nobody(t *testing.T) *Container {
 
 // TestIntegrationDesktop has nobody there but a desktop: the question waits, and all that
 // the desktop is told is how many there are.
+//
+// Attack 99.
 func TestIntegrationDesktop(t *testing.T) {
 	h := newHost(t, false)
 	told := desktop(t, h, "0")
@@ -70,6 +72,8 @@ func TestIntegrationDesktopFails(t *testing.T) {
 }
 
 // TestIntegrationJSON reads how calls end as an agent would.
+//
+// Attack 47.
 func TestIntegrationJSON(t *testing.T) {
 	h := newHost(t, false)
 	desktop(t, h, "0")

@@ -24,7 +24,7 @@ func (tab *Tab) asked(t *testing.T, c *Container, args ...string) (*Call, string
 	word := args[len(args)-1]
 	var id string
 	eventually(t, patience, "a card of "+word, func() bool {
-		id = eval[string](tab, `[...document.querySelectorAll('.request.live')].filter(c => c.querySelector('li:last-child code').textContent === '`+word+`').map(c => c.dataset.id)[0] ?? ''`)
+		id = eval[string](tab, `[...document.querySelectorAll('.request.live')].filter(c => c.querySelector('li:last-child code')?.textContent === '`+word+`').map(c => c.dataset.id)[0] ?? ''`)
 		return id != ""
 	})
 	return call, id
@@ -88,8 +88,10 @@ const early = `(() => {
   }).observe(document.querySelector('#pending'), { childList: true });
 })()`
 
-// TestIntegrationPageKeys answers by the keyboard alone. No key answers what has only just
-// appeared, or what nobody has chosen.
+// TestIntegrationPageKeys answers by the keyboard alone. A request that waits alone has the focus.
+// No key answers what has only just appeared, or one of several that nobody has chosen.
+//
+// Attack 109.
 func TestIntegrationPageKeys(t *testing.T) {
 	h := people(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
@@ -114,9 +116,10 @@ func TestIntegrationPageKeys(t *testing.T) {
 	tab.ripe(id)
 	tab.keys("a")
 	want(t, "stdout", one.Ended(t).Out, "one\n")
-	tab.until("the other has moved nowhere", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
-	tab.until("the focus stays", "document.activeElement.id === 'r-"+id+"'")
-	tab.keys("j")
+	tab.until("the order is what it was", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
+	tab.until("the focus goes to the only one left", "document.activeElement.id === 'r-"+id2+"'")
+	tab.until("the gap is closed", "document.querySelector('"+card(id)+"').offsetHeight < 100")
+	tab.ripe(id2)
 	tab.keys("r")
 	want(t, "the focus after r", eval[string](tab, "document.activeElement.className"), "reason")
 	// What drives the browser has typed the r there too, as nobody could.
@@ -128,7 +131,10 @@ func TestIntegrationPageKeys(t *testing.T) {
 	}
 }
 
-// TestIntegrationPageTabs has two tabs answer at once: one wins, and the other shows that.
+// TestIntegrationPageTabs has two tabs answer at once: one wins, and the other shows that. When the
+// page has gone, a tab does not say that nothing waits, and it takes the address of the next page.
+//
+// Attack 112.
 func TestIntegrationPageTabs(t *testing.T) {
 	h := people(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
@@ -160,10 +166,30 @@ func TestIntegrationPageTabs(t *testing.T) {
 	want(t, "answers in the audit log that do not agree", len(h.Audit(t, "HOSTEXEC APPROVE", c.Session)) != len(h.Audit(t, "HOSTEXEC START", c.Session)), false)
 	u.end()
 	tabs[0].until("the tab says that the page has gone", "document.querySelector('#state').textContent !== 'live'")
+	eval[any](tabs[0], "document.querySelector('#pending').replaceChildren(), dispatchEvent(new Event('focus'))")
+	tabs[0].until("and not that nothing waits", "document.querySelector('#quiet').hidden && !document.querySelector('#blind').hidden")
+
+	tabs[0].again(t, h.ui(t))
+	_, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "anew")
+	tabs[0].ripe(id)
+	want(t, "the focus, with one that waits", eval[string](tabs[0], "document.activeElement.id"), "r-"+id)
+	tabs[0].keys("d")
+	tabs[0].until("its key answers", "document.querySelector('"+card(id)+"').matches('.settled.denied')")
+	want(t, "what is below what", eval[string](tabs[0], "[...document.querySelectorAll('section > h2')].map(h => h.id).join()"), "h-pending,h-running,h-grants,h-sessions,h-audit")
+}
+
+// again pastes the address of a page that was started anew into the tab of the one before, which
+// was at the same port as a rule.
+func (tab *Tab) again(t *testing.T, u *UI) {
+	t.Helper()
+	eval[any](tab, "void location.assign('"+u.URL+"')")
+	tab.until("it is connected to the new page", "document.querySelector('#state').textContent === 'live' && location.href === '"+strings.Split(u.URL, "#")[0]+"'")
 }
 
 // TestIntegrationPageHostile asks for what would deceive who reads it: all of it is shown, as
 // text, and what is long has to be read to its end.
+//
+// Attacks 92, 93, 94, 95, 109, 110.
 func TestIntegrationPageHostile(t *testing.T) {
 	h := people(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
@@ -186,6 +212,10 @@ func TestIntegrationPageHostile(t *testing.T) {
 		}
 	}
 	want(t, "arguments", len(got), len(shown))
+	want(t, "the lines of the one with a newline", eval[int](tab, "document.querySelectorAll('"+card(id)+" .args br').length"), 1)
+	if line := tab.text(card(id) + " .line"); !strings.HasPrefix(line, `hsh -c 'exit 0' '<script>`) || !strings.HasSuffix(line, "...") {
+		t.Errorf("the command in one line is %q", line)
+	}
 	want(t, "what is made of them", eval[int](tab, "document.querySelectorAll('"+card(id)+" :is(script, img)').length"), 0)
 	want(t, "the title", eval[string](tab, "document.title"), "(1) hostexec")
 
@@ -221,8 +251,10 @@ func TestIntegrationPageKill(t *testing.T) {
 }
 
 // TestIntegrationPageOpens has a page in the background open a browser when something is
-// asked and none is there. What opens it is seen by every user of the host: it has a code
-// and not the token.
+// asked and none is there. What opens it is seen by every user of the host: it is a file, and
+// neither a code nor the token.
+//
+// Attack 108.
 func TestIntegrationPageOpens(t *testing.T) {
 	h := newHost(t, false)
 	opened := h.screen(t)
@@ -264,7 +296,7 @@ func (d screen) answer(t *testing.T, c *Container) (shown string) {
 	call := c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
 	eventually(t, patience, "a browser is opened", func() bool { return len(d.links()) > 0 })
 	link := d.links()[0]
-	if strings.Contains(link, "token") || len(d.links()) != 1 {
+	if !strings.HasPrefix(link, "file:///") || strings.Contains(link, "#") || len(d.links()) != 1 {
 		t.Errorf("what is opened is %q", d.links())
 	}
 	tab := open(t, browser, link)
@@ -279,6 +311,8 @@ func (d screen) answer(t *testing.T, c *Container) (shown string) {
 
 // TestIntegrationPageStrangers is what the page tells who is no person of this host: another
 // origin's page, and a command that a container called.
+//
+// Attacks 104, 106, 115, 124.
 func TestIntegrationPageStrangers(t *testing.T) {
 	h := people(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
@@ -288,7 +322,7 @@ func TestIntegrationPageStrangers(t *testing.T) {
 	bare := open(t, browser, origin+"/")
 	bare.until("without the token nothing is shown", "document.querySelector('#trouble').innerText.includes('lacks its key')")
 	guess := open(t, browser, origin+"/#token="+strings.Repeat("0", 64))
-	guess.until("nor with another", "document.querySelector('#trouble').innerText.includes('another page')")
+	guess.until("nor with another", "document.querySelector('#trouble').innerText.includes('was restarted')")
 
 	near := h.Holding(t, "--network", "host", "--proxy", "hsh=/bin/sh") // on the same 127.0.0.1
 	host, port, _ := strings.Cut(strings.TrimPrefix(origin, "http://"), ":")

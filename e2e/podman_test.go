@@ -28,6 +28,7 @@ func TestIntegrationPodman(t *testing.T) {
 		"rootless": {nobody, []string{"socket", "relay"}},
 	} {
 		t.Run(who, func(t *testing.T) {
+			t.Parallel() // one after the other for each user, whose locks all of its Podmans share
 			for _, carrier := range tt.carriers {
 				t.Run(carrier, func(t *testing.T) { conforms(t, podman(t, tt.uid), carrier) })
 			}

@@ -27,11 +27,14 @@ func (h *Host) reconfigure(t *testing.T, text string) {
 	check(t, os.Rename(h.Write(t, h.State, "config.new", text, 0o600), file))
 }
 
-// strangers are people of whom no other test knows.
+// strangers runs do for people of whom no other test knows, beside one another.
 func strangers(t *testing.T, do func(*testing.T, *Host)) {
 	for _, ordinary := range []bool{false, true} {
 		h := newHost(t, ordinary)
-		t.Run(h.Name, func(t *testing.T) { do(t, h) })
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			do(t, h)
+		})
 	}
 }
 
@@ -50,14 +53,14 @@ commands:
       - {id: no, do: deny, argv: [-c, 'echo denied']}
   cat:
     rules:
-      - {id: file, do: allow, argv: [{path: ws, type: file}]}
+      - {id: file, do: allow, effects: [read], argv: [{path: ws, type: file}]}
   hsh:
     rules:
       - {id: no, do: deny, reason: not that, argv: [-c, 'echo denied']}
   fixed:
     exec: /bin/echo
     rules:
-      - {id: f, do: allow, fixed: [always, this]}
+      - {id: f, do: allow, effects: [read], fixed: [always, this]}
 approval:
   auto_approve: ['^echo ok$', '^echo never$']
 hostexec:
@@ -66,15 +69,17 @@ hostexec:
 
 // TestIntegrationRules has calls decided by a configuration: what runs, with how much of the
 // caller's, and what is said where nothing does.
+//
+// Attacks 36, 63, 80, 141.
 func TestIntegrationRules(t *testing.T) {
 	tests := []struct {
 		name, in string
 		args     []string
 		out      string
 		code     int
-		err      string // part of it
+		err      string // part of it; *: any, for whether stdin has data yet is a matter of time
 	}{
-		{"no stdin, no terminal", "unread\n", []string{"sh", "-c", "tty; cat; echo end"}, "not a tty\nend\n", 0, ""},
+		{"no stdin, no terminal", "unread\n", []string{"sh", "-c", "tty; cat; echo end"}, "not a tty\nend\n", 0, "*"},
 		{"stdin as a pipe", "read\n", []string{"sh", "-c", "cat"}, "read\n", 0, ""},
 		{"the output is cut", "", []string{"sh", "-c", "seq 100000"}, "*", 125, "cut after 1024 bytes, which is all that sh/cut gives it"},
 		{"time is up", "", []string{"sh", "-c", "echo begun; sleep 98 & sleep 98"}, "begun\n", 124, "ended after 3s, which is all that sh/slow gives it"},
@@ -90,7 +95,8 @@ func TestIntegrationRules(t *testing.T) {
 		{"an option", "", []string{"cat", "-n", "f"}, "", 126, "policy explain -- cat"},
 		{"what a list allows", "", []string{"echo", "ok"}, "ok\n", 0, ""},
 		{"one word is not two", "", []string{"echo ok"}, "", 127, "not the name of a command"},
-		{"a line feed", "", []string{"echo", "ok\n"}, "", 127, "not a proxied command"},
+		{"a line feed", "", []string{"echo", "ok\n"}, "", 127, "no list can match it"},
+		{"another alphabet", "", []string{"echo", "\u00e9"}, "", 127, "no list can match it"},
 		{"what a list has asked, with nobody there", "", []string{"printf", "x"}, "", 126, "nobody is there to ask"},
 		{"fixed", "", []string{"fixed", "--anything"}, "always this\n", 0, ""},
 		{"a denial before --proxy", "", []string{"hsh", "-c", "echo denied"}, "", 126, "not that"},
@@ -110,10 +116,12 @@ func TestIntegrationRules(t *testing.T) {
 		h.feed(t, "", "mkfifo", "fifo")
 		for _, tt := range tests {
 			r := c.Feed(t, tt.in, append([]string{"hostexec", "--"}, tt.args...)...)
-			if (tt.out != "*" && r.Out != tt.out) || r.Code != tt.code || !strings.Contains(r.Err, tt.err) || tt.err == "" && r.Err != "" {
+			if (tt.out != "*" && r.Out != tt.out) || r.Code != tt.code || tt.err != "*" && !strings.Contains(r.Err, tt.err) || tt.err == "" && r.Err != "" {
 				t.Errorf("%s: %q: %v", tt.name, tt.args, r)
 			}
 		}
+		want(t, "a list, and a stdin with data", c.Sh(t, "hostexec echo ok <f").String(), Result{Out: "ok\n",
+			Err: "hostexec: stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe\n"}.String())
 		if r := c.Exec(t, "hostexec", "sh", "-c", "seq 100000"); len(r.Out) != 1024 {
 			t.Errorf("%d bytes came of the output that is cut", len(r.Out))
 		}
@@ -123,11 +131,16 @@ func TestIntegrationRules(t *testing.T) {
 		if r := c.Sh(t, `hostexec sh -c 'echo 1; echo 2 >&2; echo 3' > order 2>&1; cat order`); r.Out != "1\n2\n3\n" {
 			t.Errorf("the order of 2>&1: %v", r)
 		}
-		want(t, "ls", c.Exec(t, "hostexec", "ls").Out, "COMMAND   ACTION\nhsh       allow\ncat       rules\nfixed     rules\nsh        rules\n")
+		want(t, "ls", c.Exec(t, "hostexec", "ls").Out, "COMMAND   ACTION   CALL\n"+
+			"hsh       allow    hsh\ncat       rules    hostexec cat\nfixed     rules    hostexec fixed\nsh        rules    hostexec sh\n")
+		// By name it is called where the container has no program of that name, also by a login shell.
+		want(t, "by name", c.Sh(t, "fixed && PATH=/usr/local/bin fixed && command -v cat sh").Out, "always this\nalways this\n/bin/cat\n/bin/sh\n")
 	})
 }
 
 // TestIntegrationSnapshot rewrites a script while a person looks at it: what was shown runs.
+//
+// Attacks 65, 71, 149.
 func TestIntegrationSnapshot(t *testing.T) {
 	strangers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1
@@ -142,7 +155,7 @@ commands:
 		h.Write(t, h.Work, "s.sh", "echo shown\n", 0o666)
 		attended(t, c, "hostexec", "sh", "s.sh")
 		call := c.Start(t, "hostexec", "sh", "s.sh")
-		q := pending(t, h, "/1.sh", 1)[0]
+		q := pending(t, h, "/1/s.sh", 1)[0]
 		check(t, os.WriteFile(filepath.Join(h.Work, "s.sh"), []byte("echo evil\n"), 0o666))
 		h.Must(t, "hostexec", "approve", q.ID)
 		want(t, "what ran", call.Wait(t).Out, "shown\n")
@@ -167,6 +180,8 @@ commands:
 
 // TestIntegrationConfigChanges edits the configuration under a session: the next decision
 // sees it, what waits is decided again, and one that is broken lets nothing run.
+//
+// Attacks 69, 157.
 func TestIntegrationConfigChanges(t *testing.T) {
 	const text = "version: 1\ncommands:\n  echo:\n    rules:\n      - {id: e, do: %s, argv: [hello]}\n"
 	strangers(t, func(t *testing.T, h *Host) {
@@ -204,4 +219,20 @@ func TestIntegrationDefaultProxies(t *testing.T) {
 	h.Write(t, h.State, "config.yaml", "version: 1\nproxies: ['hsh=/bin/sh', 'hcat=/bin/cat']\n", 0o600)
 	r := h.Run(t, "--rm", "--proxy", "hcat=deny", image(t, "full"), "bash", "-c", "hsh -c 'echo by default'; hcat; echo $?")
 	want(t, "stdout", r.Out, "by default\n126\n")
+}
+
+// TestIntegrationPolicyAddOffersProject: on a terminal the first rule of a command is for one
+// project, unless the person says that it is for all.
+func TestIntegrationPolicyAddOffersProject(t *testing.T) {
+	h := people(t)[0]
+	for answer, file := range map[string]string{"\r": "projects", "y\r": "config.yaml"} {
+		m := h.term(t, "docker", "hostexec", "policy", "add", "--ask", "--", "make", "deploy")
+		m.Expect(t, "Is it for all projects, not only for ")
+		m.Type(t, answer)
+		want(t, "code", m.Wait(t), 0)
+		if _, err := os.Stat(filepath.Join(h.State, file)); err != nil {
+			t.Errorf("after %q: %v", answer, err)
+		}
+		check(t, os.RemoveAll(filepath.Join(h.State, file)))
+	}
 }

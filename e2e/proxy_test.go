@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,10 +36,17 @@ const noEngine = "DOCKER_HOST=unix:///nonexistent/docker.sock"
 // when it answers. It is ended with the test.
 func (h *Host) Proxy(t testing.TB, commands string, flags ...string) *Proxy {
 	t.Helper()
+	return h.proxy(t, []string{pluginPath(t), "proxy"}, commands, flags...)
+}
+
+// proxy is Proxy by a verb of another program, docker.
+func (h *Host) proxy(t testing.TB, verb []string, commands string, flags ...string) *Proxy {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	names := strings.Fields(commands)
+	h.keepsWork(t)
 	p := &Proxy{Host: h, end: make(chan int, 1)}
-	p.cmd = h.Command(ctx, pluginPath(t), append(append([]string{"proxy"}, flags...), names...)...)
+	p.cmd = h.Command(ctx, verb[0], slices.Concat(verb[1:], flags, names)...)
 	p.cmd.Env = append(p.cmd.Env, noEngine)
 	p.cmd.Stderr = &p.errs
 	out, err := p.cmd.StdoutPipe()
@@ -61,6 +69,13 @@ func (h *Host) Proxy(t testing.TB, commands string, flags ...string) *Proxy {
 		}
 	}
 	return p
+}
+
+// keepsWork has nobody else rename in Work, which every user of a container may write to: a proxy
+// warns of that.
+func (h *Host) keepsWork(t testing.TB) {
+	t.Helper()
+	check(t, os.Chmod(h.Work, 0o777|os.ModeSticky))
 }
 
 // settle waits for the proxy, and kills it when it does not end.
@@ -161,7 +176,7 @@ func protocol(t testing.TB, dir string) []string {
 	check(t, err)
 	var left []string
 	for _, path := range list {
-		if name := filepath.Base(path); !strings.HasSuffix(name, ".pid") {
+		if name := filepath.Base(path); name != ".heartbeat" && !strings.HasSuffix(name, ".pid") {
 			left = append(left, name)
 		}
 	}

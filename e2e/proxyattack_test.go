@@ -22,6 +22,8 @@ import (
 // TestIntegrationAttackFiles plants in a directory of requests what is none, where requests
 // are looked for and where answers will be. Nothing outside is read or written, and the next
 // request is answered.
+//
+// Attacks 1, 2, 3, 4, 6, 7, 8, 14, 15.
 func TestIntegrationAttackFiles(t *testing.T) {
 	for _, ordinary := range persons() {
 		h := newHost(t, ordinary)
@@ -83,10 +85,12 @@ func TestIntegrationAttackFiles(t *testing.T) {
 
 // TestIntegrationAttackFilesNames makes files that look like requests and are not: they are
 // passed over, and what they are called is shown nowhere.
+//
+// Attack 13.
 func TestIntegrationAttackFilesNames(t *testing.T) {
 	h := newHost(t, false)
 	p := h.Proxy(t, "touch="+find(t, "touch"))
-	for _, name := range []string{".req", "-rf.req", "a b.req", "a\nb.req", "a\x1b[2Jb.req", "a..req", "a.b.req", "\xff.req", "a.REQ", "a.req.", strings.Repeat("x", 65) + ".req", "ä.req"} {
+	for _, name := range []string{".req", "a b.req", "a\nb.req", "a\x1b[2Jb.req", "a..req", "a.b.req", "\xff.req", "a.REQ", "a.req.", strings.Repeat("x", 65) + ".req", "ä.req"} {
 		check(t, os.WriteFile(filepath.Join(h.At("touch"), name), []byte(h.Work+"/evil\x00"), 0o644))
 	}
 	Submit(t, h.At("touch"), strings.Repeat("x", 64), "", h.Work+"/good")
@@ -99,6 +103,8 @@ func TestIntegrationAttackFilesNames(t *testing.T) {
 
 // TestIntegrationAttackFilesHalf writes a request in place, and slowly: no beginning of it
 // is run.
+//
+// Attack 12.
 func TestIntegrationAttackFilesHalf(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, h.args(t))
@@ -115,6 +121,8 @@ func TestIntegrationAttackFilesHalf(t *testing.T) {
 
 // TestIntegrationAttackFilesFlood floods a directory with pipes, and with files until the
 // queue of events runs over; the watcher's threads stay few.
+//
+// Attacks 5, 20, 138.
 func TestIntegrationAttackFilesFlood(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, h.args(t))
@@ -136,6 +144,8 @@ func TestIntegrationAttackFilesFlood(t *testing.T) {
 
 // TestIntegrationAttackFilesTwice uses one name for two requests at once, and answers of
 // others' in advance.
+//
+// Attack 21.
 func TestIntegrationAttackFilesTwice(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")
@@ -154,6 +164,8 @@ func TestIntegrationAttackFilesTwice(t *testing.T) {
 
 // TestIntegrationAttackFilesRewritten keeps requests open and writes them anew without end,
 // while they are read, shown, approved and run: what runs is what was shown and written down.
+//
+// Attack 10.
 func TestIntegrationAttackFilesRewritten(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.State, "config.yaml", "approval: {wait: always}\n", 0o600)
@@ -207,6 +219,8 @@ func rewritten(t *testing.T, dir, id string) {
 
 // TestIntegrationAttackFilesTimes gives files and the directory times of their own: the
 // host judges by its own clock.
+//
+// Attack 19.
 func TestIntegrationAttackFilesTimes(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "echo="+find(t, "echo"))
@@ -221,6 +235,8 @@ func TestIntegrationAttackFilesTimes(t *testing.T) {
 
 // TestIntegrationAttackFilesLong makes requests that fit into their file, and are too long as
 // a call: each is refused, and none keeps the proxy from its end.
+//
+// Attacks 25, 161.
 func TestIntegrationAttackFilesLong(t *testing.T) {
 	h := newHost(t, false)
 	p := h.Proxy(t, h.args(t))
@@ -234,4 +250,103 @@ func TestIntegrationAttackFilesLong(t *testing.T) {
 	Submit(t, h.At("args"), "good", "", "x")
 	want(t, "the next request", Answer(t, h.At("args"), "good").String(), Result{Out: "x\n"}.String())
 	want(t, "code", p.Stop(t, syscall.SIGTERM), 0)
+}
+
+// TestIntegrationAttackFilesOthers has another user of the host call: where the directories are
+// made, where they are there already, and by what it has left from when they were open.
+//
+// Attack 126.
+func TestIntegrationAttackFilesOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can be another user: run the integration tests as root, or leave this one out by name")
+	}
+	h := newHost(t, true)
+	nobody := h.as(65534)
+	submit := func(id string) Result {
+		t.Helper()
+		script := fmt.Sprintf(`printf -- '-c\0echo ran >%[1]s/ran\0' >%[2]s/%[3]s.req.tmp && mv %[2]s/%[3]s.req.tmp %[2]s/%[3]s.req`, h.Work, h.At("sh"), id)
+		return nobody.feed(t, "", "/bin/sh", "-c", script)
+	}
+	unharmed := func(when string) {
+		t.Helper()
+		if _, err := os.Lstat(filepath.Join(h.Work, "ran")); err == nil {
+			t.Errorf("%s: the command of another user ran", when)
+		}
+	}
+	p := h.Proxy(t, "sh=/bin/sh")
+	for _, dir := range []string{h.At("sh"), filepath.Dir(h.At("sh")), filepath.Dir(filepath.Dir(h.At("sh")))} {
+		fi, err := os.Stat(dir)
+		check(t, err)
+		want(t, "the mode of "+dir, fi.Mode().Perm(), 0o700)
+	}
+	if r := submit("made"); r.Code == 0 {
+		t.Errorf("another user put a request into a directory that was made for one: %v", r)
+	}
+	Submit(t, h.At("sh"), "own", "", "-c", "echo answered")
+	want(t, "a request of root's", Answer(t, h.At("sh"), "own").Out, "answered\n")
+	unharmed("a directory that was made")
+	want(t, "its end", p.Stop(t, syscall.SIGTERM), 0)
+
+	for _, dir := range []string{h.At("sh"), filepath.Dir(h.At("sh"))} {
+		for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o770} {
+			if dir != h.At("sh") && mode&os.ModeSticky != 0 {
+				continue // nobody else can rename what is in it
+			}
+			check(t, os.Chmod(dir, mode))
+			hint := "hostexec: hint: chmod 700 " + dir
+			if mode&os.ModeSticky != 0 { // shared on purpose, as /tmp
+				hint = "hostexec: hint: use a directory of your own"
+			}
+			if r := h.runsProxy(t, "sh=/bin/sh"); r.Code != 125 || !strings.Contains(r.Err, hint) {
+				t.Errorf("%s with mode %v: %v, want code 125 and what to type", dir, mode, r)
+			}
+		}
+		check(t, os.Chmod(dir, 0o700))
+	}
+	check(t, os.Chown(h.At("sh"), 65534, 65534))
+	if r := h.runsProxy(t, "sh=/bin/sh"); r.Code != 125 || !strings.Contains(r.Err, "it belongs to uid 65534, not to you") {
+		t.Errorf("another user's directory: %v", r)
+	}
+	check(t, os.Chown(h.At("sh"), int(h.cred.Uid), int(h.cred.Gid)))
+
+	for dir, mode := range map[string]os.FileMode{h.At("sh"): 0o777, filepath.Dir(h.At("sh")): 0o711, filepath.Dir(filepath.Dir(h.At("sh"))): 0o711} {
+		check(t, os.Chmod(dir, mode))
+	}
+	want(t, "what another user leaves while it is open", submit("left").Code, 0)
+	check(t, os.Chmod(h.At("sh"), 0o700))
+	p = h.Proxy(t, "sh=/bin/sh")
+	r := Answer(t, h.At("sh"), "left")
+	if r.Code != 125 || !strings.Contains(r.Err, "belongs to uid 65534") {
+		t.Errorf("what another user has left: %v", r)
+	}
+	unharmed("what was left")
+	want(t, "its end", p.Stop(t, syscall.SIGTERM), 0)
+
+	check(t, os.RemoveAll(filepath.Join(h.Work, ".hostexec")))
+	p = h.Proxy(t, "sh=/bin/sh", "--any-user")
+	want(t, "with --any-user, what another user puts there", submit("open").Code, 0)
+	want(t, "with --any-user, the answer", Answer(t, h.At("sh"), "open").Code, 0)
+	p.Stop(t, syscall.SIGTERM)
+	if !strings.Contains(p.errs.String(), "warning: --any-user: every user of this host who can enter "+h.At("sh")+" runs these commands as you") {
+		t.Errorf("--any-user warns %q", p.errs.String())
+	}
+}
+
+// TestIntegrationAttackFilesSession has another user of the host look for the requests of a
+// container, and for all else that a session lets any user of a container do.
+//
+// Attack 126.
+func TestIntegrationAttackFilesSession(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can be another user: run the integration tests as root, or leave this one out by name")
+	}
+	h := newHost(t, true)
+	c := h.Holding(t, "--carrier", "files", "--proxy", "hecho="+find(t, "echo"))
+	want(t, "a call", c.Exec(t, "hecho", "x").Out, "x\n")
+	dir := filepath.Join(h.State, "sessions", c.Session)
+	for _, name := range []string{"", "/proxy", "/proxy/hecho", "/share", "/share/bin/hostexec", "/control.sock", "/exec.sock"} {
+		if r := h.as(65534).feed(t, "", "/bin/sh", "-c", "stat "+dir+name); r.Code == 0 {
+			t.Errorf("another user can reach %s: %v", name, r)
+		}
+	}
 }

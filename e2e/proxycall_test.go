@@ -229,6 +229,7 @@ func TestIntegrationProxyPolling(t *testing.T) {
 	behind, front := filepath.Join(h.Home, "behind"), filepath.Join(h.Work, "front")
 	h.mkdir(t, behind)
 	h.mkdir(t, front)
+	check(t, os.Chmod(behind, 0o700))
 	if out, err := exec.Command("bindfs", behind, front).CombinedOutput(); err != nil {
 		t.Fatalf("bindfs: %v: %s", err, out)
 	}

@@ -67,7 +67,7 @@ func TestIntegrationProxyClients(t *testing.T) {
 	for _, ordinary := range persons() {
 		h := newHost(t, ordinary)
 		args := h.args(t)
-		h.Proxy(t, args+" sh=/bin/sh")
+		h.Proxy(t, args+" sh=/bin/sh", "--any-user")
 		for name, argv := range clients(t, h, "args") {
 			for _, c := range callers(h) {
 				t.Run(c.Name+"/"+name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestIntegrationProxyClients(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyMake is the example of the description.
+// TestIntegrationProxyMake is the example of the description. It goes on after git clean -fdx.
 func TestIntegrationProxyMake(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.Work, "Makefile", "build:\n\t@echo building $(TARGET)\n", 0o644)
@@ -103,6 +103,12 @@ func TestIntegrationProxyMake(t *testing.T) {
 	if r.Code != 2 || !strings.Contains(r.Err, "No rule to make target 'nope'") {
 		t.Errorf("make nope: %v", r)
 	}
+	ignored := filepath.Join(h.Work, ".hostexec/.gitignore")
+	want(t, ".gitignore", string(readFile(t, ignored)), "*\n")
+	check(t, os.RemoveAll(filepath.Dir(ignored)))
+	eventually(t, patience, "the client is there again", func() bool { _, err := os.Stat(h.Client("make") + ".pid"); return err == nil })
+	want(t, "make build, later", h.feed(t, "", h.Client("make"), "build", "TARGET=hello").String(), Result{Out: "building hello\n"}.String())
+	want(t, ".gitignore, later", string(readFile(t, ignored)), "*\n")
 }
 
 // TestIntegrationProxyStdin has stdin reach a command that reads it, and hold up nobody else.
@@ -152,10 +158,13 @@ func TestIntegrationProxyOutput(t *testing.T) {
 
 // TestIntegrationProxyCallerGone ends callers in every way: their commands end with them.
 func TestIntegrationProxyCallerGone(t *testing.T) {
-	h := newHost(t, false)
-	h.Proxy(t, "sh=/bin/sh")
-	for name, client := range map[string][]string{"script": {h.Client("sh")}, "shim": h.Shim(t, "sh")} {
-		t.Run(name, func(t *testing.T) { callerGone(t, h, client) })
+	for _, name := range []string{"script", "shim"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			h := newHost(t, false)
+			h.Proxy(t, "sh=/bin/sh")
+			callerGone(t, h, map[string][]string{"script": {h.Client("sh")}, "shim": h.Shim(t, "sh")}[name])
+		})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 // runsProxy runs docker hostexec proxy to its end, which is soon.
 func (h *Host) runsProxy(t testing.TB, args ...string) Result {
 	t.Helper()
+	h.keepsWork(t)
 	return h.feed(t, "", pluginPath(t), append([]string{"proxy"}, args...)...)
 }
 
@@ -34,10 +35,10 @@ func TestIntegrationProxyLife(t *testing.T) {
 			watcher := hold(t, pid)
 			fi, err := os.Stat(h.Client("make"))
 			check(t, err)
-			want(t, "the client's mode", fi.Mode(), 0o755)
+			want(t, "the client's mode", fi.Mode(), 0o700)
 			fi, err = os.Stat(h.At("make"))
 			check(t, err)
-			want(t, "the directory's mode", fi.Mode(), os.ModeDir|0o777)
+			want(t, "the directory's mode", fi.Mode(), os.ModeDir|0o700)
 
 			r := h.runsProxy(t, "make")
 			want(t, "a second one", r.String(), Result{Code: 1, Err: "hostexec: proxy for 'make' already running (PID " + strconv.Itoa(pid) + ")\n"}.String())
@@ -58,6 +59,8 @@ func TestIntegrationProxyLife(t *testing.T) {
 
 // TestIntegrationProxyStale begins beside the numbers of processes that have gone, that were
 // never proxies, and that nobody wrote who means well.
+//
+// Attack 23.
 func TestIntegrationProxyStale(t *testing.T) {
 	h := newHost(t, false)
 	for _, tt := range []struct{ name, pid, says string }{
@@ -67,7 +70,7 @@ func TestIntegrationProxyStale(t *testing.T) {
 		{"a number too long", strings.Repeat("1", 100), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			check(t, os.MkdirAll(h.At("make"), 0o755))
+			check(t, os.MkdirAll(h.At("make"), 0o700))
 			check(t, os.WriteFile(h.At("make")+"/make.pid", []byte(tt.pid), 0o644))
 			p := h.Proxy(t, "make")
 			if text := string(readFile(t, h.At("make")+"/make.pid")); text == tt.pid {
@@ -81,9 +84,11 @@ func TestIntegrationProxyStale(t *testing.T) {
 
 // TestIntegrationProxyWaiting has a request there when a proxy begins: it is the first that is
 // served, not one that comes too early.
+//
+// Attack 150.
 func TestIntegrationProxyWaiting(t *testing.T) {
 	h := newHost(t, false)
-	check(t, os.MkdirAll(h.At("echo"), 0o755))
+	check(t, os.MkdirAll(h.At("echo"), 0o700))
 	for i := range 8 {
 		id := "early" + strconv.Itoa(i)
 		Submit(t, h.At("echo"), id, "", id)
@@ -95,6 +100,8 @@ func TestIntegrationProxyWaiting(t *testing.T) {
 
 // TestIntegrationProxyElsewhere begins a second proxy of a directory, whose locks lie in a
 // state directory of its own: it finds the first by its number, and leaves it alone.
+//
+// Attacks 23, 160.
 func TestIntegrationProxyElsewhere(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "echo="+find(t, "echo"))
@@ -113,12 +120,14 @@ func TestIntegrationProxyElsewhere(t *testing.T) {
 }
 
 // TestIntegrationProxyKilled kills what a proxy consists of, with SIGKILL: nothing of its
-// commands stays, and the next one begins.
+// commands stays, their callers are told at once, and the next one begins.
 func TestIntegrationProxyKilled(t *testing.T) {
 	h := newHost(t, false)
-	for _, who := range []string{"watcher", "proxy"} {
+	for who, verb := range map[string][]string{
+		"watcher": {pluginPath(t), "proxy"}, "proxy": {pluginPath(t), "proxy"}, "docker": {"docker", "hostexec", "proxy"},
+	} {
 		t.Run(who, func(t *testing.T) {
-			p := h.Proxy(t, "sh=/bin/sh")
+			p := h.proxy(t, verb, "sh=/bin/sh", "--shutdown-grace", "1h")
 			began := filepath.Join(h.Work, who)
 			Submit(t, h.At("sh"), "a", "", "-c", `echo $$ >"$0.tmp"; mv "$0.tmp" "$0"; exec sleep 1000`, began)
 			eventually(t, patience, "the command runs", func() bool { return len(readFile(t, began)) > 0 })
@@ -132,6 +141,11 @@ func TestIntegrationProxyKilled(t *testing.T) {
 			p.Ended(t)
 			command.Ends(t, patience)
 			watcher.Ends(t, patience)
+			r := Answer(t, h.At("sh"), "a")
+			told := map[bool]string{true: "hostexec: the host's side of this call ", false: "hostexec: the proxy is shutting down: "}[who == "watcher"]
+			if r.Code != 125 || !strings.HasPrefix(r.Err, told) {
+				t.Errorf("the caller is told %v", r)
+			}
 			eventually(t, patience, "nothing of the proxy is left", func() bool { return len(processes(h.State)) == 0 })
 		})
 	}
@@ -179,7 +193,8 @@ func TestIntegrationProxyGrace(t *testing.T) {
 				eventually(t, patience, "the client is gone", func() bool { _, err := os.Stat(h.Client("sh")); return os.IsNotExist(err) })
 				watcher.Signal(t, syscall.SIGTERM)
 			}
-			want(t, "the code of its command", Answer(t, h.At("sh"), "slow").Code, 125)
+			want(t, "its answer", Answer(t, h.At("sh"), "slow").String(),
+				Result{Code: 125, Err: "hostexec: the proxy is shutting down: the command was ended\n"}.String())
 			want(t, "its code", p.Ended(t), 0)
 		})
 	}
@@ -188,7 +203,7 @@ func TestIntegrationProxyGrace(t *testing.T) {
 // TestIntegrationProxyOrphans begins beside what calls of before have left.
 func TestIntegrationProxyOrphans(t *testing.T) {
 	h := newHost(t, false)
-	check(t, os.MkdirAll(h.At("echo"), 0o755))
+	check(t, os.MkdirAll(h.At("echo"), 0o700))
 	old := time.Now().Add(-time.Hour)
 	for name, at := range map[string]time.Time{
 		"old.stdout": old, "old.stderr": old, "old.exit": old, "old.status": old, "old.req.tmp": old, "old.stdin": old,
@@ -211,6 +226,8 @@ func TestIntegrationProxyOrphans(t *testing.T) {
 }
 
 // TestIntegrationProxyBadInput has each command line say what is wrong with it.
+//
+// Attacks 16, 164, 223.
 func TestIntegrationProxyBadInput(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.Work, "tool", "#!/bin/sh\n", 0o755)
@@ -226,12 +243,12 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 		{"an unknown flag", "--nonsense make", "unknown flag: --nonsense", 1},
 		{"not in PATH", "foo", "hostexec: command 'foo' not found in PATH", 125},
 		{"what to type instead", "foo", "docker hostexec proxy foo=/path/to/foo", 125},
-		{"a negative time", "--shutdown-grace -1s make", "hostexec: --shutdown-grace -1s: no time is negative", 125},
-		{"no name", "''", "hostexec: '': no command named", 125},
-		{"a flag behind --", "-- -x", "hostexec: '-x': ", 125},
-		{"given twice", "make make", "hostexec: 'make': given twice", 125},
+		{"a negative time", "--shutdown-grace -1s make", "hostexec: --shutdown-grace -1s: must not be negative", 125},
+		{"no name", "''", `hostexec: "": no command named`, 125},
+		{"a flag behind --", "-- -x", "hostexec: -x: ", 125},
+		{"given twice", "make make", "hostexec: make: given twice", 125},
 		{"no directory", "--dir= make", "hostexec: --dir: no directory named", 125},
-		{"the root", "--dir / make", "hostexec: --dir '/': not a directory for requests", 125},
+		{"the root", "--dir / make", "hostexec: --dir /: not a directory for requests", 125},
 		{"a link", "--dir link make", "a symbolic link is on the way", 125},
 		{"two directories", "--dir x --global make", "dir global", 1},
 		{"the state", "--dir " + h.State + "/x make", "would lie in each other", 125},
@@ -249,6 +266,14 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a notifier's script", func(t *testing.T) {
+		h.Write(t, h.State, "config.yaml", "version: 1\nnotify: {command: [/bin/sh, "+h.Work+"/tell.sh]}\n", 0o600)
+		defer os.Remove(filepath.Join(h.State, "config.yaml"))
+		r := h.runsProxy(t, "make")
+		if says := "can change " + h.Work + "/tell.sh, which notify.command names"; r.Code != 125 || !strings.Contains(r.Err, says) {
+			t.Errorf("proxy: %v, want code 125 and %q", r, says)
+		}
+	})
 	t.Run("a planted link", func(t *testing.T) {
 		there := &Host{Name: h.Name, Home: h.Home, State: h.State, Work: planted, cred: h.cred}
 		r := there.runsProxy(t, "make")

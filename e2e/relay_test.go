@@ -13,6 +13,8 @@ import (
 
 // TestIntegrationRelayStall has one call that takes no output and one whose command takes
 // no input: others are answered meanwhile, and signals overtake what waits.
+//
+// Attack 167.
 func TestIntegrationRelayStall(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -45,6 +47,7 @@ func (c *Container) relays(t testing.TB) []string {
 func TestIntegrationRelayAgain(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			c := h.Holding(t, append(proxies(t), "--carrier", "relay")...)
 			called := func(after string) {
 				t.Helper()

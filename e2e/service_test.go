@@ -56,7 +56,7 @@ func TestIntegrationService(t *testing.T) {
 		}
 		eventually(t, patience, "calls are answered again", func() bool { return c.Exec(t, "hsh", "-c", "echo called").Out == "called\n" })
 	}
-	want(t, "what was stopped", h.status(t, stopped, "{{.State}}"), "lost")
+	want(t, "what was stopped", h.status(t, stopped, "{{.State}}"), "stopped")
 	out := end()
 	for _, c := range []*Container{lost, attached, down} {
 		want(t, "it says what it resumed", lineWith(out, c.Session), c.Session)

@@ -98,7 +98,7 @@ func TestIntegrationPinned(t *testing.T) {
 		prog := h.Write(t, h.Home, "prog", script, 0o755)
 		sum := sha256.Sum256([]byte(script))
 		pin := "{exec: " + prog + ", sha256: " + hex.EncodeToString(sum[:])
-		c := ruled(t, h, "version: 1\ncommands:\n  ruled: "+pin+", rules: [{do: allow, argv: []}]}\n  whole: "+pin+"}\n  other: "+pin+"}\n",
+		c := ruled(t, h, "version: 1\ncommands:\n  ruled: "+pin+", rules: [{do: allow, effects: [read], argv: []}]}\n  whole: "+pin+"}\n  other: "+pin+"}\n",
 			"--proxy", "whole", "--proxy", "other=/bin/true")
 		for _, command := range []string{"ruled", "whole"} {
 			want(t, command, c.Exec(t, "hostexec", command).Out, "pinned\n")
@@ -121,6 +121,8 @@ func TestIntegrationPinned(t *testing.T) {
 
 // TestIntegrationGitDir has the git preset in a real workspace: what only looks runs unasked
 // where the container has .git read-only, and is asked about where it could write there.
+//
+// Attack 88.
 func TestIntegrationGitDir(t *testing.T) {
 	git := find(t, "git")
 	strangers(t, func(t *testing.T, h *Host) {

@@ -130,6 +130,27 @@ func TestIntegrationShellUnmounted(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Detached(t, "--network", "none", "--proxy-shell", image(t, "full"), "/probe", "hold")
 	want(t, "create", c.Exec(t, "hostexec", "session", "create", "s").Code, 0)
+	for name, tt := range map[string]struct{ create, pwd string }{
+		"absolute": {"hostexec session create --cwd /usr/share absolute", "/usr/share\n"},
+		"relative": {"cd /usr && hostexec session create --cwd share relative", "/usr/share\n"},
+		"missing":  {"hostexec session create --cwd /no/such missing", h.Home + "\n"},
+	} {
+		want(t, name+": where it starts", c.Sh(t, tt.create+"; hostexec session exec "+name+" -- pwd").Out, tt.pwd)
+	}
+	for _, tt := range []struct{ words, says, name, pwd string }{
+		{"--cwd MISSING " + c.Session + " own", "is not a directory: the shell starts in HOME", "own", h.Home + "\n"},
+		{"--cwd . " + c.Session + " here", "", "here", h.Work + "\n"},
+		{c.Session + " here", "hostexec: there is a shell of that name\n", "here", h.Work + "\n"},
+		{c.Session + " ..", "hostexec: a shell is named by", "", ""},
+	} {
+		r := h.Docker(t, append([]string{"hostexec", "shell", "create"}, strings.Fields(tt.words)...)...)
+		if !strings.Contains(r.Err, tt.says) || strings.Contains(r.Err, "watcher") {
+			t.Errorf("create %s: %v", tt.words, r)
+		}
+		if tt.name != "" {
+			want(t, tt.words+": where it starts", h.Must(t, "hostexec", "shell", "exec", c.Session, tt.name, "--", "pwd"), tt.pwd)
+		}
+	}
 	for _, verb := range []string{"exec", "start"} {
 		r := c.Exec(t, "hostexec", "session", verb, "--cwd", "/no/such", "s", "--", "pwd")
 		if r.Code != 1 || r.Out != "" || !strings.Contains(r.Err, "Failed to change directory to /no/such\n") {

@@ -95,7 +95,7 @@ approval: {auto_approve: ['.*']}
 commands:
   shell:
     rules:
-      - {id: here, do: allow, accept: host-code-execution, argv: [{args: '.*'}]}
+      - {id: here, do: allow, accept: host-code-execution, anywhere: true, argv: [{args: '.*'}]}
       - {id: there, do: allow, accept: host-code-execution, argv: ['--in', `+named+`, 'echo ruled']}
 `, 0o600)
 	g := ground{h.Holding(t, "--proxy", "true"), named}.make(t)

@@ -21,13 +21,8 @@ const maxInit = 64 << 10
 // TestIntegrationInit adds up what the runtime says of package initialization (GODEBUG in
 // package runtime).
 func TestIntegrationInit(t *testing.T) {
-	cmd := exec.Command(pluginPath(t), "docker-cli-plugin-metadata")
-	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-	var trace bytes.Buffer
-	cmd.Stderr = &trace
-	check(t, cmd.Run())
 	total, lines := 0, 0
-	for line := range strings.Lines(trace.String()) {
+	for line := range strings.Lines(initTrace(t, "--help")) {
 		if !strings.HasPrefix(line, "init "+module) {
 			continue
 		}
@@ -40,9 +35,34 @@ func TestIntegrationInit(t *testing.T) {
 		t.Logf("%7d bytes: %s", size, name)
 	}
 	if lines == 0 {
-		t.Fatalf("the runtime says nothing of our packages:\n%s", trace.String())
+		t.Fatal("the runtime says nothing of our packages")
 	}
 	if total > maxInit {
 		t.Errorf("our packages allocate %d bytes before main runs, the limit is %d", total, maxInit)
 	}
+}
+
+// TestIntegrationEntry checks that docker's question what the plugin is, which comes before each command, is
+// answered before the packages of docker's command line are initialized.
+func TestIntegrationEntry(t *testing.T) {
+	trace := initTrace(t, "docker-cli-plugin-metadata")
+	for _, late := range []string{"net", "regexp", "github.com/docker/docker/client", "google.golang.org/grpc"} {
+		if strings.Contains(trace, "init "+late+" @") {
+			t.Errorf("%s is initialized before docker's question is answered", late)
+		}
+	}
+	if !strings.Contains(trace, "init "+module+"exec/proctree @") {
+		t.Errorf("exec/proctree is not, by which a keeper begins:\n%s", trace)
+	}
+}
+
+// initTrace returns what the runtime says of the packages that the plugin initializes (GODEBUG in package runtime).
+func initTrace(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(pluginPath(t), args...)
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	check(t, cmd.Run())
+	return trace.String()
 }

@@ -32,6 +32,8 @@ func TestIntegrationTerminal(t *testing.T) {
 }
 
 // TestIntegrationPassword types a password, which is not shown.
+//
+// Attack 102.
 func TestIntegrationPassword(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
@@ -119,8 +121,15 @@ func TestIntegrationTerminalBulk(t *testing.T) {
 func TestIntegrationTerminalOnRun(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			argv := append([]string{"docker"}, h.runArgs("--rm", "-it", "--proxy", "hsh=/bin/sh", image(t, "full"), "hsh", "-c", "echo begin; read x; echo got $x; exit 4")...)
+			setuid := h.Write(t, h.Home, "setuid", "#!/bin/sh\n", 0o755)
+			check(t, os.Chmod(setuid, 0o755|os.ModeSetuid))
+			argv := append([]string{"docker"}, h.runArgs("--rm", "-it", "--read-only", "-w", "/tmp", "--proxy", "hsh=/bin/sh", "--proxy", "priv="+setuid,
+				image(t, "full"), "hsh", "-c", "echo begin; read x; echo got $x; exit 4")...)
 			m := h.term(t, argv...)
+			// The banner is aligned on a terminal that is raw already, each of its lines.
+			m.Expect(t, "hostexec: warning: login shells run the container's own hsh, priv, if it has any: it is read-only; those of this host are in /run/hostexec/bin\r")
+			m.Expect(t, "hostexec: warning: priv ("+setuid+") is setuid and may not gain privileges: add --allow-new-privs if it has to\r\nhostexec: session ")
+			m.Expect(t, "hostexec: commands run in "+h.Work+", and only if the container calls them in /tmp: --workdir-host DIR allows all directories\r\n")
 			m.Expect(t, "begin\r\n")
 			m.Type(t, "a word\r")
 			m.Expect(t, "got a word\r\n")

@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,8 @@ func TestIntegrationList(t *testing.T) {
 }
 
 // TestIntegrationSecondDoor denies a command by every name and way that there is.
+//
+// Attack 46.
 func TestIntegrationSecondDoor(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		for _, script := range []string{
@@ -85,6 +88,8 @@ func TestIntegrationSecondDoor(t *testing.T) {
 
 // TestIntegrationEnvironment wants the host's environment with the caller's terminal, and
 // nothing else of the container's.
+//
+// Attack 73.
 func TestIntegrationEnvironment(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		r := c.Sh(t, `export TERM=screen COLUMNS=77 LINES=11 NO_COLOR=1 LD_PRELOAD= MAKEFLAGS=-n GIT_DIR=/x HTTP_PROXY=http://x; hsh -c env`)
@@ -111,11 +116,19 @@ func TestIntegrationPassEnv(t *testing.T) {
 		r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "--pass-env", "ONE", "--pass-env", "TWO", "-e", "ONE=1", "-e", "TWO=a b\tc", "-e", "THREE=3",
 			image(t, "busybox"), "hsh", "-c", `echo "$ONE $TWO [$THREE]"`)
 		want(t, "values", r.Out+r.Err, "1 a b\tc []\n")
+		r = h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "--pass-env", "ONE", "-e", "ONE=1", image(t, "busybox"), "sh", "-c",
+			`hostexec --env ONE=2 hsh -c 'echo "$ONE"'; hostexec --env TWO=3 hsh -c 'echo never'`)
+		want(t, "--env", fmt.Sprint(r.Code, " ", r.Out), "126 2\n")
+		if says := "hostexec: --env: the host does not let TWO through: docker hostexec run --pass-env NAME on the host does\n"; r.Err != says {
+			t.Errorf("stderr is %q, want %q", r.Err, says)
+		}
 	}
 }
 
 // TestIntegrationProcess wants the host's process to be the person's: user, session,
 // umask and limits, no descriptor but three, no privileges to gain.
+//
+// Attacks 24, 81, 97, 102, 128, 155.
 func TestIntegrationProcess(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *Container) {
 		var fds []struct{ N int }
@@ -153,6 +166,8 @@ func TestIntegrationNewPrivs(t *testing.T) {
 }
 
 // TestIntegrationWorkdir maps working directories through the mounts.
+//
+// Attack 85.
 func TestIntegrationWorkdir(t *testing.T) {
 	for _, ordinary := range []bool{false, true} {
 		h := newHost(t, ordinary)
@@ -199,9 +214,16 @@ func TestIntegrationWorkspace(t *testing.T) {
 		h.mkdir(t, h.Work+"/deep")
 		r = h.Run(t, "--rm", "--workspace=deep", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "pwd; hsh -c 'pwd -P'")
 		want(t, "--workspace=deep", r.Out+r.Err, h.Work+"/deep\n"+h.Work+"/deep\n")
-		r = h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "cd /tmp; hsh -c 'pwd -P'")
-		want(t, "no mount at all: where run was typed", r.Out+r.Err, h.Work+"\n")
-		r = h.Run(t, "--rm", "--workdir-host", h.Home, "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "hsh -c 'pwd -P'")
+		// No mount at all: where run was typed stands for the container's own directory, and no other.
+		r = h.Run(t, "--rm", "-w", "/srv", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
+			"hsh -c 'pwd -P'; for d in / /tmp; do cd $d; hsh -c 'pwd -P'; echo $?; done; mkdir x; cd x; rmdir ../x; hsh -c 'pwd -P'; echo $?")
+		want(t, "no mount at all", r.Out, h.Work+"\n126\n126\n126\n")
+		for _, says := range []string{"/tmp is not mounted from the host", "--workdir-host", "the current directory was deleted"} {
+			if !strings.Contains(r.Err, says) {
+				t.Errorf("no mount at all: %q, want %q", r.Err, says)
+			}
+		}
+		r = h.Run(t, "--rm", "--workdir-host", h.Home, "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "cd /tmp; hsh -c 'pwd -P'")
 		want(t, "--workdir-host", r.Out+r.Err, h.Home+"\n")
 	}
 }
@@ -250,6 +272,8 @@ func TestIntegrationAuditOfTheDead(t *testing.T) {
 
 // TestIntegrationPrivateState wants nobody else to be able to look at a person's state,
 // but for the share, which the mount opens to the container alone.
+//
+// Attack 126.
 func TestIntegrationPrivateState(t *testing.T) {
 	for _, h := range people(t) {
 		c := h.Shared(t, "socket")
@@ -273,4 +297,18 @@ func TestIntegrationPrivateState(t *testing.T) {
 			t.Errorf("the record holds an environment: %s", b)
 		}
 	}
+}
+
+// TestIntegrationAgentRules prints the rules for agents: when, how, what if a person is asked, and
+// how to check.
+func TestIntegrationAgentRules(t *testing.T) {
+	h := newHost(t, false)
+	r := h.Docker(t, "hostexec", "agent-rules")
+	for _, heading := range []string{"\n## When to use it\n", "\n## Patterns\n", "\n## When approval is needed\n", "\n## How to check\n"} {
+		if !strings.Contains(r.Out, heading) {
+			t.Errorf("there is no heading %q", heading)
+		}
+	}
+	want(t, "the code", r.Code, 0)
+	want(t, "the code with an argument", h.Docker(t, "hostexec", "agent-rules", "x").Code, 1)
 }

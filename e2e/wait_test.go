@@ -146,6 +146,8 @@ func TestIntegrationGrantsOutliveSIGKILL(t *testing.T) {
 }
 
 // TestIntegrationBrokenWhileAsked breaks the configuration under a request that waits.
+//
+// Attack 157.
 func TestIntegrationBrokenWhileAsked(t *testing.T) {
 	strangers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
@@ -162,6 +164,8 @@ func TestIntegrationBrokenWhileAsked(t *testing.T) {
 
 // TestIntegrationNotifyCommand has a program of the person's told how many requests wait, and
 // nothing of what they are.
+//
+// Attack 99.
 func TestIntegrationNotifyCommand(t *testing.T) {
 	strangers(t, func(t *testing.T, h *Host) {
 		told := h.Write(t, h.Home, "told", "", 0o600)

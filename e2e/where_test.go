@@ -39,8 +39,8 @@ var whereRows = []string{
 	`Xsh -c 'head -c 3000000 /dev/zero' | wc -c`,
 	`printf '\0\1\2\377\n\r' | Xcat | od -c`,
 	`Xbash -c 'for i in {1..300}; do echo o; echo e >&2; done' 2>&1`,
-	`Xbash -c 'for i in {1..300}; do echo o; echo e >&2; done' >/tmp/w 2>&1; cat /tmp/w`,
-	`Xsh -c 'echo o; echo e >&2' >/tmp/w 2>/tmp/v; cat /tmp/w /tmp/v; Xsh -c 'echo more' >>/tmp/w; cat /tmp/w`,
+	`Xbash -c 'for i in {1..300}; do echo o; echo e >&2; done' >/tmp/x 2>&1; cat /tmp/x`,
+	`Xsh -c 'echo o; echo e >&2' >/tmp/y 2>/tmp/v; cat /tmp/y /tmp/v; Xsh -c 'echo more' >>/tmp/y; cat /tmp/y`,
 	`Xsh -c 'exec yes' | head -1; echo ${PIPESTATUS[0]}`,
 	`Xsh -c 'cat; echo end' <&-; Xsh -c 'echo out' >/dev/null; Xsh -c 'echo none' >&-; echo $?`,
 	`Xsh -c 'echo by name >/dev/stdout; echo err >/dev/stderr' | cat`,
@@ -54,8 +54,19 @@ var whereRows = []string{
 func TestIntegrationWhere(t *testing.T) {
 	for _, h := range anybody(t) {
 		c := h.Holding(t, places(t)...)
-		for _, row := range whereRows {
-			t.Run(h.Name+"/"+row, func(t *testing.T) {
+		bothPlaces(t, c, whereRows)
+		c.roomless(t)
+	}
+}
+
+// bothPlaces runs each of rows, in which X is h or c, on the host and in a container, and returns when all have ended.
+// They start many containers, for which they wait beside one another: no two have a file in common.
+func bothPlaces(t *testing.T, c *Container, rows []string) {
+	t.Helper()
+	t.Run(c.Host.Name, func(t *testing.T) {
+		for _, row := range rows {
+			t.Run(row, func(t *testing.T) {
+				t.Parallel()
 				on := c.Long(t, strings.ReplaceAll(row, "X", "h"))
 				in := c.Long(t, strings.ReplaceAll(row, "X", "c"))
 				if in != on {
@@ -63,8 +74,7 @@ func TestIntegrationWhere(t *testing.T) {
 				}
 			})
 		}
-		c.roomless(t)
-	}
+	})
 }
 
 // roomless wants no container of a command of the session's to be left.
@@ -148,6 +158,8 @@ func TestIntegrationWhereSignals(t *testing.T) {
 
 // TestIntegrationWhereNothingStays breaks things while a command runs in a container, whose
 // tree has an orphan that ignores TERM: no container stays.
+//
+// Attacks 208, 209.
 func TestIntegrationWhereNothingStays(t *testing.T) {
 	for _, h := range anybody(t) {
 		c := h.Holding(t, places(t)...)

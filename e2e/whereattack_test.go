@@ -17,9 +17,12 @@ import (
 
 // TestIntegrationWhereHidden gives the caller less than a directory: a part of it read-only,
 // others under a volume, a file and a tmpfs. A command's container has no more of it.
+//
+// Attack 201.
 func TestIntegrationWhereHidden(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
 			for _, d := range []string{".git", "vol", "vol/in", "tmp"} {
 				h.mkdir(t, filepath.Join(h.Work, d))
@@ -47,9 +50,12 @@ func TestIntegrationWhereHidden(t *testing.T) {
 // TestIntegrationWhereExchanged has the sources of mounts replaced, as another container
 // could that has a directory above them, and a link put where one is mounted in another: no
 // command runs among what the engine finds there then.
+//
+// Attack 200.
 func TestIntegrationWhereExchanged(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
 			private, lent := filepath.Join(h.Home, "private"), filepath.Join(h.Home, "lent")
 			for _, d := range []string{private, lent, lent + "/a", lent + "/b"} {
@@ -85,9 +91,12 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 
 // TestIntegrationWhereFromWithin is a command that turns on its container's first process,
 // on the host's socket, and on what it shares with its caller.
+//
+// Attack 207.
 func TestIntegrationWhereFromWithin(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			c := h.Holding(t, "--proxy", "csh=/bin/sh,where=container:"+image(t, "full"), "--proxy", "cp=/probe,where=container:"+image(t, "full"))
 			sh := func(script string) string { return c.Exec(t, "csh", "-c", "exec 2>/dev/null; "+script).Out }
 			want(t, "kill the first process", sh("kill -KILL 1; kill -STOP 1; echo alive"), "alive\n")
@@ -105,6 +114,8 @@ func TestIntegrationWhereFromWithin(t *testing.T) {
 
 // TestIntegrationWhereFlood makes more calls at once than a session has containers: the rest
 // waits, and has its turn when others have gone.
+//
+// Attack 203.
 func TestIntegrationWhereFlood(t *testing.T) {
 	const most, calls = 64, 70
 	h := newHost(t, false)
@@ -133,6 +144,7 @@ func TestIntegrationWhereFlood(t *testing.T) {
 func TestIntegrationWhereLikeYou(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
 			args := append([]string{"-c", `umask 027; exec docker "$@"`, "sh"}, h.runArgs(append([]string{"-d"}, h.holding(t, places(t))...)...)...)
 			r := h.feed(t, "", "sh", args...)

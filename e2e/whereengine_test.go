@@ -15,10 +15,13 @@ import (
 // TestIntegrationWhereEngine has a session's commands run at another engine than its
 // container, by --proxy and by config.yaml, and looks at what comes of an engine that is
 // not there, stops and starts again.
+//
+// Attacks 204, 209.
 func TestIntegrationWhereEngine(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a second engine can only be started by root: run the integration tests as root, or leave this one out by name")
 	}
+	t.Parallel() // most of it is waiting
 	e := newEngine(t)
 	host := "unix://" + e.socket()
 	for _, ordinary := range persons() {

@@ -14,6 +14,8 @@ import (
 // TestIntegrationWhereRemoved has somebody else remove the container of a command between its
 // create and its start, at each moment that there is, and an engine hold on to it: the call
 // ends, the caller is told, and nothing stays.
+//
+// Attack 210.
 func TestIntegrationWhereRemoved(t *testing.T) {
 	h := newHost(t, false)
 	engine := &hand{}

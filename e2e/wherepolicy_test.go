@@ -14,9 +14,12 @@ import (
 
 // TestIntegrationWhereIsolated looks at what a command in a container has of the host: the
 // caller's directories, at their places and as writable as they are there, and no more.
+//
+// Attacks 204, 206.
 func TestIntegrationWhereIsolated(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			lent := filepath.Join(h.Home, "isolated")
 			h.mkdir(t, lent)
 			h.mkdir(t, filepath.Join(h.Work, "inner"))
@@ -119,9 +122,12 @@ commands:
 // TestIntegrationWhereReplaced replaces the directory that a call was made in, while the call
 // waits for a person, by a link to one that the container has not: the engine follows it, and
 // the command does not run there.
+//
+// Attack 200.
 func TestIntegrationWhereReplaced(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
 			private := filepath.Join(h.Home, "private")
 			h.mkdir(t, private)

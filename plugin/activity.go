@@ -18,7 +18,8 @@ import (
 // activity is a call that runs, a job, or what one of them left running.
 type activity struct {
 	job.Info
-	Kind      string // call, job or left
+	Cut       *control.Cut // the texts are the beginning of the whole
+	Kind      string       // call, job or left
 	Session   string
 	Container string // its name
 }
@@ -64,21 +65,47 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 	jobs, err := c.Jobs(ctx)
 	var all []activity
 	for _, info := range jobs {
-		all = append(all, activity{Info: info, Kind: kindJob})
+		all = append(all, activity{Info: info.Info, Cut: info.Cut, Kind: kindJob})
 	}
 	for _, r := range st.Running {
 		if slices.ContainsFunc(all, func(a activity) bool { return a.ID == r.Request }) {
 			continue
 		}
-		all = append(all, activity{Kind: kindCall, Info: job.Info{
+		all = append(all, activity{Kind: kindCall, Cut: r.Cut, Info: job.Info{
 			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
 		}})
 	}
 	left, lerr := c.Left(ctx)
 	for _, l := range left {
-		all = append(all, activity{Kind: kindLeft, Info: job.Info{ID: l.Request, Status: job.Running, Args: l.Args, PID: l.PID, Started: l.Since}})
+		all = append(all, activity{Kind: kindLeft, Cut: l.Cut, Info: job.Info{ID: l.Request, Status: job.Running, Args: l.Args, PID: l.PID, Started: l.Since}})
 	}
 	return all, errors.Join(err, lerr)
+}
+
+// whole returns a with all of its text. One that has ended meanwhile stays as it is.
+func (a activity) whole(ctx context.Context, store *state.Store) activity {
+	if a.Cut == nil {
+		return a
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(a.Session))
+	defer c.Close()
+	if a.Kind == kindLeft {
+		if l, err := c.LeftOf(ctx, a.ID); err == nil {
+			a.Args, a.Cut = l.Args, nil
+		}
+		return a
+	}
+	if a.Kind == kindJob {
+		if j, err := c.Job(ctx, a.ID); err == nil {
+			a.Info, a.Cut = j.Info, nil
+		}
+	}
+	if r, err := c.Call(ctx, a.ID); err == nil { // a job that runs is a call, too: a record has less of it
+		a.Args, a.Dir, a.Cut = r.Args, r.Dir, nil
+	}
+	return a
 }
 
 // leftJobs are those of a session that has no watcher: none of them runs.

@@ -3,13 +3,18 @@
 package plugin
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/opts"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -73,6 +78,7 @@ func newAgentCommand(cli command.Cli) *cobra.Command {
 		},
 	}
 	o.addFlags(cmd.Flags())
+	cmd.SetFlagErrorFunc(o.misused)
 	return cmd
 }
 
@@ -100,8 +106,19 @@ var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount",
 
 // start finds out what is to run, and runs it to its end.
 func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string) error {
-	if err := named(cmd.Flags(), "workspace", "workdir-host", "config"); err != nil {
+	args, err := o.workspaceArg(cmd.Flags(), args)
+	if err == nil {
+		err = named(cmd.Flags(), "workspace", "workdir-host", "config")
+	}
+	if err != nil {
 		return err
+	}
+	if len(args) > 0 { // a command may be called by its path
+		if fi, err := os.Stat(args[0]); err == nil && fi.IsDir() {
+			if err := bareWorkspace(cmd.Flags(), args); err != nil {
+				return err
+			}
+		}
 	}
 	store, err := state.Open()
 	if err != nil {
@@ -111,8 +128,7 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 	if err != nil {
 		return err
 	}
-	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image},
-		agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()})
+	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
 		return err
 	}
@@ -124,6 +140,14 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 		return err
 	}
 	p.rec.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
+	if o.file != "" {
+		if p.rec.Agent.Config, err = filepath.Abs(o.file); err != nil {
+			return err
+		}
+		if err := unwritten(store, p.rec.Agent.Config); err != nil {
+			return err
+		}
+	}
 	ctx, stop := interruptible(cmd.Context(), cli)
 	defer stop()
 	r := &agentRun{agentOptions: o, cli: cli, plan: p, spec: spec}
@@ -133,12 +157,64 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 	return r.onHost(ctx, cmd.Flags())
 }
 
+// workspaceArg takes the word behind a bare --workspace for its directory: the flag's value is optional,
+// so that parsing has ended before that word. It returns what is left for the agent's command.
+func (o *agentOptions) workspaceArg(flags *pflag.FlagSet, args []string) ([]string, error) {
+	before := len(os.Args) - len(args) - 1
+	if len(args) == 0 || before < 0 || os.Args[before] != "--workspace" {
+		return args, nil
+	}
+	if fi, err := os.Stat(args[0]); (err != nil || !fi.IsDir()) && !strings.ContainsRune(args[0], filepath.Separator) {
+		return args, nil // a command
+	}
+	o.run.workspace = args[0]
+	if err := flags.Parse(args[1:]); err != nil {
+		return nil, err
+	}
+	return flags.Args(), nil
+}
+
+func agentHost(store *state.Store) agent.Host {
+	return agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()}
+}
+
+// checkAgent returns the error with which docker hostexec agent would refuse the configuration,
+// whatever command and image are typed. A file that cannot be read is reported elsewhere.
+func checkAgent(store *state.Store, c config.Agent) []policy.Problem {
+	if c.Err() != nil {
+		return nil
+	}
+	if _, _, err := agent.New(c, agent.Given{Args: []string{"typed"}, Image: "typed"}, agentHost(store)); err != nil {
+		return []policy.Problem{{Text: err.Error(), Fatal: true}}
+	}
+	return nil
+}
+
+// unwritten refuses a file that says what runs on this host, and that the container of a session
+// there is can write. Mounts of the agent's own are looked at when it has a container.
+func unwritten(store *state.Store, file string) error {
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
+			return &agent.Error{
+				Type:    agent.InvalidConfig,
+				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", printable(rec.ContainerName), printable(file)),
+				Hint:    "move that file out of what the container mounts, or remove the container: docker hostexec status -a",
+			}
+		}
+	}
+	return nil
+}
+
 // configured returns what is said of the agent: in --config's file alone, if there is one.
 func (o *agentOptions) configured(store *state.Store) (config.Agent, error) {
 	if o.file != "" {
 		a, err := config.LoadAgent(o.file)
 		if err != nil {
-			return a, &agent.Error{Type: agent.InvalidConfig, Message: err.Error(), Cause: err}
+			return a, &agent.Error{Type: agent.InvalidConfig, Message: err.Error(), Hint: "--config names a YAML file with an agent section: docs/agent.md has its keys", Cause: err}
 		}
 		return a, nil
 	}

@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"time"
+	"syscall"
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // alone runs an agent that may call nothing as a child of this process: all there is where
@@ -31,8 +32,8 @@ func (r *agentRun) alone(ctx context.Context, program string) error {
 	cmd.Args[0] = r.spec.Args[0]
 	cmd.Dir, cmd.Env = r.plan.rec.Workspace, agent.Set(os.Environ(), r.spec.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = watch.AgentGrace
 	err = cmd.Run()
 	var status *exec.ExitError
 	if errors.As(err, &status) && status.Exited() {

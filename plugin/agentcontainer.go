@@ -20,6 +20,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // inContainer runs the agent in a container of the session's, which is made as run's are.
@@ -82,7 +83,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 		return resp.ID, err
 	}
 	c.Start = l.announce
-	c.Gone = l.link.Gone
+	c.Gone, c.Stopping = l.link.Gone, l.link.Stopping
 	code, err := c.Run(ctx)
 	return code, errors.Join(err, l.over())
 }
@@ -173,5 +174,5 @@ func (l *launch) over() error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
 	_ = l.link.Over(ctx) // a watcher that has gone hears no more, and need not
-	return nil
+	return watch.EndLost(l.dir)
 }

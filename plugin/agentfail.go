@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 )
 
@@ -56,13 +60,25 @@ func (o *agentOptions) failure(err error) error {
 	return f
 }
 
+// misused ends an agent whose flags are wrong, in docker's words or as JSON. --json may stand behind the wrong flag.
+func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
+	typed := os.Args
+	if end := slices.Index(typed, "--"); end >= 0 {
+		typed = typed[:end]
+	}
+	if o.json || slices.Contains(typed, "--json") {
+		return &failure{code: codeRun, err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, show: showJSON}
+	}
+	return cli.FlagErrorFunc(cmd, err)
+}
+
 // showJSON says in one line of JSON what stands on err, in place of text.
 func showJSON(w io.Writer, err error) {
 	var typed *agent.Error
 	if !errors.As(err, &typed) {
 		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
 	}
-	_ = json.NewEncoder(w).Encode(typed) // stderr may be closed, and there is no other place
+	_ = json.NewEncoder(spelling.ASCIIWriter(w)).Encode(typed) // stderr may be closed, and there is no other place
 }
 
 // say tells something that is good to know. In JSON nothing is said but the end.

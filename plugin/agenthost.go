@@ -92,6 +92,7 @@ func (r *agentRun) process(ctx context.Context, l *launch, program string) (int,
 		return 0, l.err
 	}
 	l.writable = []string{r.plan.rec.Workspace}
+	l.place = "commands run in " + r.plan.rec.Workspace + ", and below it"
 	l.announce()
 	return l.link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.rec.Workspace})
 }

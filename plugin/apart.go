@@ -59,7 +59,7 @@ func (l *launch) fillVolume(ctx context.Context, api client.APIClient, want crea
 	if err != nil {
 		return err
 	}
-	archive, err := inject.Archive(arch, l.plan.rec.Names(), "")
+	archive, err := inject.Archive(arch, l.plan.rec.Names(), l.plan.rec.Ruled, "")
 	if err != nil {
 		return err
 	}

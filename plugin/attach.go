@@ -139,21 +139,22 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 		return nil, err
 	}
 	defer unlock()
-	if err := unattached(ctx, api, store, c); err != nil {
+	arch := askArch(ctx, api)
+	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
+	defer func() { // no request goes on after this returns
+		_, _ = arch()
+		_, _ = remote()
+	}()
+	if err := rootsAlone(ctx, api, c); err != nil {
 		return nil, err
 	}
-	if err := watch.RootsAlone(ctx, api, c.ID); err != nil {
-		return nil, hint(fmt.Errorf("container %s: %w", path.Base(c.Name), err), "make it with docker hostexec run")
-	}
-	arch, err := engineArch(ctx, api)
-	if err != nil {
+	if err := unattached(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	archive, err := inject.Archive(arch, p.rec.Names(), inject.Target[1:]+"/")
-	if err != nil {
+	if p.rec.Ruled, err = unnamed(ctx, api, c, p.rec.Ruled); err != nil {
 		return nil, err
 	}
-	if p.rec.Apart, err = apart(ctx, api, store.Home, c); err != nil {
+	if p.rec.Apart, err = remote(); err != nil {
 		return nil, err
 	}
 	if l, err = begin(ctx, dockerCLI, p); err != nil {
@@ -166,11 +167,8 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 			err = ferr
 		}
 	}()
-	if err := api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{}); err != nil {
-		return nil, fmt.Errorf("copy the shims into the container: %w", err)
-	}
-	if err := l.linkRunning(ctx, api, c); err != nil {
-		say(dockerCLI.Err(), "warning: commands are found in %s only: %v", inject.Bin, err)
+	if err := l.putIn(ctx, api, c, arch); err != nil {
+		return nil, err
 	}
 	<-l.ready
 	if err = l.err; err == nil {
@@ -180,7 +178,8 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 		l.notice("warning: %s", w)
 	}
 	if err != nil {
-		return nil, errors.Join(err, takeOut(context.WithoutCancel(ctx), api, c.ID, p.rec.Names()))
+		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.rec)
+		return nil, errors.Join(err, terr)
 	}
 	l.id = c.ID
 	l.announce()
@@ -197,57 +196,105 @@ func attachOne(ctx context.Context, store *state.Store) (unlock func(), err erro
 	return func() { _ = lock.Close() }, nil // the end of the process does it, too
 }
 
-// unattached refuses a container that has a session, be it one of another state directory's.
-func unattached(ctx context.Context, api client.APIClient, store *state.Store, c container.InspectResponse) error {
+// rootsAlone refuses a container in which others than root could replace what is put there.
+func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
+	err := watch.RootsAlone(ctx, api, c.ID)
+	if err == nil {
+		return nil
+	}
+	name, instead := path.Base(c.Name), "make it with docker hostexec run"
+	var replaceable *watch.ReplaceableError
+	switch {
+	case client.IsErrConnectionFailed(err):
+		return err
+	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
+		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
+	}
+	return hint(fmt.Errorf("container %s: %w", name, err), instead)
+}
+
+// unattached refuses a container that has a session, be it one of another state directory's. A
+// session whose shims the container's root has removed ends here.
+func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
 	name := path.Base(c.Name)
+	shim := inject.Bin + "/" + inject.Shim
+	f, err := lookAtPath(ctx, dockerCLI.Client(), c.ID, shim)
+	if err != nil {
+		return err
+	}
 	if rec, err := store.Find(c.ID); err == nil {
+		if !f.Exists && rec.Attached {
+			return leaveContainer(ctx, dockerCLI, store, rec.ID)
+		}
 		return hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
 	}
-	shim := inject.Bin + "/" + inject.Shim
-	switch f, err := lookAtPath(ctx, api, c.ID, shim); {
-	case err != nil:
-		return err
-	case f.Exists:
+	if f.Exists {
 		return hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
 			fmt.Sprintf("detach it there, or if that session is no more: docker exec -u 0 %s rm -r %s", name, inject.Target))
 	}
 	return nil
 }
 
-// linkRunning puts a link for each command where the programs of a running container look
-// for commands, where that is free. What its image had there says nothing of it.
-func (l *launch) linkRunning(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
-	if !onPath(c.Config.Env, inject.LinkDir) {
-		return fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
+// putIn copies shims and links into a running container, in one go: the engine starts a program to unpack each copy.
+// If the links cannot be put, only the shims are copied, and the user is told.
+func (l *launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
+	goarch, err := arch()
+	if err != nil {
+		return err
 	}
-	if inject.Covered(mounted(c), inject.LinkDir) {
-		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
-	}
-	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
-		if f, err := lookAtPath(ctx, api, c.ID, p); err != nil || f.Link != "" {
-			return errors.Join(err, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p))
-		}
-	}
-	var free, taken []string
-	for _, name := range append(l.plan.rec.Names(), inject.Shim) {
-		f, err := lookAtPath(ctx, api, c.ID, path.Join(inject.LinkDir, name))
+	copyIn := func(links []string) error {
+		archive, err := inject.Archive(goarch, l.plan.rec.Linked(), nil, inject.Target[1:]+"/", links...)
 		if err != nil {
 			return err
 		}
-		if inject.Linkable(f.Exists, f.Link) {
-			free = append(free, name)
-		} else {
-			taken = append(taken, name)
+		return api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{})
+	}
+	links, missing := l.linksFor(ctx, api, c)
+	err = copyIn(links)
+	if err != nil && len(links) > 0 {
+		missing, err = err, copyIn(nil)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the shims into the container: %w", err)
+	}
+	if missing != nil {
+		say(l.cli.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
+	}
+	return nil
+}
+
+// linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
+// look for commands. The image does not say what is there now. The error says why some commands have no link.
+func (l *launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
+	if !onPath(c.Config.Env, inject.LinkDir) {
+		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
+	}
+	if inject.Covered(mounted(c), inject.LinkDir) {
+		return nil, fmt.Errorf("there is a mount over %s", inject.LinkDir)
+	}
+	names := append(l.plan.rec.Linked(), inject.Shim)
+	above, paths := linkPaths(names)
+	found, err := lookAtPaths(ctx, api, c.ID, slices.Concat(above, paths))
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range above {
+		if found[i].Link != "" {
+			return nil, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p)
 		}
 	}
-	archive, err := inject.Links(free)
-	if err == nil {
-		err = api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{})
+	var free, taken []string
+	for i, f := range found[len(above):] {
+		if inject.Linkable(f.Exists, f.Link) {
+			free = append(free, names[i])
+		} else {
+			taken = append(taken, names[i])
+		}
 	}
-	if err == nil && len(taken) > 0 {
-		err = fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
+	if len(taken) > 0 {
+		return free, fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
 	}
-	return err
+	return free, nil
 }
 
 // onPath reports whether a container's programs look for commands in dir. Without a PATH

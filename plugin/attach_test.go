@@ -17,6 +17,8 @@ import (
 
 // TestApartIsSeen looks at engines that give several answers: only one that says that it does
 // not see the directory is apart, whose mounts nobody looks at.
+//
+// Attack 171.
 func TestApartIsSeen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  int

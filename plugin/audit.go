@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -30,6 +31,7 @@ EVENT is one of
   CANCEL        the caller left before anybody answered
   START         it was about to run
   COMPLETE      it has ended
+  REFUSALS      so many were refused that each had no record; the last one is shown
 
 Of a REQUEST its beginning is shown, which is enough for --filter request= and for replay.
 Times are local; --raw shows the records themselves, which have UTC. What a container
@@ -64,7 +66,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showAudit(cmd.Context(), cli.Out(), cli.Err(), store.Audit(), opts)
+			return showAudit(cmd.Context(), spelling.ASCIIWriter(cli.Out()), cli.Err(), store.Audit(), opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -72,7 +74,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
-	formatFlag(cmd, &opts.format)
+	formatFlag(cmd, &opts.format, fieldsOf(auditRow{}))
 	filterFlag(cmd, &opts.filters, "", "records", auditCriteria)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(cli))

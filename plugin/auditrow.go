@@ -99,7 +99,7 @@ func dash(s string) string {
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent string
 	Command, Request, Rule, Pattern, Path, Directory        string
-	User, Reason, Exit, Signal, Duration                    string
+	User, Reason, Exit, Signal, Duration, Count, Since      string
 }
 
 func newAuditRow(e audit.Entry) auditRow {
@@ -117,6 +117,10 @@ func newAuditRow(e audit.Entry) auditRow {
 	}
 	if e.Bytes > 0 {
 		r.Command += fmt.Sprintf(" ... (of %d bytes)", e.Bytes)
+	}
+	if e.Kind == audit.Refusals {
+		r.Count = strconv.Itoa(e.Count)
+		r.Since = e.Since.Local().Format("15:04:05")
 	}
 	if e.Kind == audit.Complete {
 		r.Exit, r.Duration = strconv.Itoa(e.Exit), fmt.Sprintf("%.3fs", e.Took.Seconds())
@@ -138,6 +142,8 @@ func (r auditRow) detail() string {
 			return r.Reason + ", by " + r.User
 		}
 		return r.Reason
+	case audit.Refusals:
+		return r.Count + " refusals since " + r.Since + " have no records: " + r.Reason + "; the last is shown"
 	case audit.Complete:
 		if r.Signal != "" {
 			return "signal " + r.Signal

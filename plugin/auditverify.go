@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -42,7 +43,7 @@ func newAuditVerifyCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verifyAudit(cli.Out(), store.Audit(), files)
+			return verifyAudit(spelling.ASCIIWriter(cli.Out()), store.Audit(), files)
 		}),
 	}
 }

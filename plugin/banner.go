@@ -5,8 +5,10 @@ package plugin
 import (
 	"bytes"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/docker/docker/api/types/mount"
@@ -15,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // notice says something that is good to know. Scripts are not told: what run writes for
@@ -36,8 +39,32 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 
 // announce says, just before the container starts, what the user should know.
 func (l *launch) announce() {
+	l.warnConfig()
 	l.warnPrivs()
+	l.warnPort()
 	l.banner()
+}
+
+// warnPort warns that cloister's clients may call another port than this session's.
+func (l *launch) warnPort() {
+	wish, at := l.plan.http, l.http.Address
+	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
+		return
+	}
+	say(l.cli.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
+	say(l.cli.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
+}
+
+// warnConfig names the parts of the configuration that are not used. A script is told, too: its calls
+// are decided without them.
+func (l *launch) warnConfig() {
+	var out io.Writer = l.cli.Err()
+	if l.cli.Err().IsTerminal() {
+		out = rawTerminal{out}
+	}
+	for _, w := range l.plan.config.Warnings {
+		say(out, "warning: %s", w)
+	}
 }
 
 // banner says what has been opened.
@@ -47,11 +74,8 @@ func (l *launch) banner() {
 		commands = append(slices.Clone(commands), *sh)
 	}
 	names := allowed(commands)
-	for _, w := range l.plan.config.Warnings {
-		l.notice("warning: %s", w)
-	}
 	if ruled := l.plan.config.Policy(nil).Names(); len(ruled) > 0 {
-		l.notice("session %s: rules of the configuration hold for %s", l.plan.rec.ID, strings.Join(ruled, ", "))
+		l.bannerOfRules(ruled)
 	} else if len(names) == 0 {
 		l.notice("warning: no command is proxied: add --proxy COMMAND")
 	}
@@ -61,6 +85,9 @@ func (l *launch) banner() {
 	here := slices.DeleteFunc(slices.Clone(commands), l.plan.elsewhere)
 	if on := allowed(here); len(on) > 0 {
 		l.notice("session %s: %s on this host when the container calls", l.plan.rec.ID, run(on))
+		if at := l.where(); at != "" {
+			l.notice("%s", at)
+		}
 	}
 	for _, c := range commands {
 		if c.Action != "deny" && l.plan.elsewhere(c) {
@@ -73,9 +100,30 @@ func (l *launch) banner() {
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.notice("you are asked before %s: docker hostexec pending --watch", run(asked))
 	}
-	if tools := codeRunners(here); len(tools) > 0 && len(l.writable) > 0 {
-		l.notice("HOST CODE EXECUTION: %s code from %s, which the container can write", run(tools), strings.Join(l.writable, ", "))
+	if len(l.writable) == 0 {
+		return
 	}
+	from := strings.Join(l.writable, ", ")
+	for _, text := range watch.HostCode(l.plan.config.Policy(proxied(here)), here, from+", which the container can write", policy.Grades...) {
+		l.notice("%s", text)
+	}
+}
+
+// bannerOfRules says for which commands there are rules, and how to call those that are not
+// proxied as well.
+func (l *launch) bannerOfRules(ruled []string) {
+	l.notice("session %s: rules of the configuration apply to %s", l.plan.rec.ID, strings.Join(ruled, ", "))
+	if only := l.plan.ruled(os.Getenv("PATH")); len(only) > 0 {
+		l.notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
+	}
+}
+
+// where says in which directories of this host commands run.
+func (l *launch) where() string {
+	if l.place == "" && l.link != nil {
+		return l.link.Where()
+	}
+	return l.place
 }
 
 // run is names and what they do, in grammar.
@@ -86,7 +134,7 @@ func run(names []string) string {
 	return strings.Join(names, ", ") + " run"
 }
 
-// warnPrivs says of a command that would fail why it would, terminal or not.
+// warnPrivs warns of commands that would fail because they may not gain privileges.
 func (l *launch) warnPrivs() {
 	if l.plan.rec.NewPrivs {
 		return
@@ -96,7 +144,7 @@ func (l *launch) warnPrivs() {
 			continue
 		}
 		if why := needsPrivs(c.Path); why != "" {
-			say(l.cli.Err(), "warning: %s (%s) %s and may not gain privileges: add --allow-new-privs if it has to", c.Name, c.Path, why)
+			l.notice("warning: %s (%s) %s and may not gain privileges: add --allow-new-privs if it has to", c.Name, c.Path, why)
 		}
 	}
 }
@@ -115,18 +163,6 @@ func allowed(commands []state.Command) []string {
 	var names []string
 	for _, c := range commands {
 		if c.Action != "deny" {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// codeRunners returns the commands that run what the container may have written. Git is
-// one: hooks and configuration in .git are programs.
-func codeRunners(commands []state.Command) []string {
-	var names []string
-	for _, c := range commands {
-		if c.Action != "deny" && (policy.RunsCode(c.Name) || policy.RunsCode(filepath.Base(c.Path))) {
 			names = append(names, c.Name)
 		}
 	}

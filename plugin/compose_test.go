@@ -25,8 +25,8 @@ func TestOptionsOf(t *testing.T) {
 		{compose.Settings{"allow-new-privs": {"true"}, "carrier": {"relay"}}, runOptions{carrier: "relay", newPrivs: true}, ""},
 		{compose.Settings{"allow-new-privs": {"false"}}, runOptions{carrier: "auto"}, ""},
 
-		{compose.Settings{"prox": {"make"}}, runOptions{}, "unknown key 'prox'"},
-		{compose.Settings{"service": {"web"}}, runOptions{}, "unknown key 'service'"},
+		{compose.Settings{"prox": {"make"}}, runOptions{}, "unknown key prox"},
+		{compose.Settings{"service": {"web"}}, runOptions{}, "unknown key service"},
 		{compose.Settings{"allow-new-privs": {"perhaps"}}, runOptions{}, "allow-new-privs"},
 		{compose.Settings{"workspace": {""}}, runOptions{}, "no directory named"},
 	}

@@ -179,7 +179,7 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (compose.Additi
 	}
 	labels := inject.Labels(nil, &p.rec)
 	delete(labels, inject.LabelVersion) // another build of hostexec is no other service
-	add := compose.Addition{Service: p.name, Path: inject.Prefixed(path), Labels: labels, Mounts: p.mounts(dir, inject.Mount(state.ShareDir(dir)))}
+	add := compose.Addition{Service: p.name, Path: inject.Around(path, len(p.rec.Ruled) > 0), Labels: labels, Mounts: p.mounts(dir, inject.Mount(state.ShareDir(dir)))}
 	if p.workspace != "" && !p.keepDir {
 		add.WorkingDir = p.workspace
 	}
@@ -247,7 +247,7 @@ func (r *composeRun) fetch(ctx context.Context, all []*servicePlan) error {
 
 // announce says what has been opened to the service's containers.
 func (p *servicePlan) announce(cli command.Cli, notes []string) {
-	l := &launch{cli: cli, plan: p.plan}
+	l := &launch{cli: cli, plan: p.plan, place: watch.Where(p.rec, p.container(), p.WorkingDir)}
 	for _, m := range p.container().Mounts {
 		if m.Type == mount.TypeBind && m.RW {
 			l.writable = append(l.writable, m.Source)

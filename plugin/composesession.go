@@ -142,12 +142,16 @@ func (s *services) make(ctx context.Context, p *plan) error {
 // renew has a session served as p says that was there before.
 func (s *services) renew(ctx context.Context, p *plan, old state.Session) error {
 	dir := s.store.Dir(old.ID)
-	serves := ask(ctx, s.store, old.ID) != nil
+	st, err := ask(ctx, s.store, old.ID)
+	if err != nil {
+		return err
+	}
+	serves := st != nil
 	if serves && alike(old, p.rec) {
 		return nil
 	}
 	if serves {
-		if err := stopWatcher(ctx, dir, old.ID, 10*time.Second); err != nil {
+		if err := stopWatcher(ctx, dir, old.ID, asUsual); err != nil {
 			return err
 		}
 	}
@@ -204,7 +208,7 @@ func (s *services) fill(ctx context.Context, p *plan) error {
 func alike(a, b state.Session) bool {
 	asked := func(s state.Session) state.Session {
 		return state.Session{
-			Version: s.Version, Commands: s.Commands, Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine, Service: s.Service,
+			Version: s.Version, Commands: s.Commands, Ruled: s.Ruled, Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine, Service: s.Service,
 			WorkdirHost: s.WorkdirHost, InvokedIn: s.InvokedIn, Workspace: s.Workspace, PassEnv: s.PassEnv, NewPrivs: s.NewPrivs,
 		}
 	}
@@ -214,6 +218,9 @@ func alike(a, b state.Session) bool {
 	}
 	if len(a.Commands) == 0 && len(b.Commands) == 0 {
 		a.Commands, b.Commands = nil, nil
+	}
+	if len(a.Ruled) == 0 && len(b.Ruled) == 0 {
+		a.Ruled, b.Ruled = nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }

@@ -100,7 +100,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 			fmt.Sprintf("type=tmpfs,target=%s,tmpfs-size=%d,tmpfs-mode=%04o", relay.Target, relay.TmpfsOptions.SizeBytes, relay.TmpfsOptions.Mode),
 		},
 		RunArgs:   []string{"--label", state.LabelDevcontainer + "=" + devcontainerID},
-		RemoteEnv: map[string]string{"PATH": inject.Bin + ":${containerEnv:PATH}"},
+		RemoteEnv: map[string]string{"PATH": inject.Around("${containerEnv:PATH}", len(p.rec.Ruled) > 0)},
 	})
 }
 

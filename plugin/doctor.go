@@ -14,6 +14,7 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -45,13 +46,13 @@ func newDoctorCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeFindings(cli.Out(), all, format); err != nil {
+			if err := writeFindings(spelling.ASCIIWriter(cli.Out()), all, format); err != nil {
 				return err
 			}
 			return verdict(all)
 		}),
 	}
-	formatFlag(cmd, &format)
+	formatFlag(cmd, &format, columns(newFindingRow().Header))
 	cmd.Flags().StringVar(&image, "image", "", "Prove the carrier with a container of this `image`")
 	return cmd
 }
@@ -110,6 +111,7 @@ func examine(ctx context.Context, cli command.Cli, image string) ([]finding, err
 		{"architecture", d.engine.architecture},
 		{"state directory", d.stateDirectory},
 		{"configuration", d.configuration},
+		{"programs", d.programs},
 		{"stale state", func() finding { return d.staleState(ctx) }},
 	}
 	var all []finding

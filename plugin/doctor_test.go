@@ -161,7 +161,7 @@ func TestDoctorUnserved(t *testing.T) {
 		fix     string // "": it is as it should be
 	}{
 		{"lost", session{State: stateLost}, false, "docker hostexec resume --all"},
-		{"stopped", session{State: stateLost}, true, ""},
+		{"stopped", session{State: stateStopped}, true, ""},
 		{"gone", session{State: stateGone}, false, "docker hostexec prune"},
 		{"exited", session{State: stateExited}, false, ""},
 		{"unknown", session{State: stateUnknown}, false, "docker hostexec status -a"},

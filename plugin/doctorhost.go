@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -57,7 +58,7 @@ func awaitEvent(dir string) error {
 	if err := w.Add(dir); err != nil {
 		return fmt.Errorf("watch %s: %w", dir, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "event"), []byte("x"), 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "event"), 0o700); err != nil { // most often works on a full disk, too
 		return err
 	}
 	select {
@@ -82,7 +83,7 @@ func (d *doctor) sockets() finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "watchers cannot be reached on that file system", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
 	}
 	n := len(state.ControlSock(d.store.Dir("0123456789ab")))
-	f := finding{Status: isOK, Found: fmt.Sprintf("the file system carries unix sockets; their paths have %d bytes, and %d is the most", n, longestSocket), Means: "watchers can be reached"}
+	f := finding{Status: isOK, Found: fmt.Sprintf("socket paths: %d of at most %d bytes", n, longestSocket), Means: "watchers can be reached"}
 	if n > longestSocket {
 		f.Status, f.Fix = isWarn, "set HOSTEXEC_HOME to a shorter path"
 		f.Means = "hostexec reaches them all the same, through /proc; other programs, as curl --unix-socket, do not"
@@ -156,10 +157,27 @@ func (d *doctor) stateDirectory() finding {
 	if err == nil {
 		err = checkExec(home)
 	}
+	if err == nil {
+		err = d.checkSpace()
+	}
 	if err != nil {
-		return finding{Status: isFail, Found: err.Error(), Means: "no session can be made", Fix: fixOf(err, "set HOSTEXEC_HOME to a directory of your own")}
+		return finding{Status: isFail, Found: err.Error(), Means: "no session can be made, or no call can be written down, and then none runs", Fix: fixOf(err, "set HOSTEXEC_HOME to a directory of your own")}
 	}
 	return finding{Status: isOK, Found: home + " is yours alone", Means: "what decides what runs here is written by you only"}
+}
+
+// needed is how much space has to be left, in bytes: some hundred records of the audit log.
+const needed = 256 << 10
+
+// checkSpace reports a state directory without space for records, without which nothing runs.
+func (d *doctor) checkSpace() error {
+	file := filepath.Join(d.scratch, "space")
+	defer os.Remove(file)
+	err := os.WriteFile(file, make([]byte, needed), 0o600)
+	if err == nil {
+		return nil
+	}
+	return hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
 }
 
 // fixOf is err's own hint, or another.

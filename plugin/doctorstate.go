@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // configuration reads that of all projects, of each, and of the workspace of the current
@@ -128,7 +129,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	}
 	d.leftAtEngine(ctx, &left, all)
 	if len(left.found) == 0 {
-		return finding{Status: isOK, Found: fmt.Sprintf("%d sessions, %d of them served", len(all), served), Means: "nothing is left behind"}
+		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", count(len(all), "session"), served), Means: "nothing is left behind"}
 	}
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
 }
@@ -136,12 +137,15 @@ func (d *doctor) staleState(ctx context.Context) finding {
 // unserved judges a session without a watcher that answers. Those of stopped containers, and
 // those that a person has ended, are as they should be.
 func (d *doctor) unserved(left *stale, s session) {
+	var stopped *control.StoppedError
 	switch {
+	case errors.As(s.silent, &stopped):
+		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
 	case locked(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
 	case orphaned(s, time.Now()) && s.State != stateGone:
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
-	case s.State == stateLost && !d.store.Stopped(s.ID):
+	case s.State == stateLost:
 		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)
 	case s.Proxy != nil && prunable(d.store, s, time.Now()):
 		left.add(takesRoom, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
@@ -159,7 +163,7 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []session) {
 	}
 	dead := func(id string) bool {
 		i := slices.IndexFunc(all, func(s session) bool { return s.ID == id })
-		return i < 0 || all[i].Watcher == nil
+		return i < 0 || all[i].Watcher == nil && all[i].silent == nil
 	}
 	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // that it answers is known
 	for _, id := range ids {

@@ -21,7 +21,7 @@ import (
 // run passes the same again after a pull.
 func (l *launch) edited(want creation, path string) creation {
 	cfg, host := *want.config, *want.host
-	cfg.Env = inject.Env(cfg.Env, path)
+	cfg.Env = inject.Env(cfg.Env, path, len(l.plan.rec.Ruled) > 0)
 	if l.http.Address != "" {
 		cfg.Env = l.http.Env(l.imageEnv, cfg.Env)
 	}
@@ -113,19 +113,24 @@ func engineArch(ctx context.Context, api client.APIClient) (string, error) {
 }
 
 // askArch is engineArch, asked for ahead: the engine starts programs to tell of versions, and
-// there is time until a container is to be made. The answer can be had any number of times.
+// there is time until the answer is needed.
 func askArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	var arch string
+	return ahead(func() (string, error) { return engineArch(ctx, api) })
+}
+
+// ahead starts f. The returned function waits for f and returns its results, as often as it is called.
+func ahead[T any](f func() (T, error)) func() (T, error) {
+	var value T
 	var err error
-	answered := make(chan struct{})
-	// ends with its request, or with ctx; whoever wants the answer waits for it.
+	done := make(chan struct{})
+	// ends with f; whoever wants its result waits for it.
 	go func() {
-		defer close(answered)
-		arch, err = engineArch(ctx, api)
+		defer close(done)
+		value, err = f()
 	}()
-	return func() (string, error) {
-		<-answered
-		return arch, err
+	return func() (T, error) {
+		<-done
+		return value, err
 	}
 }
 

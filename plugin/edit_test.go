@@ -81,18 +81,6 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-func TestCodeRunners(t *testing.T) {
-	got := codeRunners([]state.Command{
-		{Name: "make", Action: "allow", Path: "/usr/bin/make"},
-		{Name: "npm", Action: "deny"},
-		{Name: "uname", Action: "allow", Path: "/usr/bin/uname"},
-		{Name: "mk", Action: "ask", Path: "/usr/bin/ninja"},
-	})
-	if want := []string{"make", "mk"}; !slices.Equal(got, want) {
-		t.Errorf("codeRunners = %q, want %q", got, want)
-	}
-}
-
 // What run writes for scripts is what docker run writes.
 func TestBannerIsForTerminals(t *testing.T) {
 	var out bytes.Buffer
@@ -105,10 +93,33 @@ func TestBannerIsForTerminals(t *testing.T) {
 	}
 	l.cli.Err().SetIsTerminal(true)
 	l.banner()
-	for _, want := range []string{"hostexec: session 0123456789ab: make runs on", "hostexec: HOST CODE EXECUTION: make runs code from /src,"} {
+	if strings.Contains(out.String(), "hostexec: \r\n") {
+		t.Errorf("banner = %q: it has a line of nothing", out.String())
+	}
+	l.place = "commands run in /src"
+	l.plan.rec.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"}}
+	l.banner()
+	for _, want := range []string{
+		"hostexec: commands run in /src\r\n",
+		"hostexec: session 0123456789ab: make runs on", "hostexec: HOST CODE EXECUTION: make runs code from /src,",
+		"hostexec: host code execution not known: nothing says whether kubectl runs code from /src, which the container can write\r\n",
+		"hostexec: possible host code execution: git, gh may run code from /src,",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("banner = %q, want %q in it", out.String(), want)
 		}
+	}
+}
+
+// TestScriptsAreWarnedOfTheConfiguration: a proposal that is not trusted is no secret of terminals.
+func TestScriptsAreWarnedOfTheConfiguration(t *testing.T) {
+	var out bytes.Buffer
+	l := testLaunch()
+	l.cli = testCLI(t, &out)
+	l.plan.config.Warnings = []string{"/src/.hostexec.yaml is not trusted, and not used: docker hostexec trust shows it"}
+	l.announce()
+	if want := "hostexec: warning: " + l.plan.config.Warnings[0] + "\n"; out.String() != want {
+		t.Errorf("a script is told %q, want %q", out.String(), want)
 	}
 }
 
@@ -118,7 +129,12 @@ func TestPrivilegedCommandIsWarnedOf(t *testing.T) {
 	l.cli = testCLI(t, &out)
 	l.plan.rec.Commands[0].Path = program(t, t.TempDir()+"/sudo", 0o755|os.ModeSetuid)
 	l.warnPrivs()
-	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "is setuid") || !strings.Contains(text, "--allow-new-privs") {
+	if out.Len() != 0 {
+		t.Errorf("said %q where there is no terminal", out.String())
+	}
+	l.cli.Err().SetIsTerminal(true)
+	l.warnPrivs()
+	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\r\n") || !strings.Contains(text, "is setuid") || !strings.Contains(text, "--allow-new-privs") {
 		t.Errorf("said %q, want one line that names --allow-new-privs", text)
 	}
 	out.Reset()

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/docker/cli/cli"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // Exit codes of our own failures. A failed run has to be told from the container's own
@@ -46,6 +48,19 @@ func (h *hinted) Unwrap() error { return h.error }
 
 func hint(err error, next string) error { return &hinted{error: err, hint: next} }
 
+// hintOf returns the command to type after err, or "".
+func hintOf(err error) string {
+	var h *hinted
+	var stopped *control.StoppedError
+	switch {
+	case errors.As(err, &h):
+		return h.hint
+	case errors.As(err, &stopped):
+		return stopped.Hint()
+	}
+	return ""
+}
+
 // report shows err on w and returns the exit code. It is the only place that turns
 // errors into codes:
 //
@@ -63,9 +78,8 @@ func report(w io.Writer, err error) int {
 		return ours.code
 	case errors.As(err, &ours):
 		say(w, "%s", ours.err)
-		var h *hinted
-		if errors.As(err, &h) {
-			say(w, "hint: %s", h.hint)
+		if h := hintOf(err); h != "" {
+			say(w, "hint: %s", h)
 		}
 		return ours.code
 	case errors.As(err, &status):

@@ -4,6 +4,8 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -52,10 +54,49 @@ func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
 	return offers
 }
 
-// formatFlag adds --format to cmd, which shows a table unless it is told otherwise.
-func formatFlag(cmd *cobra.Command, format *string) {
+// formatFlag adds --format to cmd, which shows a table by default. A template can use fields.
+func formatFlag(cmd *cobra.Command, format *string, fields []string) {
+	explainFields(cmd, fields)
 	cmd.Flags().StringVar(format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// explainFields adds to cmd's help which fields a template can use.
+func explainFields(cmd *cobra.Command, fields []string) {
+	var text strings.Builder
+	text.WriteString("FIELDS OF A TEMPLATE\n")
+	width := 0
+	for _, f := range fields {
+		if width += len(f) + 2; width > 88 {
+			text.WriteString("\n")
+			width = len(f) + 2
+		}
+		if width == len(f)+2 {
+			text.WriteString(" ")
+		}
+		text.WriteString(" ." + f)
+	}
+	before, status, ok := strings.Cut(cmd.Long, "\n\nEXIT STATUS")
+	if cmd.Long = before + "\n\n" + text.String(); ok {
+		cmd.Long += "\n\nEXIT STATUS" + status
+	}
+}
+
+// columns returns the fields of a row, by its header.
+func columns(header any) []string {
+	fields, _ := header.(formatter.SubHeaderContext)
+	return slices.Sorted(maps.Keys(fields))
+}
+
+// fieldsOf returns the fields of a struct that a template can use.
+func fieldsOf(v any) (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		if f.IsExported() && !f.Anonymous {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // parseFilters reads --filter KEY=VALUE, of the keys and values that there are.

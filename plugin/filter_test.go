@@ -8,6 +8,7 @@ import (
 )
 
 func TestCompleteFilter(t *testing.T) {
+	t.Setenv("HOSTEXEC_HOME", t.TempDir()) // there are no sessions
 	for typed, want := range map[string]string{
 		"":         "id= container= session= command= kind= status=",
 		"ki":       "id= container= session= command= kind= status=", // the shell picks

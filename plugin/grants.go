@@ -43,16 +43,31 @@ func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string
 // command with rules is called so and has a rule of an id that a grant has.
 const grantPrefix = "grant/"
 
-// grantRows are the grants as policy ls shows them.
-func grantRows(ctx context.Context, store *state.Store) ([]*policyRow, error) {
+// grantRows are the grants as policy ls shows them, whole or the beginning of long ones.
+func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRow, error) {
 	all, err := listGrants(ctx, store)
 	var rows []*policyRow
 	for _, g := range all {
+		if whole && g.Cut != nil {
+			g = wholeGrant(ctx, store, g)
+		}
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+" in "+g.Dir, g.Container+", "+holds(g)
+		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+g.Cut.String()+" in "+g.Dir, g.Container+", "+holds(g)
 		rows = append(rows, r)
 	}
 	return rows, err
+}
+
+// wholeGrant returns g with all of its text. One that has ended meanwhile stays as it is.
+func wholeGrant(ctx context.Context, store *state.Store, g control.Grant) control.Grant {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(g.Session))
+	defer c.Close()
+	if all, err := c.GrantOf(ctx, g.ID); err == nil {
+		return all
+	}
+	return g
 }
 
 // clock is a time of day, here, and the day unless that is today's.
@@ -67,10 +82,8 @@ func clock(t, now time.Time) string {
 // holds says for how long a grant does.
 func holds(g control.Grant) string {
 	switch {
-	case g.Left == 1:
-		return "1 call"
-	case g.Left > 1:
-		return fmt.Sprintf("%d calls", g.Left)
+	case g.Left > 0:
+		return count(g.Left, "call")
 	case !g.Until.IsZero():
 		return "until " + clock(g.Until, time.Now())
 	}

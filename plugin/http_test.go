@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 )
 
+// Attack 176.
 func TestParseHTTP(t *testing.T) {
 	v4, v6 := netip.MustParseAddr("172.17.0.1"), netip.MustParseAddr("fd00::1")
 	for _, tt := range []struct {

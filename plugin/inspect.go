@@ -3,11 +3,16 @@
 package plugin
 
 import (
+	"slices"
+
 	"github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/cli/cli/command/inspect"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -35,11 +40,34 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			get := func(ref string) (any, []byte, error) {
 				s, err := lookAt(cmd.Context(), dockerCLI, store, ref)
+				if format != "" && format != formatter.JSONFormatKey {
+					s = printableSession(s)
+				}
 				return s, nil, err
 			}
-			return inspect.Inspect(dockerCLI.Out(), args, format, get)
+			return inspect.Inspect(spelling.ASCIIWriter(dockerCLI.Out()), args, format, get)
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
+	explainFields(cmd, fieldsOf(session{}))
 	return cmd
+}
+
+// printableSession is s for a template: JSON quotes what others have worded, a template does not.
+func printableSession(s session) session {
+	s.ContainerName, s.Image = control.Printable(s.ContainerName), control.Printable(s.Image)
+	if s.Watcher == nil {
+		return s
+	}
+	w := *s.Watcher
+	w.Running, w.Shells = slices.Clone(w.Running), slices.Clone(w.Shells)
+	for i := range w.Running {
+		w.Running[i].Args, w.Running[i].Dir = control.PrintableArgs(w.Running[i].Args), control.Printable(w.Running[i].Dir)
+	}
+	for i := range w.Shells {
+		w.Shells[i].Dir, w.Shells[i].In = control.Printable(w.Shells[i].Dir), control.Printable(w.Shells[i].In)
+	}
+	w.CarrierWhy = control.Printable(w.CarrierWhy)
+	s.Watcher = &w
+	return s
 }

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,6 +26,9 @@ func (i *interrupted) status() error { return cli.StatusError{StatusCode: 128 + 
 // patience is how often a run may be told to end before it leaves its container alone,
 // which is docker's own number.
 const patience = 3
+
+// settling is how long a signal may take to come after docker has reported it.
+const settling = 100 * time.Millisecond
 
 // interruptible returns a context that ends, with an interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
@@ -67,16 +71,18 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			}
 		case <-docker:
 			docker = nil
-			settle = time.After(100 * time.Millisecond)
+			settle = time.After(settling)
 		case <-settle:
 			// A key press signals docker and us; kill(1) only docker.
 			if heard > 0 {
 				continue
 			}
-			cancel(&interrupted{syscall.SIGTERM}) // the likeliest; it does not say
-			if os.Getppid() == parent {
-				bridge() // a docker that is gone was killed: then the container stays
+			if os.Getppid() != parent {
+				cancel(&interrupted{syscall.SIGKILL}) // docker was killed: then the container stays
+				continue
 			}
+			cancel(&interrupted{syscall.SIGTERM}) // the most likely: docker does not say which
+			bridge()
 		}
 	}
 }
@@ -88,6 +94,12 @@ func bridge() {
 		// It cannot fail where there are such signals; docker kills us in the end.
 		_ = self.Signal(syscall.SIGTERM)
 	}
+}
+
+// killed reports whether ctx, of interruptible, has ended because docker was killed.
+func killed(ctx context.Context) bool {
+	var told *interrupted
+	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL
 }
 
 // giveUp ends the process as docker's own main would: nothing else can, for docker run

@@ -74,3 +74,34 @@ func TestKeyPressCountsOnce(t *testing.T) {
 	<-ctx.Done()
 	checkInterrupted(t, ctx, 130)
 }
+
+// A signal to a verb comes here itself, or docker tells that it got one, or both.
+func TestFirstSignal(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		sig     os.Signal // nil: none comes
+		docker  bool
+		stopped bool
+		want    syscall.Signal
+	}{
+		{"a key", syscall.SIGINT, false, false, syscall.SIGINT},
+		{"a hang-up", syscall.SIGHUP, false, false, syscall.SIGHUP},
+		{"a key, and docker", syscall.SIGQUIT, true, false, syscall.SIGQUIT},
+		{"docker alone", nil, true, false, syscall.SIGTERM},
+		{"the verb's end", nil, false, true, 0},
+	} {
+		signals, docker, done := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+		if tt.sig != nil {
+			signals <- tt.sig
+		}
+		if tt.docker {
+			close(docker)
+		}
+		if tt.stopped {
+			close(done)
+		}
+		if got := firstSignal(signals, docker, done); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -20,11 +20,11 @@ import (
 const killLong = `End jobs and calls, and all that they started
 
 Processes are asked to end, and killed after 5 seconds. With --signal nothing is ended: the
-job's process group gets that signal. Of a call or a job that has ended, what it left running
-is ended.
+job's command gets that signal. A call gets signals from its caller only. If a call or job
+has ended, the processes that it left running are ended.
 
 EXIT STATUS
-  0  all have ended, or got their signal
+  0  all jobs have ended and all calls have begun to end, or all jobs got their signal
   1  at least one was not found, or had ended and left nothing`
 
 func newKillCommand(dockerCLI command.Cli) *cobra.Command {
@@ -49,7 +49,7 @@ func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 			return killAll(cmd.Context(), dockerCLI, store, args, signal)
 		}),
 	}
-	cmd.Flags().StringVarP(&signal, "signal", "s", "", "Send this `signal` to the job's process group instead")
+	cmd.Flags().StringVarP(&signal, "signal", "s", "", "Send this `signal` to the job's command instead")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	case a.Kind == kindLeft && signal != "":
 		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
 	case signal != "":
-		err = errors.New("a call takes the signals of its caller")
+		err = errors.New("a call takes the signals of its caller\nhint: without --signal it is ended")
 	default:
 		err = c.Kill(ctx, a.ID)
 	}

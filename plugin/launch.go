@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -38,7 +42,8 @@ type launch struct {
 	// interrupted says why run is to end, or nil. Docker run detaches from its own context.
 	interrupted func() error
 
-	arch func() (string, error) // of the engine, if it was asked ahead; or nil
+	arch   func() (string, error) // waits for the engine's architecture; nil if it was not asked ahead
+	filled func() error           // returns when the share is filled; nil before prepare
 
 	link  *watch.Link
 	page  sync.WaitGroup // of the page's start
@@ -50,6 +55,7 @@ type launch struct {
 	imageEnv []string    // of its image, where http adds to that
 	volume   string      // what it has in place of the share, or ""
 	writable []string    // host directories that it can write
+	place    string      // where commands run, for people; empty: the link knows
 	failed   error       // why create failed, if that was our doing
 }
 
@@ -109,12 +115,15 @@ func (l *launch) create(ctx context.Context, api client.APIClient, want creation
 		err = l.listenHTTP(ctx, api, want)
 	}
 	if err != nil {
-		return l.fail(err)
+		return l.fail(l.cause(err))
 	}
 	resp, err := l.sendSeen(ctx, api, want, path)
 	want = l.edited(want, path)
 	l.writable = writable(want)
 	if err != nil {
+		if ferr := l.filled(); ferr != nil {
+			return l.fail(l.cause(ferr))
+		}
 		return resp, l.explain(err)
 	}
 	l.id = resp.ID
@@ -123,7 +132,7 @@ func (l *launch) create(ctx context.Context, api client.APIClient, want creation
 	}
 	if err := l.adopt(api, want); err != nil {
 		l.discard(api)
-		return l.fail(err)
+		return l.fail(l.cause(err))
 	}
 	return resp, nil
 }
@@ -146,31 +155,58 @@ func missing(ctx context.Context, api client.APIClient, want creation) (containe
 	return container.CreateResponse{}, fmt.Errorf("image %s appeared while run was looking for it: run again", want.config.Image)
 }
 
-// prepare makes what the container's mount needs. The watcher may still be on its way.
+// prepare checks that the container has a place for the share, and begins to fill that. The engine
+// looks for the directory now, and uses what is in it when the container starts: adopt waits for that.
+// The watcher may still be on its way.
 func (l *launch) prepare(ctx context.Context, api client.APIClient, want creation) error {
 	targets := inject.Targets(want.config, want.host)
 	if t, clash := inject.Clash(targets); clash {
 		return fmt.Errorf("a mount at %s is in the way: hostexec uses %s itself", t, inject.Target)
 	}
-	arch, err := l.engineArch(ctx, api)
-	if err != nil {
-		return err
+	if l.filled == nil { // docker run may call it again, after a pull
+		l.filled = l.fill(ctx, api)
 	}
-	return fillShare(l.store, l.plan, arch)
+	if l.plan.rec.Carrier == carrier.ByFiles {
+		return l.filled() // a directory of the share is mounted, too
+	}
+	return nil
+}
+
+// fill fills the share while the engine makes the container. The returned function waits for that.
+func (l *launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
+	done := make(chan error, 1)
+	// ends when the engine has told its architecture and the share is filled; finish waits for it.
+	go func() {
+		arch, err := l.engineArch(ctx, api)
+		if err == nil {
+			err = fillShare(l.store, l.plan, arch)
+		}
+		done <- err
+	}()
+	return sync.OnceValue(func() error { return <-done })
 }
 
 // fillShare fills the share of p's session for an engine of that architecture.
 func fillShare(store *state.Store, p *plan, arch string) error {
 	rec, dir := &p.rec, store.Dir(p.rec.ID)
 	if rec.Carrier == carrier.ByFiles {
-		c := carrier.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
-		return inject.FillFiles(store.Home, dir, arch, c.Script(), rec.PassEnv, rec.Names())
+		c := carrier.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
+		if rec.Agent != nil {
+			c.Pass = append(c.Pass, call.StdinVariable)
+		}
+		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Names())
+		return errors.Join(err, inject.FillRules(dir, rec.Ruled))
 	}
-	return inject.Fill(store.Home, dir, arch, rec.Names())
+	err := inject.Fill(store.Home, dir, arch, rec.Names())
+	return errors.Join(err, inject.FillRules(dir, rec.Ruled))
 }
 
 // explain names the likely reason when the engine does not find what is on this host.
 func (l *launch) explain(err error) error {
+	if unseen(err, l.dir) && l.withdrawn() {
+		l.failed = l.err
+		return err
+	}
 	switch dir := l.plan.workspace; {
 	case unseen(err, l.dir) && l.plan.rec.Carrier == carrier.BySocket:
 		l.failed = hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.dir),
@@ -185,6 +221,24 @@ func (l *launch) explain(err error) error {
 	return err
 }
 
+// cause returns the reason for err: a watcher that could not start has removed the missing file.
+func (l *launch) cause(err error) error {
+	if l.withdrawn() {
+		return l.err
+	}
+	return err
+}
+
+// withdrawn reports whether the watcher could not start and has removed the session's directory,
+// before the engine looked for it.
+func (l *launch) withdrawn() bool {
+	if _, err := os.Stat(l.dir); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	<-l.ready // or the interruption of run
+	return l.err != nil
+}
+
 // adopt tells the watcher which container it is, and copies the login-shell links in.
 func (l *launch) adopt(api client.APIClient, want creation) error {
 	linked := make(chan error, 1)
@@ -193,13 +247,17 @@ func (l *launch) adopt(api client.APIClient, want creation) error {
 	<-l.ready // or the interruption of run
 	err := l.err
 	if err == nil {
+		err = l.filled()
+	}
+	if err == nil {
 		err = l.link.Bind(l.id, l.volume)
 	}
 	for _, w := range l.link.Warnings() {
 		l.notice("warning: %s", w)
 	}
 	if lerr := <-linked; lerr != nil && err == nil {
-		l.notice("login shells will not find the commands: %v", lerr)
+		l.notice("warning: login shells run the container's own %s, if it has any: %v; those of this host are in %s",
+			strings.Join(l.plan.rec.Linked(), ", "), lerr, inject.Bin)
 	}
 	return err
 }
@@ -231,14 +289,18 @@ func remove(api client.APIClient, id string) {
 func (l *launch) finish() error {
 	<-l.ready
 	l.page.Wait()
+	if l.filled != nil {
+		_ = l.filled() // create has reported its error
+	}
+	lost := watch.EndLost(l.dir)
 	if l.id != "" {
 		// A watcher that ended with its container hears no more, and need not.
 		_ = l.link.Done()
-		return nil
+		return lost
 	}
 	_ = l.link.Close() // as above, when it was the watcher that objected
 	if l.volume != "" {
 		removeVolume(l.cli.Client(), l.volume)
 	}
-	return l.store.Remove(l.plan.rec.ID)
+	return errors.Join(lost, l.store.Remove(l.plan.rec.ID))
 }

@@ -21,8 +21,11 @@ import (
 // copyLinks puts a link for each command where login shells find it, unless the container
 // has something of that name there, or that place is not the container's own.
 func (l *launch) copyLinks(api client.APIClient, want creation) error {
-	if want.host.ReadonlyRootfs || len(l.plan.rec.Commands) == 0 {
+	if len(l.plan.rec.Linked()) == 0 {
 		return nil
+	}
+	if want.host.ReadonlyRootfs {
+		return errors.New("it is read-only")
 	}
 	// What has begun ends soon; run's interruption is seen to when it has.
 	ctx := context.Background()
@@ -32,17 +35,48 @@ func (l *launch) copyLinks(api client.APIClient, want creation) error {
 	}
 	targets := append(inject.Targets(want.config, want.host), mounted(c)...)
 	if inject.Covered(targets, inject.LinkDir) {
-		return nil
+		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
 	names, err := l.linkable(ctx, api, c.Image, append(l.plan.rec.Names(), inject.Shim), slices.ContainsFunc(targets, notOurs))
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return err
 	}
-	archive, err := inject.Links(names)
+	ruled, err := l.unnamed(ctx, api, c, targets)
+	if err != nil {
+		return err
+	}
+	if len(names)+len(ruled) == 0 {
+		return nil
+	}
+	archive, err := inject.Links(names, ruled)
 	if err != nil {
 		return err
 	}
 	return api.CopyToContainer(ctx, l.id, "/", archive, container.CopyToContainerOptions{})
+}
+
+// unnamed returns the commands with rules only for which login shells find no program in the
+// container. A mount is not looked at: it may have such a program.
+func (l *launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
+	dirs := searched(c.Config.Env)
+	if len(l.plan.rec.Ruled) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
+		return nil, nil
+	}
+	var paths []string
+	for _, name := range l.plan.rec.Ruled {
+		paths = append(paths, places(dirs, name)...)
+	}
+	found, err := l.look(ctx, api, c.Image, paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range l.plan.rec.Ruled {
+		taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
+		if !slices.ContainsFunc(places(dirs, name), taken) {
+			free = append(free, name)
+		}
+	}
+	return free, nil
 }
 
 // mounted is where the engine will mount something: the image's volumes and what another
@@ -60,26 +94,19 @@ func notOurs(target string) bool { return target != inject.Target }
 // image. Where there are mounts, no directory above may be a symbolic link, which could
 // lead into one.
 func (l *launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
-	var paths []string
-	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
-		paths = append(paths, p)
-	}
-	above := len(paths)
-	for _, name := range names {
-		paths = append(paths, path.Join(inject.LinkDir, name))
-	}
-	found, err := l.look(ctx, api, image, paths)
+	above, paths := linkPaths(names)
+	found, err := l.look(ctx, api, image, slices.Concat(above, paths))
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range paths[:above] {
+	for _, p := range above {
 		if mounts && found[p].Link != "" {
 			return nil, fmt.Errorf("%s is a symbolic link in this image, and may lead into a mount", p)
 		}
 	}
 	var free []string
 	for i, name := range names {
-		if f := found[paths[above+i]]; inject.Linkable(f.Exists, f.Link) {
+		if f := found[paths[i]]; inject.Linkable(f.Exists, f.Link) {
 			free = append(free, name)
 		}
 	}
@@ -99,15 +126,8 @@ func (l *launch) look(ctx context.Context, api client.APIClient, image string, p
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	news := make([]inject.Found, len(unknown))
-	errs := make([]error, len(unknown))
-	var wg sync.WaitGroup
-	for i, p := range unknown {
-		// ends with its request; look waits for it.
-		wg.Go(func() { news[i], errs[i] = lookAtPath(ctx, api, l.id, p) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	news, err := lookAtPaths(ctx, api, l.id, unknown)
+	if err != nil {
 		return nil, err
 	}
 	for i, p := range unknown {
@@ -115,6 +135,29 @@ func (l *launch) look(ctx context.Context, api client.APIClient, image string, p
 	}
 	_ = inject.Remember(l.store.Home, image, found) // the next run looks again
 	return found, nil
+}
+
+// linkPaths returns the directories above the links, from the lowest, and the path of the link for each of names.
+func linkPaths(names []string) (above, links []string) {
+	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
+		above = append(above, p)
+	}
+	for _, name := range names {
+		links = append(links, path.Join(inject.LinkDir, name))
+	}
+	return above, links
+}
+
+// lookAtPaths calls lookAtPath for all paths at the same time.
+func lookAtPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.Found, error) {
+	found, errs := make([]inject.Found, len(paths)), make([]error, len(paths))
+	var wg sync.WaitGroup
+	for i, p := range paths {
+		// ends with its request; lookAtPaths waits for it.
+		wg.Go(func() { found[i], errs[i] = lookAtPath(ctx, api, id, p) })
+	}
+	wg.Wait()
+	return found, errors.Join(errs...)
 }
 
 func lookAtPath(ctx context.Context, api client.APIClient, id, p string) (inject.Found, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -60,7 +61,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return hint(err, "docker hostexec status -a")
 			}
-			return showLog(cmd.Context(), dockerCLI.Out(), state.LogFile(store.Dir(rec.ID)), opts)
+			return showLog(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")

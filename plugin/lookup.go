@@ -27,7 +27,7 @@ func resolve(commands []state.Command, path string, elsewhere func(state.Command
 		if err != nil {
 			return err
 		}
-		commands[i].Path = p
+		commands[i].Path, commands[i].Found = p, c.Path == ""
 	}
 	return nil
 }

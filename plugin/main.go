@@ -12,29 +12,27 @@
 package plugin
 
 import (
+	"context"
 	"os"
+	"strconv"
+	"time"
 
-	"github.com/docker/cli/cli-plugins/metadata"
 	"github.com/docker/cli/cli-plugins/plugin"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/debug"
 	"go.opentelemetry.io/otel"
 
-	"github.com/docker-hostexec/hostexec/exec/proctree"
-	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Version is what this build calls itself; the Makefile sets it.
-var Version = "0.0.0-dev"
+// Version is the version of this build.
+var Version = entry.Version
 
 // Main is the program. It returns the exit code.
 func Main() int {
-	switch os.Args[0] { // we are started under these names by ourselves only
-	case proctree.MonitorName:
-		return proctree.Monitor(os.Args)
-	case state.KeeperName:
-		return watch.Keep(os.Args[1:])
+	if len(os.Args) == 3 && os.Args[0] == entry.LostName {
+		return answerLost(os.Args[1], os.Args[2])
 	}
 	if fromCompose(os.Args) {
 		return refuseProvider(os.Stdout, os.Stderr, os.Args, beginAnew(os.Args))
@@ -46,11 +44,18 @@ func Main() int {
 	if err != nil {
 		return report(os.Stderr, &failure{code: codeVerb, err: err})
 	}
-	return report(os.Stderr, plugin.RunPlugin(cli, newRootCommand(cli), metadata.Metadata{
-		SchemaVersion:    "0.1.0", // older dockers take no other
-		Vendor:           "docker-hostexec",
-		Version:          Version,
-		ShortDescription: "Let containers call commands of this host",
-		URL:              "https://github.com/docker-hostexec/hostexec",
-	}))
+	return report(os.Stderr, plugin.RunPlugin(cli, newRootCommand(cli), entry.Metadata()))
+}
+
+// answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
+func answerLost(folder, status string) int {
+	// Who ends what such a watcher left has the session's lock for a moment.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	watch.AnswerLost(ctx, folder)
+	code, err := strconv.Atoi(status)
+	if err != nil {
+		return codeRun
+	}
+	return code
 }

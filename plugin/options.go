@@ -56,7 +56,7 @@ func (o *runOptions) addCommonFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE][,keep])")
 	flags.StringVar(&o.shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
-	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which commands run when the container has no bind mount")
+	flags.StringVar(&o.workdirHost, "workdir-host", "", "Host `directory` in which all commands run if the container has no bind mount")
 	flags.StringArrayVar(&o.passEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
 	flags.BoolVar(&o.newPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
 }
@@ -106,6 +106,7 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 	if p.rec.Shell, err = parseShell(o.shell, os.Getenv("PATH")); err != nil {
 		return nil, err
 	}
+	p.rec.Ruled = p.ruled(os.Getenv("PATH"))
 	return p, resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
 }
 
@@ -164,10 +165,27 @@ func (o *runOptions) directories(p *plan) (err error) {
 	return nil
 }
 
+// bareWorkspace refuses --workspace DIR: without = it has no value, and docker run would take DIR
+// for the image. No image's name begins as a path does.
+func bareWorkspace(flags *pflag.FlagSet, args []string) error {
+	f := flags.Lookup("workspace")
+	if !f.Changed || f.Value.String() != f.NoOptDefVal || len(args) == 0 || !strings.HasPrefix(args[0], "/") && !strings.HasPrefix(args[0], ".") && !strings.HasPrefix(args[0], "~") {
+		return nil
+	}
+	return hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", quoted(args[0])), "--workspace="+quoted(args[0]))
+}
+
 // directory returns the absolute path of an existing directory, symbolic links resolved:
 // the engine mounts what they lead to, and a path that is the same on both sides must
-// lead to the same place.
+// lead to the same place. No shell has expanded the ~ of --workspace=~/app.
 func directory(dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = home + rest
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -220,6 +238,8 @@ func checkEnv(names []string) error {
 			err = errors.New("not the name of a variable")
 		case strings.HasPrefix(name, "HOSTEXEC_"):
 			err = errors.New("this variable is hostexec's own")
+		case name == "PATH":
+			err = errors.New("commands, and the programs that they call, are found by the host's own")
 		}
 		if err != nil {
 			return fmt.Errorf("--pass-env %s: %w", quoted(name), err)

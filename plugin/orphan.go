@@ -15,10 +15,9 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/gofrs/flock"
 
-	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // An agent's container is removed by who started it, or else by the watcher. Where all of
@@ -64,23 +63,13 @@ func locked(store *state.Store, id string) bool {
 	return lock.Close() != nil
 }
 
-// sweepJobs ends what runs of the jobs, and of an agent that was a process, of sessions whose
-// watcher was killed together with the keeper above it: nobody else does.
-func sweepJobs(store *state.Store, all []session) error {
-	var ids []string
-	var errs []error
-	for _, s := range all {
-		if s.Watcher != nil || locked(store, s.ID) {
-			continue
-		}
-		jobs, err := job.Read(state.JobsDir(store.Dir(s.ID)))
-		errs, ids = append(errs, err), append(ids, s.ID)
-		for _, j := range jobs {
-			ids = append(ids, j.ID)
-		}
-	}
-	if _, err := proctree.EndLost(ids, proctree.DefaultGrace); err != nil {
-		errs = append(errs, fmt.Errorf("end what sessions left running: %w", err))
+// sweepLost ends the commands of sessions whose watcher and keeper were killed together: nothing else
+// ends them.
+func sweepLost(store *state.Store) error {
+	ids, err := store.IDs()
+	errs := []error{err}
+	for _, id := range ids {
+		errs = append(errs, watch.EndLost(store.Dir(id)))
 	}
 	return errors.Join(errs...)
 }

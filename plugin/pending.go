@@ -4,16 +4,18 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
 
-	"al.essio.dev/pkg/shellescape"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,9 +24,11 @@ const pendingLong = `List requests that wait for your approval, or answer them o
 
 With --watch, each request is shown whole, one argument to a line, and a key answers it:
 y lets it run once, a lets it run each time until the session ends, n and Enter refuse it,
-q leaves. While that runs, or the page of docker hostexec ui is open, there is somebody to
-ask; else the terminal on which a session was started has to be open, or a notifier has to
-work, or a request that would ask is refused at once, unless approval.wait is always.
+r refuses it with a reason, q leaves.
+
+A request that would ask is refused at once if nobody can be asked, unless approval.wait is
+always. You can be asked here with --watch, on the page of docker hostexec ui while it is
+open, on the terminal on which the session was started, and by a notifier that works.
 
 EXIT STATUS
   0  requests were listed, if there were any
@@ -48,7 +52,7 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 		Example:           pendingExample,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: handlesSignals(func(cmd *cobra.Command, _ []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -58,8 +62,11 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 				return err
 			}
 			if opts.watch {
-				return watchPending(cmd.Context(), cli, store, keep.match)
+				ctx, stop := interruptible(cmd.Context(), cli)
+				defer stop()
+				return errors.Join(watchPending(ctx, cli, store, keep.match), context.Cause(ctx))
 			}
+			defer endOnSignal(cmd.Context())()
 			return listPending(cmd.Context(), cli, store, keep.match, opts)
 		}),
 	}
@@ -67,7 +74,7 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
-	formatFlag(cmd, &opts.format)
+	formatFlag(cmd, &opts.format, columns(newPendingRow().Header))
 	filterFlag(cmd, &opts.filters, "f", "requests", questionCriteria)
 	return cmd
 }
@@ -92,15 +99,24 @@ func listPending(ctx context.Context, cli command.Cli, store *state.Store, keep 
 		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
 	}
 	now := time.Now()
-	out := formatter.Context{Output: cli.Out(), Format: format, Trunc: !opts.noTrunc}
+	out := formatter.Context{Output: spelling.ASCIIWriter(cli.Out()), Format: format, Trunc: !opts.noTrunc}
 	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
 		for _, q := range all {
 			if !keep(q) {
 				continue
 			}
 			r := newPendingRow()
-			r.q, r.now = q, now
+			r.now = now
 			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves has to see all of it
+			if !r.trunc {
+				var err error
+				if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
+					continue // it was answered meanwhile
+				} else if err != nil {
+					return err
+				}
+			}
+			r.q = q
 			if err := row(r); err != nil {
 				return err
 			}
@@ -145,10 +161,11 @@ func (r *pendingRow) Left() string      { return units.HumanDuration(r.q.Deadlin
 // Effects are those that the rule names, and before them that it runs what the container
 // can write.
 func (r *pendingRow) Effects() string {
-	if r.q.Code {
-		return strings.Join(append([]string{hostCode}, r.q.Effects...), ", ")
+	effects := r.q.Effects
+	if g := r.q.Grade; g.Code() {
+		effects = append([]string{g.Label()}, effects...)
 	}
-	return strings.Join(r.q.Effects, ", ")
+	return strings.Join(effects, ", ")
 }
 
 // Callers is how many wait. Those that have left may come back as long as Left says.
@@ -163,10 +180,10 @@ func (r *pendingRow) Callers() string {
 func (r *pendingRow) Command() string {
 	text := commandLine(r.q)
 	if r.trunc {
-		return formatter.Ellipsis(text, 60)
+		return ellipsis(text, 60)
 	}
 	return text
 }
 
 // commandLine is a request's command as a shell would need it typed.
-func commandLine(q control.Question) string { return shellescape.QuoteCommand(q.Args) }
+func commandLine(q control.Question) string { return control.Line(q.Args) }

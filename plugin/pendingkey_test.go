@@ -13,17 +13,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // TestQuestionIsShownWhole has everything of a question on the page in the terminal, to its
 // last byte, and what it does and comes with, too.
+//
+// Attacks 94, 95.
 func TestQuestionIsShownWhole(t *testing.T) {
 	long := strings.Repeat("x", 20_000) + "; rm -rf ~"
 	q := control.Question{
 		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, control.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve"})...),
 		Path: "/bin/sh", Dir: "/home/u/w", Cwd: "/w", Rule: "sh/x", Container: "web", Waiting: []string{"00112233aabbccdd"},
-		Effects: []string{"network"}, Code: true, Notes: control.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
+		Effects: []string{"network"}, Grade: policy.GradeCertain, Notes: control.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
 	}
 	for i := range 500 {
 		q.Args = append(q.Args, fmt.Sprint("arg", i))
@@ -48,7 +51,35 @@ func TestQuestionIsShownWhole(t *testing.T) {
 	}
 }
 
+// TestReadReason types a reason for a denial, mistakes and all.
+func TestReadReason(t *testing.T) {
+	for typed, want := range map[string]string{
+		"use a branch\r": "use a branch", " x \n": "x", "\r": "", "nä\x7f\x08\x7f\x7fyes\r": "yes", "\x1b": "-", "abc\x03": "-", "a\x01\tb\r": "ab", "\xffa\r": "a",
+		strings.Repeat("x", 2*maxReason) + "\r": strings.Repeat("x", maxReason),
+	} {
+		keys := make(chan byte, len(typed))
+		for _, key := range []byte(typed) {
+			keys <- key
+		}
+		close(keys)
+		got, ok := readReason(t.Context(), io.Discard, keys)
+		if !ok {
+			got += "-"
+		}
+		if got != want {
+			t.Errorf("%q gives the reason %q, want %q", typed, got, want)
+		}
+	}
+	keys := make(chan byte)
+	close(keys)
+	if _, ok := readReason(t.Context(), io.Discard, keys); ok {
+		t.Error("a terminal that has gone gives a reason")
+	}
+}
+
 // TestKeysTypedAhead types before a question can have been read: that is no answer.
+//
+// Attack 96.
 func TestKeysTypedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/go-units"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -22,6 +23,7 @@ const (
 	keyYes    = 'y'
 	keyAlways = 'a'
 	keyNo     = 'n'
+	keyReason = 'r'
 	keyQuit   = 'q'
 	ctrlC     = 3
 	ctrlD     = 4
@@ -40,7 +42,15 @@ func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep 
 			}
 			continue
 		}
-		showQuestion(out, q, n)
+		whole, err := wholeQuestion(ctx, d.store, q)
+		if err != nil {
+			fmt.Fprintln(out, err)
+			if over := d.idle(ctx, keys); over {
+				return nil
+			}
+			continue
+		}
+		showQuestion(out, whole, n)
 		key, answered := d.key(ctx, out, keys, q, keep)
 		switch {
 		case !answered:
@@ -49,7 +59,13 @@ func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep 
 			fmt.Fprintln(out)
 			return nil
 		default:
-			fmt.Fprintln(out, d.answer(ctx, q, key))
+			reason, sure := "", true
+			if key == keyReason {
+				reason, sure = readReason(ctx, out, keys)
+			}
+			if sure { // else the question is shown again
+				fmt.Fprintln(out, d.answer(ctx, whole, key, reason))
+			}
 		}
 	}
 }
@@ -101,8 +117,9 @@ type fact struct{ name, text string }
 
 // questionFacts is what there is to know of q, the worst first.
 func questionFacts(q control.Question) (facts []fact) {
-	if q.Code {
-		facts = append(facts, fact{"WARNING", hostCode + ": it runs code from files that the container can write"})
+	if g := q.Grade; g.Code() {
+		name := map[policy.Grade]string{policy.GradeCertain: "WARNING", policy.GradePossible: "caution", policy.GradeUnknown: "note"}[g]
+		facts = append(facts, fact{name, g.Label() + ": " + g.SaysOfOne()})
 	}
 	for _, note := range q.Notes {
 		facts = append(facts, fact{"note", note})
@@ -116,8 +133,6 @@ func questionFacts(q control.Question) (facts []fact) {
 	return facts
 }
 
-const hostCode = "HOST CODE EXECUTION"
-
 // key waits for a key that answers q, as it was shown. It reports false when q waits no
 // more, or not as it was shown.
 func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question, keep func(control.Question) bool) (key byte, answered bool) {
@@ -128,13 +143,13 @@ func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q contr
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a always, n or Enter refuses it, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, n or Enter refuses it, r with a reason, q leaves: ")
 		case <-d.changed:
 			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
 				return 0, false
 			}
 		case key := <-keys:
-			known := []byte{keyYes, keyAlways, keyNo, enter, newline}
+			known := []byte{keyYes, keyAlways, keyNo, keyReason, enter, newline}
 			if quits(key) || ready && slices.Contains(known, key) {
 				return key, true
 			}
@@ -145,16 +160,16 @@ func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q contr
 }
 
 // answer settles q, and says what came of it.
-func (d *desk) answer(ctx context.Context, q control.Question, key byte) string {
-	verb, settle := "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, "") }
+func (d *desk) answer(ctx context.Context, q control.Question, key byte, reason string) string {
+	verb, settle := "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) }
 	switch key {
 	case keyYes:
 		verb, settle = "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) }
 	case keyAlways:
 		always := approval.Terms{Always: true}
-		verb, settle = "Runs, each time.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }
+		verb, settle = "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }
 	}
-	if err := answerOne(d.store, q, settle); err != nil {
+	if err := answerOne(ctx, d.store, q, settle); err != nil {
 		return "Not settled: " + err.Error()
 	}
 	d.drop(q)

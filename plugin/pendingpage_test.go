@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -15,7 +16,7 @@ func TestShowQuestion(t *testing.T) {
 	now := time.Now()
 	q := control.Question{
 		ID: "00ff", Args: []string{"make", "", " x", `"a\nb"`}, Cwd: "/w", Dir: "/home/you/app", Path: "/usr/bin/make", Rule: "make/all", Container: "web",
-		Project: "app", Branch: "main", Effects: []string{"write", "code"}, Code: true, Notes: []string{"called as make", "stdin is 0 bytes"},
+		Project: "app", Branch: "main", Effects: []string{"write", "code"}, Grade: policy.GradeCertain, Notes: []string{"called as make", "stdin is 0 bytes"},
 		Asked: now, Deadline: now.Add(5*time.Minute + time.Second), Waiting: []string{"00ff", "01"},
 	}
 	var out strings.Builder
@@ -39,7 +40,7 @@ Request 00ff (1 of 3) of container web, asked Less than a second ago, 5 minutes 
 	if out.String() != want {
 		t.Errorf("shown is %s\nwant %s", out.String(), want)
 	}
-	q.Code, q.Gone, q.Effects, q.Notes, q.Branch = false, 2, nil, nil, ""
+	q.Grade, q.Gone, q.Effects, q.Notes, q.Branch = policy.GradeNone, 2, nil, nil, ""
 	out.Reset()
 	showQuestion(&out, q, 1)
 	if text := out.String(); !strings.Contains(text, "caller gone, kept 300 s") || strings.Contains(text, "WARNING") || strings.Contains(text, "branch") || strings.Contains(text, "effects") {
@@ -53,7 +54,8 @@ func TestPendingEffects(t *testing.T) {
 		want string
 	}{
 		{control.Question{}, ""}, {control.Question{Effects: []string{"write", "network"}}, "write, network"},
-		{control.Question{Code: true, Effects: []string{"code"}}, "HOST CODE EXECUTION, code"}, {control.Question{Code: true}, "HOST CODE EXECUTION"},
+		{control.Question{Grade: policy.GradeCertain, Effects: []string{"code"}}, "HOST CODE EXECUTION, code"},
+		{control.Question{Grade: policy.GradePossible}, "possible host code execution"}, {control.Question{Grade: policy.GradeUnknown}, "host code execution not known"},
 	} {
 		if got := (&pendingRow{q: tt.q}).Effects(); got != tt.want {
 			t.Errorf("effects of %+v = %q, want %q", tt.q, got, tt.want)

@@ -48,10 +48,10 @@ func watchPending(ctx context.Context, cli command.Cli, store *state.Store, keep
 	return err
 }
 
-// keysOf returns what is typed, a byte at a time. One is kept for whoever is just about to
-// wait for it; what else nobody waits for is dropped.
+// keysOf returns the bytes that are typed. It keeps as many as a reason may have until they are read,
+// and drops the others.
 func keysOf(r io.Reader) <-chan byte {
-	keys := make(chan byte, 1)
+	keys := make(chan byte, maxReason)
 	// ends with the process, or the terminal: nobody can end a read of it.
 	go func() {
 		defer close(keys)

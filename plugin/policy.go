@@ -5,6 +5,7 @@ package plugin
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/docker/cli/cli/command"
@@ -101,6 +102,15 @@ func target(src config.Source, project bool) (string, error) {
 
 // printable is s with what a terminal would obey escaped.
 func printable(s string) string {
-	q := quoted(s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\\`, `\`)
+	q := strconv.QuoteToASCII(s)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
+}
+
+// ellipsis is text, or of a longer one so much that it has n characters with the dots. Docker's own
+// is one character that is no ASCII.
+func ellipsis(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:n-3] + "..."
 }

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,12 +18,17 @@ import (
 
 const policyAddLong = `Add a rule for one command with exactly these arguments
 
-It goes to config.yaml, or with --project to the file of this directory's project, whose
-comments stay, and holds from the next request on. Its name is printed, for policy rm.
-Rules that leave a choice are written by hand: docker hostexec policy init shows some.
+With --project the rule goes to the file of this directory's project, else to config.yaml, for
+all projects. It holds from the next request on. Comments in the file stay. The rule's name is
+printed, for policy rm. Rules that match more than one list of arguments are written by hand:
+docker hostexec policy init shows some.
+
+The first rule of a command narrows plain --proxy COMMAND: what no rule matches is denied. So
+on a terminal you are asked whether the first rule is for this project only.
 
 A command such as make runs what stands in files, which the container may have written. To
-have that unasked, --accept-code says that you know.
+have that unasked, --accept-code says that you know. What is not known to be harmless counts
+as such a command, unless --effects says what it does: read, write, network.
 
 EXIT STATUS
   0  the rule is there
@@ -30,24 +36,28 @@ EXIT STATUS
 
 func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 	var ask, deny, code, project bool
+	var effects []string
 	cmd := &cobra.Command{
 		Use:               "add [OPTIONS] [--] COMMAND [ARG...]",
 		Short:             "Allow a command with exactly these arguments",
 		Long:              policyAddLong,
-		Example:           "  docker hostexec policy add -- gh pr list\n  docker hostexec policy add --ask --project -- make deploy",
+		Example:           "  docker hostexec policy add --project --ask -- make deploy\n  docker hostexec policy add --effects read,network -- gh api rate_limit",
 		Args:              cli.RequiresMinArgs(1),
 		ValidArgsFunction: completeCommand,
-		RunE: verb(func(_ *cobra.Command, args []string) error {
-			do := policy.Allow
+		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			r := policy.Rule{ID: "new", Do: policy.Allow, Effects: effects, Accept: code}
 			switch {
 			case ask && deny:
 				return errors.New("--ask and --deny: only one of them")
 			case ask:
-				do = policy.Ask
+				r.Do = policy.Ask
 			case deny:
-				do = policy.Deny
+				r.Do = policy.Deny
 			}
-			return addRule(dockerCLI, args, do, code, project)
+			if err := config.CheckEffects(effects); err != nil {
+				return fmt.Errorf("--effects: %w", err)
+			}
+			return addRule(cmd.Context(), dockerCLI, args, r, project)
 		}),
 	}
 	flags := cmd.Flags()
@@ -55,46 +65,75 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&ask, "ask", false, "Ask each time")
 	flags.BoolVar(&deny, "deny", false, "Refuse it, whatever else allows it")
 	flags.BoolVar(&code, "accept-code", false, "Allow it although it runs code that the container may have written")
+	flags.StringSliceVar(&effects, "effects", nil, "What it does: read, write, network, code (`LIST`)")
+	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network", "code"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVar(&project, "project", false, "For this directory's project only")
 	return cmd
 }
 
-func addRule(dockerCLI command.Cli, args []string, do policy.Action, code, project bool) error {
+func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy.Rule, project bool) error {
 	_, src, err := here()
 	if err != nil {
 		return err
+	}
+	p := config.Load(src).Policy([]policy.Command{{Name: args[0], Action: policy.Allow}}) // as --proxy would add it, to find its program
+	narrows := len(p.Rules[args[0]].Rules) == 0 && r.Do != policy.Deny
+	v, err := foresee(p, args, r)
+	if err != nil {
+		return err
+	}
+	if narrows && !project {
+		if project, err = offerProject(ctx, dockerCLI, src, args[0]); err != nil {
+			return err
+		}
 	}
 	file, err := target(src, project)
 	if err != nil {
 		return err
 	}
-	p := config.Load(src).Policy(nil)
-	had := len(p.Rules[args[0]].Rules)
-	v, err := foresee(p, args, do, code)
-	if err != nil {
-		return err
-	}
-	title, err := config.Add(file, args, do, code)
+	title, err := config.Add(file, args, r)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(dockerCLI.Out(), title)
-	if v.Action != do {
+	if v.Action != r.Do {
 		say(dockerCLI.Err(), "warning: another rule is stricter: %s", printable(outcome(v)))
 	}
-	if had == 0 && do != policy.Deny {
-		say(dockerCLI.Err(), "%s has rules now: what none of them matches is denied, unless a session has --proxy %s=allow or =ask", args[0], args[0])
+	if narrows {
+		sayNarrowed(dockerCLI, args[0], title, project)
 	}
 	return nil
 }
 
+// offerProject asks on a terminal whether the first rule of a command is for this project only.
+func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source, name string) (bool, error) {
+	if src.OfProject() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
+		return false, nil
+	}
+	all, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, printable(src.Project)))
+	return !all, err
+}
+
+// sayNarrowed says that the first rule of a command denies all that it does not match.
+func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
+	where := "in this project"
+	if !project {
+		where = "in all projects"
+	}
+	say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
+	say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
+	if !project {
+		say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
+	}
+}
+
 // foresee is what becomes of args once the rule is there. It refuses one that would not do
 // as it says.
-func foresee(p *policy.Policy, args []string, do policy.Action, code bool) (policy.Verdict, error) {
+func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
 	if p.Broken != "" {
 		return policy.Verdict{}, hint(errors.New("the configuration is broken: "+printable(p.Broken)), "docker hostexec policy check")
 	}
-	r := policy.Rule{ID: "new", Do: do, Accept: code}
 	for _, a := range args[1:] {
 		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})
 	}
@@ -102,12 +141,22 @@ func foresee(p *policy.Policy, args []string, do policy.Action, code bool) (poli
 		return policy.Verdict{}, err
 	}
 	set := p.Rules[args[0]]
-	set.Rules = append(slices.Clone(set.Rules), r)
-	p.Rules[args[0]] = set
-	v := p.Decide(policy.Request{Args: args, GitDir: true})
-	if do == policy.Allow && v.Rule == r.Title(args[0]) && v.Action == policy.Ask {
-		return v, hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
-			"--ask to have it so, or --accept-code to allow it")
+	with := func(r policy.Rule) policy.Verdict {
+		with := set
+		with.Rules = append(slices.Clone(set.Rules), r)
+		p.Rules[args[0]] = with
+		return p.Decide(policy.Request{Args: args, GitDir: true})
 	}
-	return v, nil
+	v := with(r)
+	if r.Do != policy.Allow || v.Rule != r.Title(args[0]) || v.Action != policy.Ask {
+		return v, nil
+	}
+	stated := r
+	stated.Effects = []string{"read"}
+	if len(r.Effects) == 0 && with(stated).Action == policy.Allow {
+		return v, hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
+			"--effects read says that it only reads (or write, network); --ask to have it so")
+	}
+	return v, hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
+		"--ask to have it so, or --accept-code to allow it")
 }

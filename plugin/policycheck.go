@@ -5,19 +5,25 @@ package plugin
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
 const policyCheckLong = `Say what is wrong with the configuration of the current directory
 
 That is what cannot be read, rules that fail their own tests or never decide, patterns that
-match more than they seem to, programs that others could replace, and commands that no
-rule about arguments makes safe. A warning is worth a thought; anything else is wrong.
+match more than they seem to, rules that allow paths outside of the workspace without
+anywhere: true or commands without effects, programs that others could replace, commands
+that no rule about arguments makes safe, and settings of the agent section that docker
+hostexec agent would refuse. Entries of PATH, variables, and words in the configuration are
+warned of if they name files below the current directory, or below what the container of a
+session can write. A warning is worth a thought; anything else is wrong.
 
 EXIT STATUS
   0  nothing is wrong
@@ -32,13 +38,14 @@ func newPolicyCheckCommand(cli command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(*cobra.Command, []string) error {
-			_, src, err := here()
+			store, src, err := here()
 			if err != nil {
 				return err
 			}
-			wrong := writeProblems(cli.Out(), config.Check(src))
+			wrong := writeProblems(spelling.ASCIIWriter(cli.Out()), checkHere(store, src))
 			switch wrong {
 			case 0:
+				say(cli.Err(), "%s", rightOf(config.Load(src).Parts()))
 				return nil
 			case 1:
 				return fmt.Errorf("1 thing is wrong")
@@ -46,6 +53,17 @@ func newPolicyCheckCommand(cli command.Cli) *cobra.Command {
 			return fmt.Errorf("%d things are wrong", wrong)
 		}),
 	}
+}
+
+// rightOf returns the message that nothing is wrong in files, the parts of a configuration.
+func rightOf(files []string) string {
+	if len(files) == 0 {
+		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
+	}
+	for i, f := range files {
+		files[i] = printable(f)
+	}
+	return "nothing is wrong in " + strings.Join(files, ", ")
 }
 
 // writeProblems shows what a check found, and returns how much of it is wrong.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -44,7 +45,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return explain(dockerCLI.Out(), p, args)
+			return explain(spelling.ASCIIWriter(dockerCLI.Out()), p, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -130,6 +131,9 @@ func outcome(v policy.Verdict) string {
 	if v.Action == policy.Deny {
 		return "deny: " + v.Reason
 	}
+	if v.Doubt != "" {
+		return v.Action.String() + " by " + v.Rule + ", which allows it, but " + v.Doubt
+	}
 	return v.Action.String() + " by " + v.Rule
 }
 
@@ -143,8 +147,8 @@ func facts(w io.Writer, v policy.Verdict) {
 	if v.Place.Contained() {
 		fmt.Fprintln(w, printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
-	if v.Code {
-		fmt.Fprintln(w, "  HOST CODE EXECUTION: it runs code that the container may have written")
+	if g := v.Grade; g.Code() {
+		fmt.Fprintln(w, "  "+g.Label()+": "+g.SaysOfOne())
 	}
 	if len(v.Effects) > 0 {
 		fmt.Fprintln(w, "  effects: "+printable(strings.Join(v.Effects, ", ")))

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,7 +23,7 @@ const policyLsLong = `List the rules, lists and default proxies that hold in the
 Grants are what docker hostexec approve --for, --times and --always have made, of all
 sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and
 refusals call it. MATCHES shows arguments as they are typed, /patterns/, [options], PATH for
-one below a mount, and +(what is inserted).
+one below a mount, +(what is inserted), and (anywhere) where patterns may name any path.
 
 EXIT STATUS
   0  they were listed, if there are any
@@ -44,14 +45,14 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store})
+			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
 			switch {
 			case quiet:
 				format = "{{.Rule}}"
 			case format == formatter.TableFormatKey:
 				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
-			out := formatter.Context{Output: cli.Out(), Format: formatter.Format(format), Trunc: !noTrunc}
+			out := formatter.Context{Output: spelling.ASCIIWriter(cli.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
 			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
 				return err
 			}
@@ -61,7 +62,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
 	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
-	formatFlag(cmd, &format)
+	formatFlag(cmd, &format, columns(newPolicyRow().Header))
 	return cmd
 }
 
@@ -82,7 +83,11 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 	}
 	for _, e := range p.Auto {
-		add("auto_approve", policy.Allow, printable(e.Source), e.Where)
+		matches := printable(e.Source)
+		if e.Anywhere {
+			matches += " (anywhere)"
+		}
+		add("auto_approve", policy.Allow, matches, e.Where)
 	}
 	for _, e := range p.Manual {
 		add("manual_approve", policy.Ask, printable(e.Source), e.Where)
@@ -152,7 +157,7 @@ func (r *policyRow) Where() string  { return r.where }
 
 func (r *policyRow) Matches() string {
 	if r.trunc {
-		return formatter.Ellipsis(r.matches, 60)
+		return ellipsis(r.matches, 60)
 	}
 	return r.matches
 }
@@ -165,7 +170,7 @@ func (r *policyRow) Runs() string {
 	text := printable(r.place.String())
 	if r.trunc {
 		text, _, _ = strings.Cut(text, ",")
-		text = formatter.Ellipsis(text, 30)
+		text = ellipsis(text, 30)
 	}
 	if r.keep {
 		text += ",keep"

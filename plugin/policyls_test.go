@@ -69,7 +69,7 @@ commands:
 	if err := writePolicy(f, policyRows(c)); err != nil {
 		t.Fatal(err)
 	}
-	want := `c/one container:an-image-with-a-nam…,keep an-image-with-a-name-that-is-long:latest  true
+	want := `c/one container:an-image-with-a-n...,keep an-image-with-a-name-that-is-long:latest  true
 c/two -   false
 auto_approve -   false
 --proxy host   false

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -59,7 +60,7 @@ func newPolicyReplayCommand(cli command.Cli) *cobra.Command {
 			if err := r.read(from); err != nil {
 				return err
 			}
-			return errors.Join(r.show(cli.Out(), cli.Err()), r.broken)
+			return errors.Join(r.show(spelling.ASCIIWriter(cli.Out()), cli.Err()), r.broken)
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "Only requests since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
@@ -121,6 +122,9 @@ func (r *redecision) read(from time.Time) error {
 			r.asked[e.Request] = true
 		}
 		decision := e.Kind == audit.Request || e.Kind == audit.AutoApprove || e.Kind == audit.Deny && !r.asked[e.Request]
+		if strings.HasPrefix(e.Rule, "limits.") { // no policy has decided that
+			continue
+		}
 		if decision && !e.Time.Before(from) {
 			r.requests = append(r.requests, e)
 		}
@@ -210,7 +214,7 @@ func (r *redecision) show(out, notes io.Writer) error {
 	for _, c := range r.changes {
 		n += c.times
 	}
-	say(notes, "%d of %d requests would be decided differently", n, len(r.requests)-r.partial)
+	say(notes, "%d of %s would be decided differently", n, count(len(r.requests)-r.partial, "request"))
 	if r.partial > 0 {
 		say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/docker/cli/cli-plugins/plugin"
 	"github.com/docker/cli/cli/command"
@@ -208,7 +207,7 @@ func endService(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 	if err != nil {
 		return err
 	}
-	if err := stopWatcher(ctx, store.Dir(id), id, 10*time.Second); err != nil {
+	if err := stopWatcher(ctx, store.Dir(id), id, asUsual); err != nil {
 		return err
 	}
 	if s := survey(ctx, dockerCLI, store, []state.Session{rec})[0]; s.State == stateGone || rec.Container == "" {

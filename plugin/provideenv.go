@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Compose starts a provider with the project's environment: its own, and what the project's .env
@@ -59,7 +61,7 @@ func refuseProvider(out, errOut io.Writer, args []string, err error) int {
 type teller struct{ w io.Writer }
 
 func (t teller) say(kind, text string) {
-	_ = json.NewEncoder(t.w).Encode(struct { // compose is gone if it fails
+	_ = json.NewEncoder(spelling.ASCIIWriter(t.w)).Encode(struct { // compose is gone if it fails
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	}{kind, text})

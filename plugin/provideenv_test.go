@@ -11,6 +11,8 @@ import (
 )
 
 // TestFromCompose: compose is known by its words, before any variable is looked at.
+//
+// Attack 186.
 func TestFromCompose(t *testing.T) {
 	for args, want := range map[string]bool{
 		"/p/docker-hostexec compose metadata":                          true,
@@ -31,6 +33,7 @@ func TestFromCompose(t *testing.T) {
 	}
 }
 
+// Attack 186.
 func TestOwnEnviron(t *testing.T) {
 	env, err := ownEnviron("A=1\x00DOCKER_CLI_PLUGIN_SOCKET=@x\x00B=a=b\nc\x00DOCKER_CONFIG=/c\x00\x00junk\x00E=\x00")
 	if want := []string{"A=1", "B=a=b\nc", "DOCKER_CONFIG=/c", "E="}; err != nil || !slices.Equal(env, want) {

@@ -5,9 +5,8 @@ package plugin
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -40,7 +39,4 @@ func defaultProxies(c *config.Config) ([]state.Command, error) {
 }
 
 // quoted shows what a user typed in printable ASCII, whatever it is.
-func quoted(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return "'" + strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`) + "'"
-}
+func quoted(s string) string { return spelling.Quoted(s) }

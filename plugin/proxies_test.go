@@ -37,28 +37,29 @@ func TestParseProxies(t *testing.T) {
 	}
 }
 
+// Attack 205.
 func TestParseProxiesRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string // in the error
 	}{
-		{[]string{""}, "--proxy '': no command named"},
-		{[]string{"=allow"}, "--proxy '=allow': no command named"},
-		{[]string{"../x"}, "--proxy '../x': a command is named by"},
-		{[]string{"-x"}, "--proxy '-x': a command is named by"},
+		{[]string{""}, `--proxy "": no command named`},
+		{[]string{"=allow"}, "--proxy =allow: no command named"},
+		{[]string{"../x"}, "--proxy ../x: a command is named by"},
+		{[]string{"-x"}, "--proxy -x: a command is named by"},
 		{[]string{"."}, "a command is named by"},
 		{[]string{"a/b"}, "a command is named by"},
 		{[]string{"/usr/bin/make"}, "a command is named by"},
 		{[]string{"a b"}, "a command is named by"},
-		{[]string{"make\n"}, `--proxy 'make\n': a command is named by`},
-		{[]string{"mäke"}, `--proxy 'm\u00e4ke': a command is named by`},
+		{[]string{"make\n"}, `--proxy "make\n": a command is named by`},
+		{[]string{"mäke"}, `--proxy "m\u00e4ke": a command is named by`},
 		{[]string{strings.Repeat("a", 65)}, "at most 64"},
 		{[]string{"hostexec"}, "hostexec's own"},
-		{[]string{"x=bogus"}, "--proxy 'x=bogus': 'bogus' is neither allow, ask or deny nor an absolute path"},
-		{[]string{"x="}, "'' is neither"},
-		{[]string{"x=ALLOW"}, "neither"},
-		{[]string{"x=./y"}, "neither"},
-		{[]string{"x,path=y"}, "path 'y' is not absolute"},
+		{[]string{"x=bogus"}, "--proxy x=bogus: must be allow, ask, deny or an absolute path: bogus"},
+		{[]string{"x="}, `an absolute path: ""`},
+		{[]string{"x=ALLOW"}, "must be allow, ask, deny"},
+		{[]string{"x=./y"}, "an absolute path: ./y"},
+		{[]string{"x,path=y"}, "must be an absolute path: y"},
 		{[]string{"x=/a,path=/b"}, "two paths"},
 		{[]string{"x,where=container:"}, "where: no image named"},
 		{[]string{"x,where=container:-v"}, "where: \"-v\" cannot be the name of an image"},
@@ -72,16 +73,16 @@ func TestParseProxiesRefuses(t *testing.T) {
 		{[]string{"x,where=container:a,docker_host=unix://e"}, "is no engine"},
 		{[]string{"x,where=container:a,docker_host=tcp://h;reboot"}, "is no engine"},
 		{[]string{"x,where=container:a,network=host"}, "host would have it reach"},
-		{[]string{"x,where=container:a,privileged=true"}, "unknown option 'privileged'"},
+		{[]string{"x,where=container:a,privileged=true"}, "unknown option privileged"},
 		{[]string{"x,memory=1g"}, "limits are a container's: where=container:IMAGE"},
 		{[]string{"x,where=host,pids=3"}, "limits are a container's"},
 		{[]string{"x,where=container:a,cpus=0"}, "not a number of CPUs"},
 		{[]string{"x,where=container:a,network=-x"}, "cannot be a network"},
 		{[]string{"x,where=moon"}, "where: \"moon\" is neither"},
-		{[]string{"make,git"}, "unknown option 'git' (for a second command give --proxy again)"},
-		{[]string{"make,"}, "unknown option ''"},
+		{[]string{"make,git"}, "unknown option git (for a second command give --proxy again)"},
+		{[]string{"make,"}, `unknown option ""`},
 		{[]string{"make,keep=yes"}, "keep takes no value"},
-		{[]string{"make", "git", "make=deny"}, "--proxy 'make=deny': given twice"},
+		{[]string{"make", "git", "make=deny"}, "--proxy make=deny: given twice"},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			got, err := parseProxies(tt.args)
@@ -104,7 +105,7 @@ func TestCheckEnv(t *testing.T) {
 
 func TestCheckCarrier(t *testing.T) {
 	for name, want := range map[string]string{
-		"auto": "", "socket": "", "relay": "", "files": "", "": "there are", "pigeon": "--carrier 'pigeon'",
+		"auto": "", "socket": "", "relay": "", "files": "", "": "there are", "pigeon": "--carrier pigeon",
 	} {
 		err := checkCarrier(name)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

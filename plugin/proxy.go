@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -33,10 +35,14 @@ client is a script that is put there, for a POSIX shell; any other program that 
 the protocol of docs/files.md does as well. Commands run as you, in the directory where
 this was started.
 
+The directories are made for you alone, mode 0700: root in a container can call, and a user
+of a container that has your user id. Other users of this host cannot. --any-user opens them
+to every user id, in containers and on this host.
+
 Requests lie in .hostexec/proxy/CMD, one directory for each command, with the client CMD
 and its CMD.pid in it, or all in --dir. It ends with ^C or TERM: requests are refused then,
-and calls in flight have --shutdown-grace to end; a second one ends them at once. Client
-and PID file are removed.
+and calls in flight have --shutdown-grace to end; a second one, or the death of this process
+or of docker by KILL, ends them at once. Client and PID file are removed.
 
 EXIT STATUS
   0    it was told to end
@@ -56,6 +62,7 @@ type proxyOptions struct {
 	grace    time.Duration
 	passEnv  []string
 	newPrivs bool
+	anyUser  bool
 }
 
 func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
@@ -82,6 +89,7 @@ func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&opts.dir, "dir", "", "`Directory` in which the requests of all the commands lie")
 	flags.BoolVar(&opts.global, "global", false, "Use ~/.hostexec/proxy in place of ./.hostexec/proxy")
+	flags.BoolVar(&opts.anyUser, "any-user", false, "Let processes of every user id call, those of other users of this host too")
 	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
 	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
 	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
@@ -133,8 +141,11 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}()
 	select {
 	case <-gone:
-		return nil // told to end by somebody else
+		return watch.EndLost(store.Dir(p.rec.ID)) // somebody else ended it
 	case <-ctx.Done():
+	}
+	if killed(ctx) {
+		return link.Close() // like the death of this process: calls end at once
 	}
 	err = link.Drain()
 	<-gone
@@ -151,7 +162,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 		return nil, err
 	}
 	if o.grace < 0 {
-		return nil, fmt.Errorf("--shutdown-grace %s: no time is negative", o.grace)
+		return nil, fmt.Errorf("--shutdown-grace %s: must not be negative", o.grace)
 	}
 	p := &plan{rec: state.Session{
 		Version: Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
@@ -173,7 +184,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 		}
 	}
 	p.rec.Commands = commands
-	err = resolve(p.rec.Commands, os.Getenv("PATH"), p.elsewhere)
+	err = p.resolveOwn()
 	var h *hinted
 	if errors.As(err, &h) { // these are arguments here
 		err = hint(h.error, strings.Replace(h.hint, "--proxy ", "docker hostexec proxy ", 1))
@@ -181,10 +192,28 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 	return p, err
 }
 
+// resolveOwn is resolve in those directories of PATH that whoever makes requests cannot write.
+func (p *plan) resolveOwn() error {
+	owner, err := dir.NewTable(watch.Requested(p.rec), dir.Default{})
+	if err != nil {
+		return err
+	}
+	all := os.Getenv("PATH")
+	own, _ := executor.Path(all, owner)
+	err = resolve(p.rec.Commands, own, p.elsewhere)
+	for _, c := range p.rec.Commands {
+		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
+			return hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
+				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
+		}
+	}
+	return err
+}
+
 // place finds where requests are to lie. What is there already of a directory that was named
 // is the person's choice, links and all; what has to be made is made below that.
 func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
-	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: o.grace}
+	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
 	switch {
 	case o.global:
 		home, err := os.UserHomeDir()
@@ -218,44 +247,23 @@ func existing(abs string) (base, rest string) {
 	return base, rest
 }
 
-// disjoint refuses requests where hostexec's own state lies, or a program that they run.
+// disjoint refuses requests where hostexec's own state lies, or a program that they run, by
+// whatever names these are called.
 func disjoint(home string, rec state.Session) error {
+	v, err := dir.ReadView()
+	if err != nil {
+		return err
+	}
 	for _, c := range rec.Commands {
 		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
-		case within(home, requests), within(requests, home):
+		case v.Overlap(home, requests):
 			return hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
-		case c.Path != "" && within(c.Path, requests):
+		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
 			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
 		}
 	}
 	return nil
-}
-
-// within reports whether path is dir, is below it, or leads through it, by whatever names: links
-// and mounts give one directory several.
-func within(path, parent string) bool {
-	want, err := os.Stat(parent)
-	if err != nil { // then nothing is there yet
-		return inside(path, parent)
-	}
-	for _, at := range append(dir.Way(path), filepath.Clean(path)) {
-		for ; ; at = filepath.Dir(at) {
-			if fi, err := os.Stat(at); err == nil && os.SameFile(fi, want) {
-				return true
-			}
-			if at == filepath.Dir(at) {
-				break
-			}
-		}
-	}
-	return false
-}
-
-// inside reports whether path is dir or below it, by whole elements.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // explainProxy finds the process that has a command, if that is why it could not begin.
@@ -278,8 +286,12 @@ func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *plan, warnings [
 	for _, w := range p.config.Warnings {
 		say(dockerCLI.Err(), "warning: %s", w)
 	}
-	if tools := codeRunners(p.rec.Commands); len(tools) > 0 && dockerCLI.Err().IsTerminal() {
-		say(dockerCLI.Err(), "HOST CODE EXECUTION: %s code from %s, which a container may have been given", run(tools), p.rec.InvokedIn)
+	if dockerCLI.Err().IsTerminal() {
+		say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.rec.InvokedIn)
+		from := p.rec.InvokedIn + ", which a container may have been given"
+		for _, text := range watch.HostCode(p.config.Policy(proxied(p.rec.Commands)), p.rec.Commands, from, policy.Grades...) {
+			say(dockerCLI.Err(), "%s", text)
+		}
 	}
 	for _, c := range p.rec.Commands {
 		fmt.Fprintf(dockerCLI.Out(), "[proxy] Listening for '%s' commands...\n", c.Name)

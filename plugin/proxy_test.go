@@ -12,6 +12,8 @@ import (
 
 // TestDisjoint: requests are kept apart from the state and from programs, by whatever names
 // they are called.
+//
+// Attack 164.
 func TestDisjoint(t *testing.T) {
 	top := t.TempDir()
 	at := func(name string) string { return filepath.Join(top, name) }

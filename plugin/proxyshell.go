@@ -34,20 +34,17 @@ func parseShell(value, path string) (*state.Command, error) {
 	return &c[0], nil
 }
 
-// containerName is what the engine lets a container be called.
-var containerName = spelling.Form{First: "a-zA-Z0-9", Of: "a-zA-Z0-9_.-", Min: 1, Max: 255}
-
 func shellValue(value string) (action string, in []string, err error) {
 	action = "allow"
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
-		case named && !containerName.Matches(name):
+		case named && !spelling.Container.Matches(name):
 			return "", nil, fmt.Errorf("%s cannot be the name of a container", quoted(name))
 		case named:
 			in = append(in, name)
 		case i > 0 || err != nil:
-			return "", nil, errors.New("neither allow, ask nor deny, nor in=CONTAINER")
+			return "", nil, errors.New("must be allow, ask, deny or in=CONTAINER")
 		default:
 			action = word
 		}

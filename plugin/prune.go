@@ -24,7 +24,8 @@ import (
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
 agents and of single commands whose watcher is gone, volumes of shims that no container
-has, and locks of proxies that have ended. Jobs that nobody watches any more, since watcher and keeper were killed at once, end.
+has, and locks of proxies that have ended. Commands that still run because watcher and
+keeper of their session were killed at once are ended.
 
 A container that its agent's auto_remove says to keep stays, and so does the audit log.
 
@@ -66,7 +67,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 		return err
 	}
 	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{sweepJobs(store, all), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
+	errs := []error{sweepLost(store), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
 	errs = append(errs, sweepRecordless(store, dockerCLI.Out()))
 	for _, s := range all {
 		if !prunable(store, s, time.Now()) {
@@ -109,7 +110,7 @@ func sweepEngines(ctx context.Context, cli command.Cli, store *state.Store, all 
 	watched := map[string]bool{}
 	engines := map[string][]string{"": globalArgs(cli)}
 	for _, s := range all {
-		watched[s.ID] = s.Watcher != nil
+		watched[s.ID] = s.Watcher != nil || s.silent != nil
 		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
 	}
 	dead := func(id string) bool {

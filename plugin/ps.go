@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"time"
 
-	"al.essio.dev/pkg/shellescape"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -29,6 +30,7 @@ STATUS is running, or for a job with --all
   failed     with another code, by a signal, or of its timeout
   killed     by a person, hostexec kill, or the end of its session
   error      by hostexec, because its output had to be cut
+Of a long command the beginning is shown, and all of it with --no-trunc.
 
 EXIT STATUS
   0  they were listed, if there were any
@@ -53,7 +55,7 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ps(cmd.Context(), cli.Out(), store, args, opts)
+			return ps(cmd.Context(), spelling.ASCIIWriter(cli.Out()), store, args, opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -61,7 +63,7 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	filterFlag(cmd, &opts.filters, "f", "those", activityCriteria)
-	formatFlag(cmd, &opts.format)
+	formatFlag(cmd, &opts.format, columns(newPsRow().Header))
 	return cmd
 }
 
@@ -100,6 +102,9 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 			live := a.Status == job.Running
 			if !live && !opts.all && !keep.has("status") || !keep.match(a) {
 				continue
+			}
+			if opts.noTrunc {
+				a = a.whole(ctx, store)
 			}
 			r := newPsRow()
 			r.a, r.trunc, r.now = a, !opts.noTrunc, now
@@ -166,9 +171,9 @@ func (r *psRow) Time() string {
 }
 
 func (r *psRow) Command() string {
-	text := shellescape.QuoteCommand(r.a.Args)
+	text := control.Line(r.a.Args)
 	if r.trunc {
-		return formatter.Ellipsis(text, 60)
+		return ellipsis(text, 60)
 	}
-	return text
+	return text + r.a.Cut.String()
 }

@@ -20,6 +20,19 @@ func questions(ctx context.Context, store *state.Store) ([]control.Question, err
 	return askAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
 }
 
+// wholeQuestion returns q with all of its text, which a list may not carry.
+func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) (control.Question, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(q.Session))
+	defer c.Close()
+	whole, err := c.Whole(ctx, q)
+	if err != nil {
+		return q, fmt.Errorf("request %s: %w", q.ID, err)
+	}
+	return whole, nil
+}
+
 // settle answers the requests that refs name, each by its id or the beginning of one, and
 // calls done for each.
 func settle(ctx context.Context, store *state.Store, refs []string, answer func(*control.Client, control.Question) error, done func(id string)) error {
@@ -31,7 +44,7 @@ func settle(ctx context.Context, store *state.Store, refs []string, answer func(
 	for _, ref := range refs {
 		q, err := request(all, ref)
 		if err == nil {
-			err = answerOne(store, q, answer)
+			err = answerOne(ctx, store, q, answer)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -42,12 +55,16 @@ func settle(ctx context.Context, store *state.Store, refs []string, answer func(
 	return errors.Join(errs...)
 }
 
-func answerOne(store *state.Store, q control.Question, answer func(*control.Client, control.Question) error) error {
+func answerOne(ctx context.Context, store *state.Store, q control.Question, answer func(*control.Client, control.Question) error) error {
+	id := q.ID
 	c := control.Dial(store.Dir(q.Session))
 	defer c.Close()
-	err := answer(c, q)
+	q, err := c.Whole(ctx, q) // which has the digest that an answer needs
+	if err == nil {
+		err = answer(c, q)
+	}
 	if errors.Is(err, approval.ErrUnknown) || errors.Is(err, control.ErrNoWatcher) {
-		return fmt.Errorf("request %s does not wait any more", q.ID)
+		return fmt.Errorf("request %s does not wait any more", id)
 	}
 	return err
 }

@@ -29,6 +29,7 @@ func recorded(t *testing.T) (dir string) {
 	return dir
 }
 
+// Attack 101.
 func TestReplay(t *testing.T) {
 	dir := recorded(t)
 	for _, tt := range []struct {

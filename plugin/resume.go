@@ -18,7 +18,9 @@ import (
 
 const resumeLong = `Answer the calls of a container again whose session was stopped or lost
 
-The container must run, and it gets the commands that its run named, no others.
+The container must run (docker hostexec start starts one that does not). It gets the commands
+that docker hostexec run named, no others. Commands that a lost session has left running are
+ended first.
 
 --all resumes every session that was lost, as after a reboot, but not those that docker
 hostexec stop has ended, nor those of agents, whose callers have gone. --watch goes on
@@ -33,14 +35,13 @@ type resumeOptions struct{ all, watch bool }
 func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts resumeOptions
 	cmd := &cobra.Command{
-		Use:   "resume SESSION|CONTAINER | resume --all [--watch]",
-		Short: "Answer a running container's calls again",
-		Long:  resumeLong,
-		Example: `  docker start web && docker hostexec resume web
-  docker hostexec resume --all`,
+		Use:               "resume SESSION|CONTAINER | resume --all [--watch]",
+		Short:             "Answer a running container's calls again",
+		Long:              resumeLong,
+		Example:           "  docker hostexec resume web\n  docker hostexec resume --all",
 		Args:              opts.args,
 		ValidArgsFunction: first(completeSessions),
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -83,13 +84,19 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 // resumable says why a session cannot be resumed, and what to do instead.
 func resumable(s session) error {
 	switch s.State {
-	case stateLost:
+	case stateUnknown:
+		if s.silent != nil {
+			return hint(s.silent, "docker hostexec stop "+s.ID+", then resume")
+		}
+	case stateSuspended:
+		return s.silent
+	case stateLost, stateStopped:
 		return nil
 	case stateRunning, stateWaiting, stateKeeping:
 		return fmt.Errorf("session %s is served already", s.ID)
 	case stateExited:
 		return hint(fmt.Errorf("container %s does not run", s.ContainerName),
-			fmt.Sprintf("docker start %s && docker hostexec resume %s", s.ContainerName, s.ContainerName))
+			"docker hostexec start "+s.ContainerName)
 	case stateGone:
 		return hint(fmt.Errorf("the container of session %s was removed", s.ID), "docker hostexec prune")
 	}
@@ -97,24 +104,34 @@ func resumable(s session) error {
 }
 
 func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) error {
-	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
+	link, err := rebind(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
+	}
+	return link.Done()
+}
+
+// rebind starts another watcher for a session and its container. The caller ends the link with Done
+// once the container runs.
+func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) (*watch.Link, error) {
+	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
+	if err != nil {
+		return nil, err
 	}
 	if err = link.Recorded(); err == nil {
 		err = link.Ready(ctx)
 	}
 	if err != nil {
 		_ = link.Done() // it has nothing to add
-		return err
+		return nil, err
 	}
 	if err := link.Bind(s.Container, s.Volume); err != nil {
 		_ = link.Done() // as above
-		return err
+		return nil, err
 	}
 	startPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
 	for _, w := range link.Warnings() {
 		say(dockerCLI.Err(), "warning: %s", w)
 	}
-	return link.Done()
+	return link, nil
 }

@@ -69,6 +69,7 @@ func keepResuming(ctx context.Context, cli command.Cli, store *state.Store) erro
 	var again time.Time
 	var delay time.Duration
 	for {
+		_ = sweepLost(store) // prune reports what cannot be ended
 		lost, err := lostNow(ctx, cli, store)
 		if err != nil {
 			return err

@@ -3,11 +3,15 @@
 package plugin
 
 import (
+	"errors"
+	"fmt"
 	"os"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -26,20 +30,25 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		Long:             rootLong,
 		Args:             noArgs,
 		TraverseChildren: true,
-		RunE:             command.ShowHelp(cli.Err()),
+	}
+	version := cmd.Flags().BoolP("version", "v", false, "Show the version")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			return writeVersion(cli.Out(), "", thisVersion())
+		}
+		return command.ShowHelp(cli.Err())(cmd, args)
 	}
 	cmd.SetFlagErrorFunc(flagError)
 	if isWatcher(os.Args) {
 		cmd.AddCommand(newWatcherCommand(cli))
 		return cmd
 	}
-	run := newRunCommand(cli)
-	run.SetFlagErrorFunc(dockercli.FlagErrorFunc) // docker run's own code too
 	cmd.AddCommand(
-		run,
-		newAgentCommand(cli),
+		misusedAsRun(newRunCommand(cli)),
+		newAgentCommand(cli), // which reports errors as JSON, too
+		newAgentRulesCommand(cli),
 		newProxyCommand(cli),
-		newAttachCommand(cli),
+		misusedAsRun(newAttachCommand(cli)),
 		newDetachCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
@@ -52,6 +61,7 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		newPsCommand(cli),
 		newKillCommand(cli),
 		newShellCommand(cli),
+		newStartCommand(cli),
 		newStopCommand(cli),
 		newLogsCommand(cli),
 		newAuditCommand(cli),
@@ -61,8 +71,9 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		newServiceCommand(cli),
 		newDoctorCommand(cli),
 		newVersionCommand(cli),
-		newComposeCommand(cli),
-		newDevcontainerCommand(cli),
+		newHelpCommand(cli),
+		misusedAsRun(newComposeCommand(cli)),
+		misusedAsRun(newDevcontainerCommand(cli)),
 		newWatcherCommand(cli),
 	)
 	completeFlags(cmd, cli)
@@ -70,19 +81,59 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 }
 
 // noArgs makes a mistyped verb an error: a command with RunE would take it as an argument.
-func noArgs(cmd *cobra.Command, args []string) error { return dockercli.NoArgs(cmd, args) }
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.HasSubCommands() {
+		return unknownVerb(cmd, args)
+	}
+	return dockercli.NoArgs(cmd, args)
+}
 
-// flagError has docker's words for a flag that is none, and our verbs' code.
+// unknownVerb returns the error for a word after cmd that is none of its verbs, with the verb that may have been meant.
+func unknownVerb(cmd *cobra.Command, args []string) error {
+	err := fmt.Errorf("unknown verb: %s", printable(args[0]))
+	next := cmd.CommandPath() + " --help"
+	if near := spelling.Near(args[0], verbs(cmd)); near != "" {
+		next = cmd.CommandPath() + " " + near
+	}
+	return &failure{code: codeVerb, err: hint(err, next)}
+}
+
+// flagError returns docker's error for an unknown flag, with our verbs' exit code. After an unknown
+// verb the verb is the error, not the flag.
 func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() {
+		return unknownVerb(cmd, args)
+	}
 	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: codeVerb}
 }
 
-// verb is a RunE whose errors are ours.
-func verb(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+// misusedAsRun makes a wrong flag end cmd with docker run's exit code, as other failures of cmd do.
+func misusedAsRun(cmd *cobra.Command) *cobra.Command {
+	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
+	return cmd
+}
+
+type runE = func(cmd *cobra.Command, args []string) error
+
+// verb returns a RunE that reports errors in our form and ends on a signal.
+func verb(run runE) runE {
+	handled := handlesSignals(run)
+	return func(cmd *cobra.Command, args []string) error {
+		defer endOnSignal(cmd.Context())()
+		return handled(cmd, args)
+	}
+}
+
+// handlesSignals is verb for a command that handles signals itself.
+func handlesSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		if err == nil {
+		var told *interrupted
+		switch {
+		case err == nil:
 			return nil
+		case errors.As(err, &told):
+			return told.status()
 		}
 		return &failure{code: codeVerb, err: err}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/container"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const runLong = `Create and run a new container that can call commands of this host
@@ -19,7 +20,9 @@ directory that the container has mounted from here. Arguments, input, output, te
 signals and exit status are those of a local command. Nothing else can be called.
 
 A command that runs code which the container can write (make, npm, git, ...) lets the
-container run anything as you. Proxy to containers that you trust that far.
+container run anything as you. Proxy to containers that you trust that far. Entries of PATH
+that the container can write (a venv, node_modules/.bin), and variables that name code there,
+are left out of what commands have.
 
 Calls reach the host by a socket, or, where none crosses into the container, by a relay in
 it; --carrier auto finds out which. --http answers calls over HTTP besides: POST /request at
@@ -46,8 +49,11 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 	var opts runOptions
 	inner := &interposedCLI{Cli: cli}
 	cmd := container.NewRunCommand(inner)
-	opts.addFlags(cmd.Flags())
-	opts.addHTTPFlags(cmd.Flags())
+	own := pflag.NewFlagSet("hostexec", pflag.ContinueOnError)
+	own.SortFlags = false
+	opts.addFlags(own)
+	opts.addHTTPFlags(own)
+	groupFlags(cmd, cli, own)
 	cmd.Long = runLong
 	cmd.Example = runExample
 	delete(cmd.Annotations, "aliases") // help would say that this is docker run
@@ -59,6 +65,9 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 			return err
 		}
 		if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
+			return failRun(err)
+		}
+		if err := bareWorkspace(cmd.Flags(), args); err != nil {
 			return failRun(err)
 		}
 		if f := cmd.Flags().Lookup("http"); f.Changed && opts.http == "" {
@@ -95,6 +104,11 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan
 	l.arch = arch
 	inner.launch = l
 	err = docker(cmd, args)
+	if f := cmd.Flags().Lookup("workspace"); err != nil && l.id == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
+		if dir, derr := directory(args[0]); derr == nil { // docker run finds no image of that name
+			say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], quoted(dir))
+		}
+	}
 	ferr := l.finish()
 	switch {
 	case l.id == "" && errors.As(l.interrupted(), &told):

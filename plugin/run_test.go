@@ -87,8 +87,50 @@ func TestVerbThatIsNoneFails(t *testing.T) {
 	}
 }
 
+// TestHelpHasFields: each help with --format names what a template can have.
+func TestHelpHasFields(t *testing.T) {
+	root := newRootCommand(testCLI(t, io.Discard))
+	for verb, want := range map[string]string{
+		"status": ".CarrierWhy", "ps": ".Directory", "pending": ".Callers", "audit": ".Duration", "doctor": ".Means", "version": ".GoVersion",
+		"inspect": ".Watcher", "policy ls": ".DockerHost", "shell ls": ".Age",
+	} {
+		cmd, _, err := root.Find(strings.Fields(verb))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, ok := strings.Cut(cmd.Long, "FIELDS OF A TEMPLATE\n")
+		if !ok || !strings.Contains(after, want) || strings.Count(before+after, "EXIT STATUS") > 1 || !strings.HasSuffix(before, "\n\n") {
+			t.Errorf("%s --help: %q, want it to name %s", verb, cmd.Long, want)
+		}
+		for line := range strings.Lines(after) {
+			if len(line) > 101 {
+				t.Errorf("%s --help: a line of %d columns: %s", verb, len(line), line)
+			}
+		}
+	}
+}
+
+// TestMistypedVerb: what was meant is the hint, whatever flags it has.
+func TestMistypedVerb(t *testing.T) {
+	for args, want := range map[string]string{
+		"statsu": "docker hostexec status", "rum --proxy make x": "docker hostexec run", "policy ad -- make": "docker hostexec policy add",
+		"help polcy": "docker hostexec policy", "service --x instal": "", "bogus": "docker hostexec --help", "help policy ad": "docker hostexec policy add",
+		"\x1b[2J": "docker hostexec --help",
+	} {
+		root := newRootCommand(testCLI(t, io.Discard))
+		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}
+		top.AddCommand(root)
+		top.SetArgs(append([]string{"hostexec"}, strings.Fields(args)...))
+		var out bytes.Buffer
+		code := report(&out, top.Execute())
+		if code != 1 || want != "" && !strings.HasSuffix(out.String(), "\nhostexec: hint: "+want+"\n") || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("docker hostexec %s: %d, %q, want the hint %q", args, code, out.String(), want)
+		}
+	}
+}
+
 func TestUnknownFlag(t *testing.T) {
-	for verb, want := range map[string]int{"run": 125, "status": 1, "stop": 1} {
+	for verb, want := range map[string]int{"run": 125, "agent": 125, "attach": 125, "compose": 125, "devcontainer": 125, "proxy": 1, "status": 1, "stop": 1} {
 		root := newRootCommand(testCLI(t, io.Discard))
 		root.SilenceErrors, root.SilenceUsage = true, true
 		root.SetArgs([]string{verb, "--bogus"})
@@ -96,6 +138,41 @@ func TestUnknownFlag(t *testing.T) {
 		if code := report(&out, root.Execute()); code != want || !strings.HasPrefix(out.String(), "unknown flag: --bogus") {
 			t.Errorf("%s --bogus: %d, %q, want %d and docker's words", verb, code, out.String(), want)
 		}
+	}
+}
+
+func TestBadValueOfAgentsFlag(t *testing.T) {
+	root := newRootCommand(testCLI(t, io.Discard))
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetArgs([]string{"agent", "--memory", "bogus", "--", "true"})
+	var out bytes.Buffer
+	if code := report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "bogus") {
+		t.Errorf("agent --memory bogus: %d, %q, want 125", code, out.String())
+	}
+}
+
+// TestRunHelp has hostexec's own flags first, each flag once, and no line too wide.
+func TestRunHelp(t *testing.T) {
+	var out bytes.Buffer
+	cli := testCLI(t, &out)
+	cmd := newRunCommand(cli)
+	cmd.SetOut(&out)
+	if err := cmd.Usage(); err != nil {
+		t.Fatal(err)
+	}
+	text, docker, ok := strings.Cut(out.String(), "\nOptions of docker run:\n")
+	_, own, also := strings.Cut(text, "\nOptions of hostexec:\n")
+	if !ok || !also {
+		t.Fatalf("the flags are not grouped:\n%s", out.String())
+	}
+	for _, flag := range []string{"proxy", "workspace", "proxy-shell", "carrier", "http", "pass-env", "workdir-host", "allow-new-privs", "cloister-compat", "volume", "rm"} {
+		mine := flag != "volume" && flag != "rm"
+		if in := strings.Contains(own, "--"+flag+" "); in != mine || in == strings.Contains(docker, "--"+flag+" ") {
+			t.Errorf("--%s is among hostexec's own: %v, want %v", flag, in, mine)
+		}
+	}
+	if first := strings.TrimSpace(own); !strings.HasPrefix(first, "--proxy ") {
+		t.Errorf("the first flag is %.20s", first)
 	}
 }
 
@@ -139,10 +216,10 @@ func TestPlanRefuses(t *testing.T) {
 		opts runOptions
 		want string
 	}{
-		{runOptions{carrier: "auto", proxies: []string{"../x"}}, "--proxy '../x'"},
+		{runOptions{carrier: "auto", proxies: []string{"../x"}}, "--proxy ../x"},
 		{runOptions{carrier: "auto", proxies: []string{"foo"}}, "command 'foo' not found in PATH"},
-		{runOptions{carrier: "pigeon"}, "--carrier 'pigeon'"},
-		{runOptions{carrier: "auto", passEnv: []string{"A=1"}}, "--pass-env 'A=1'"},
+		{runOptions{carrier: "pigeon"}, "--carrier pigeon"},
+		{runOptions{carrier: "auto", passEnv: []string{"A=1"}}, "--pass-env A=1"},
 		{runOptions{carrier: "auto", workspace: "missing"}, "--workspace"},
 		{runOptions{carrier: "auto", workspace: "file"}, "not a directory"},
 		{runOptions{carrier: "auto", workdirHost: "missing"}, "--workdir-host"},

@@ -35,7 +35,7 @@ func newServiceCommand(cli command.Cli) *cobra.Command {
 		Args:    noArgs,
 		RunE:    command.ShowHelp(cli.Err()),
 	}
-	cmd.AddCommand(newServiceInstallCommand(cli), newServiceUninstallCommand(cli))
+	cmd.AddCommand(newServiceInstallCommand(cli), newServiceUninstallCommand(cli), newServiceStatusCommand(cli))
 	return cmd
 }
 
@@ -162,6 +162,7 @@ type serviceManager struct {
 	mark  string                   // that what we write contains
 	begin func(file string) string // what to type
 	end   func(file string) string
+	asks  []string // a command that exits with 0 if the service runs
 }
 
 // managers are those that there are, by the systems that have them.

@@ -185,3 +185,53 @@ func writeFile(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	}
 	return file
 }
+
+// TestServiceStatus: what is written is installed, and starts at login only by its link.
+func TestServiceStatus(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.service")
+	m := serviceManager{
+		file: func() (string, error) { return file, nil }, link: filepath.Join("default.target.wants", "x.service"), mark: marked, asks: []string{"false"},
+	}
+	show := func() (string, error) {
+		var out strings.Builder
+		err := showService(t.Context(), testCLI(t, &out), m)
+		return out.String(), err
+	}
+	if out, err := show(); err == nil || out != "" {
+		t.Errorf("where there is none: %q, %v", out, err)
+	}
+	writeFile(t, dir, "x.service", "[Unit]\n", 0o644)
+	if _, err := show(); err == nil {
+		t.Error("a file of somebody else's is taken for ours")
+	}
+	writeFile(t, dir, "x.service", "# "+marked+"\n", 0o644)
+	for _, tt := range []struct {
+		ask  string
+		link bool
+		want string
+	}{
+		{"false", false, "starts at login: no\nruns: no\n"},
+		{"true", true, "starts at login: yes\nruns: yes\n"},
+		{"/no/such/manager", true, "starts at login: yes\nruns: not known: "},
+	} {
+		m.asks = []string{tt.ask}
+		if tt.link {
+			if err := enable(file, m.link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := show(); err != nil || !strings.HasPrefix(out, "installed: "+file+"\n"+tt.want) {
+			t.Errorf("%s, link %v: %q, %v, want %q", tt.ask, tt.link, out, err, tt.want)
+		}
+	}
+}
+
+func TestRightOf(t *testing.T) {
+	if got, want := rightOf(nil), "nothing is wrong: there is no configuration, and only what --proxy names can be called"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := rightOf([]string{"/a\x1b/config.yaml", "/b"}), `nothing is wrong in /a\x1b/config.yaml, /b`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"al.essio.dev/pkg/shellescape"
 )
 
 // launchd is that of macOS (launchd.plist(5)).
@@ -22,7 +24,8 @@ var launchd = serviceManager{
 		}
 		return filepath.Join(home, "Library", "LaunchAgents", agentLabel+".plist"), nil
 	},
-	begin: func(file string) string { return "launchctl bootstrap gui/$(id -u) " + quoted(file) },
+	begin: func(file string) string { return "launchctl bootstrap gui/$(id -u) " + shellescape.Quote(file) },
+	asks:  []string{"launchctl", "list", agentLabel},
 	end:   func(string) string { return "launchctl bootout gui/$(id -u)/" + agentLabel },
 }
 

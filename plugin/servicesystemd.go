@@ -32,7 +32,8 @@ var systemd = serviceManager{
 	begin: func(string) string {
 		return "systemctl --user daemon-reload && systemctl --user restart " + unitName + "; without a login, from boot on: loginctl enable-linger"
 	},
-	end: func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
+	asks: []string{"systemctl", "--user", "--quiet", "is-active", unitName},
+	end:  func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
 }
 
 const unitName = "docker-hostexec.service"

@@ -5,9 +5,12 @@ package plugin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/docker/cli/cli/command"
@@ -19,31 +22,39 @@ import (
 
 // What has become of a session.
 const (
-	stateRunning = control.StateRunning // the watcher serves, the container runs
-	stateWaiting = control.StateWaiting // the watcher is there, the container is down for the moment
-	stateKeeping = control.StateKeeping // the container is over, and jobs of it go on
-	stateExited  = "exited"             // the container is stopped, the watcher has gone
-	stateLost    = "lost"               // the container runs, the watcher has gone: resume
-	stateGone    = "gone"               // the container is removed: prune
-	stateUnknown = "unknown"            // no watcher, and the engine does not answer
+	stateRunning   = control.StateRunning // the watcher serves, the container runs
+	stateWaiting   = control.StateWaiting // the watcher is there, the container is down for the moment
+	stateKeeping   = control.StateKeeping // the container is over, and jobs of it go on
+	stateExited    = "exited"             // the container is stopped, the watcher has gone
+	stateLost      = "lost"               // the container runs, the watcher has gone: resume
+	stateStopped   = "stopped"            // the same, by a person's docker hostexec stop
+	stateGone      = "gone"               // the container is removed: prune
+	stateSuspended = "suspended"          // the watcher was suspended by a signal
+	stateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
 )
 
 // session is a record and what is found of it.
 type session struct {
 	state.Session
 	State   string          `json:"state"`
-	Watcher *control.Status `json:"watcher"` // nil when there is none
+	Watcher *control.Status `json:"watcher"` // nil when there is none, or none that answers
+	silent  error           // why a watcher that is there has not answered
 }
 
 // survey looks for the watcher and the container of each record. Each is looked for on
 // its own engine; one that does not answer leaves its sessions unknown.
 func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []state.Session) []session {
 	engines := make(map[string]map[string]seen) // containers by id, by engine
-	watchers := askEach(ctx, store, recs)
+	watchers, silent := askEach(ctx, store, recs)
 	all := make([]session, len(recs))
 	for i, rec := range recs {
-		s := session{Session: rec, Watcher: watchers[i]}
+		rec = restored(store, rec, watchers[i])
+		s := session{Session: rec, Watcher: watchers[i], silent: silent[i]}
 		switch {
+		case errors.As(s.silent, new(*control.StoppedError)):
+			s.State = stateSuspended
+		case s.silent != nil:
+			s.State = stateUnknown
 		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine has anything of it
 			s.State = stateGone
 		case s.Watcher == nil:
@@ -53,33 +64,48 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 				found = containers(ctx, cli, rec.GlobalArgs)
 				engines[key] = found
 			}
-			s.State = stateOf(rec.Container, found)
+			s.State = stateOf(rec.Container, found, store.Stopped(rec.ID))
 			s.ContainerName = cmp.Or(found[rec.Container].name, s.ContainerName)
 		case rec.Proxy != nil:
 			s.State = s.Watcher.State
 		default:
 			s.State = watchedState(rec, s.Watcher.State)
 		}
+		if s.Watcher != nil {
+			s.Warnings = s.Watcher.Warnings // the record has those of the container's last start
+		}
 		all[i] = s
 	}
 	return all
 }
 
-// askEach asks all watchers at once: one that hangs keeps no other back.
-func askEach(ctx context.Context, store *state.Store, recs []state.Session) []*control.Status {
-	all := make([]*control.Status, len(recs))
+// restored returns rec, or the record that the watcher has restored when it was asked: List knows only
+// the id of a session whose record is damaged.
+func restored(store *state.Store, rec state.Session, watcher *control.Status) state.Session {
+	if rec.Version == "" && watcher != nil {
+		if again, err := store.Load(rec.ID); err == nil {
+			return again
+		}
+	}
+	return rec
+}
+
+// askEach asks all watchers at once: one that hangs keeps no other back. There is an error for
+// each that is there and does not answer: its session is not lost.
+func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*control.Status, []error) {
+	all, errs := make([]*control.Status, len(recs)), make([]error, len(recs))
 	var wg sync.WaitGroup
 	for i, rec := range recs {
 		// ends with its answer, or in five seconds; askEach waits for it.
-		wg.Go(func() { all[i] = ask(ctx, store, rec.ID) })
+		wg.Go(func() { all[i], errs[i] = ask(ctx, store, rec.ID) })
 	}
 	wg.Wait()
-	return all
+	return all, errs
 }
 
 // stateOf judges a session without a watcher by the containers that its engine has; nil
-// when that did not answer.
-func stateOf(id string, found map[string]seen) string {
+// when that did not answer. stopped says that a person has ended the session.
+func stateOf(id string, found map[string]seen, stopped bool) string {
 	if found == nil {
 		return stateUnknown
 	}
@@ -87,6 +113,9 @@ func stateOf(id string, found map[string]seen) string {
 	case "":
 		return stateGone
 	case container.StateRunning, container.StatePaused, container.StateRestarting:
+		if stopped {
+			return stateStopped
+		}
 		return stateLost
 	}
 	return stateExited
@@ -101,17 +130,24 @@ func watchedState(rec state.Session, watcher string) string {
 	return watcher
 }
 
-// ask returns what a session's watcher says, nil if none answers.
-func ask(ctx context.Context, store *state.Store, id string) *control.Status {
+// ask returns what a session's watcher says, nil if there is none. The error says why one that
+// is there does not answer.
+func ask(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(id))
 	defer c.Close()
 	st, err := c.Status(ctx)
-	if err != nil {
-		return nil
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may just have ended
+		st, err = c.Status(ctx)
 	}
-	return &st
+	switch {
+	case errors.Is(err, control.ErrNoWatcher):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return &st, nil
 }
 
 // seen is what an engine says of a container.
@@ -162,7 +198,7 @@ func lookAt(ctx context.Context, cli command.Cli, store *state.Store, ref string
 // find returns the session that ref names, be it by a name that its container was given
 // after its watcher had gone.
 func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) (state.Session, error) {
-	rec, err := store.Find(ref)
+	rec, err := findRestored(ctx, store, ref)
 	if err == nil || ref == "" {
 		return rec, err
 	}
@@ -180,4 +216,19 @@ func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) 
 		return rec, fmt.Errorf("container %s has no session", quoted(ref))
 	}
 	return rec, err
+}
+
+// findRestored is store.Find after the watchers of sessions with damaged records were asked to restore
+// these: only then store.Find knows their names.
+func findRestored(ctx context.Context, store *state.Store, ref string) (state.Session, error) {
+	recs, err := store.List()
+	if err != nil {
+		return state.Session{}, err
+	}
+	for _, rec := range recs {
+		if rec.Version == "" {
+			_, _ = ask(ctx, store, rec.ID) // if it does not answer, the session is found by its id only
+		}
+	}
+	return store.Find(ref)
 }

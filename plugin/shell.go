@@ -4,6 +4,9 @@ package plugin
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +41,7 @@ func newShellCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:    noArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
-	cmd.AddCommand(newShellCreateCommand(), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
+	cmd.AddCommand(newShellCreateCommand(dockerCLI), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
 		newShellLsCommand(dockerCLI), newShellRmCommand())
 	return cmd
 }
@@ -60,7 +63,7 @@ func dialIn(store *state.Store, ref string) (*control.Client, error) {
 	return control.Dial(store.Dir(rec.ID)), nil
 }
 
-func newShellCreateCommand() *cobra.Command {
+func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
 		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: cli.ExactArgs(2), ValidArgsFunction: first(completeSessions),
@@ -70,6 +73,9 @@ func newShellCreateCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			if err := placeShell(dockerCLI, &o); err != nil {
+				return err
+			}
 			return c.CreateShell(cmd.Context(), args[1], o)
 		}),
 	}
@@ -77,6 +83,21 @@ func newShellCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host, or of the container; HOME if there is none")
 	cmd.Flags().StringVar(&o.In, "in", "", "Have it live in a running `container`, by name or id, and not on this host")
 	return cmd
+}
+
+// placeShell takes a relative directory of this host as relative to the current directory, not to the
+// watcher's.
+func placeShell(cli command.Cli, o *control.ShellOptions) (err error) {
+	if o.Dir == "" || o.In != "" {
+		return nil
+	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return fmt.Errorf("--cwd: %w", err)
+	}
+	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
+		say(cli.Err(), "warning: %s is not a directory: the shell starts in HOME", quoted(o.Dir))
+	}
+	return nil
 }
 
 func newShellRmCommand() *cobra.Command {
@@ -105,6 +126,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
+			defer endOnSignal(cmd.Context())()
 			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, asJSON)
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -35,10 +36,10 @@ func newShellLsCommand(cli command.Cli) *cobra.Command {
 				return err
 			}
 			rows, err := shellRows(cmd.Context(), store, recs, len(args) > 0)
-			return errors.Join(err, writeShells(cli.Out(), rows, format))
+			return errors.Join(err, writeShells(spelling.ASCIIWriter(cli.Out()), rows, format))
 		}),
 	}
-	cmd.Flags().StringVar(&format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
+	formatFlag(cmd, &format, columns(newShellRow().Header))
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/docker/cli/cli"
@@ -20,8 +19,8 @@ import (
 type shellView interface {
 	Out() io.Writer
 	Err() io.Writer
-	Started(pid int)
-	Ended(code int)
+	Started(request string, pid int)
+	Ended(code int, why string) // why is "" if it ended by itself
 	Close() error
 }
 
@@ -33,7 +32,7 @@ func newShellView(cli command.Cli, c control.ShellCommand, asJSON bool) (shellVi
 	case c.Start:
 		return report.Events(), nil
 	}
-	return report.Object(func() (*os.File, error) { return shell.Spool("") })
+	return report.Object(func() (io.ReadWriteSeeker, error) { return shell.Spool("") })
 }
 
 // plainShell passes on what is written, as it is.
@@ -42,14 +41,21 @@ type plainShell struct {
 	starts bool
 }
 
-func (v plainShell) Out() io.Writer { return v.cli.Out() }
-func (v plainShell) Err() io.Writer { return v.cli.Err() }
-func (v plainShell) Ended(int)      {}
-func (v plainShell) Close() error   { return nil }
+func (v plainShell) Out() io.Writer    { return v.cli.Out() }
+func (v plainShell) Err() io.Writer    { return v.cli.Err() }
+func (v plainShell) Ended(int, string) {}
+func (v plainShell) Close() error      { return nil }
 
-func (v plainShell) Started(pid int) {
+func (v plainShell) Started(request string, pid int) {
 	if v.starts {
-		say(v.cli.Err(), "pid %d", pid)
+		say(v.cli.Err(), "request %s, pid %d", request, pid)
+	}
+}
+
+// sayBusy tells who sits at a terminal why nothing happens.
+func sayBusy(dockerCLI command.Cli, name string) {
+	if dockerCLI.Err().IsTerminal() {
+		say(dockerCLI.Err(), "%s", shell.Busy(name))
 	}
 }
 
@@ -69,16 +75,19 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 	var result error
 	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
 		switch {
+		case e.Waits:
+			sayBusy(dockerCLI, name)
 		case e.PID != 0:
-			v.Started(e.PID)
+			v.Started(e.Request, e.PID)
 		case len(e.Out) > 0:
 			_, err = out.Write(e.Out)
 		case len(e.Err) > 0:
 			_, err = errs.Write(e.Err)
 		case e.Error != "":
+			v.Ended(e.Code, e.Error)
 			result = &failure{code: e.Code, err: errors.New(shown(e.Error))}
 		case e.Exit != nil:
-			v.Ended(*e.Exit)
+			v.Ended(*e.Exit, "")
 			if *e.Exit != 0 {
 				result = cli.StatusError{StatusCode: *e.Exit}
 			}
@@ -86,6 +95,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		return err
 	})
 	if err != nil {
+		v.Ended(codeRun, err.Error())
 		return &failure{code: codeRun, err: err}
 	}
 	return result

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -18,17 +20,26 @@ const statusLong = `List sessions: containers that call commands of this host, a
 directory in place of a container
 
 STATE is one of
-  running  the container runs and its calls are answered
-  waiting  the container is not there yet, or down for the moment
-  keeping  the container, or agent, is over, and jobs that are kept go on: docker hostexec ps
-  lost     the container runs but nobody answers: docker hostexec resume
-  exited   the container has stopped (with --all)
-  gone     the container was removed (with --all): docker hostexec prune
-  unknown  nobody answers, and neither does the engine
+  running    the container runs and its calls are answered
+  waiting    the container is not there yet, or down for the moment
+  keeping    the container, or agent, is over, and jobs that are kept go on: docker hostexec ps
+  lost       the container runs but nobody answers: docker hostexec resume
+  stopped    the same, because docker hostexec stop has ended the session
+  suspended  the watcher was suspended by a signal, and nobody answers: kill -CONT its PID
+  exited     the container has stopped (with --all)
+  gone       the container was removed (with --all): docker hostexec prune
+  unknown    a watcher is there and does not answer, or there is none and the engine does not
+
+WARNINGS is how many things make the session dangerous: a container that is privileged, or has
+the engine's socket, namespaces or capabilities of the host's, commands that run code which it
+can write. docker hostexec inspect shows them all.
+
+The table has the columns that fit the terminal. --format can show others: Running, Shells and
+Version, for example.
 
 EXIT STATUS
   0  sessions were listed, if there were any
-  1  they could not be`
+  1  they could not be, or a watcher does not answer`
 
 const statusExample = `  docker hostexec status
   docker hostexec status --filter state=lost --format '{{.ID}} {{.Container}}'`
@@ -37,6 +48,7 @@ type statusOptions struct {
 	all, quiet, noTrunc bool
 	format              string
 	filters             []string
+	width               int // of the terminal; 0: none
 }
 
 func newStatusCommand(cli command.Cli) *cobra.Command {
@@ -57,7 +69,7 @@ func newStatusCommand(cli command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show all sessions, those of stopped and removed containers too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	formatFlag(cmd, &opts.format)
+	formatFlag(cmd, &opts.format, columns(newStatusRow().Header))
 	filterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria)
 	return cmd
 }
@@ -76,13 +88,17 @@ func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
 		return err
 	}
 	var shown []session
+	var errs []error
 	for _, s := range survey(ctx, cli, store, recs) {
+		errs = append(errs, s.silent)
 		live := s.State != stateExited && s.State != stateGone
 		if (live || opts.all || keep.has("state")) && keep.match(s) {
 			shown = append(shown, s)
 		}
 	}
-	return writeStatus(cli.Out(), shown, opts, time.Now())
+	_, width := cli.Out().GetTtySize()
+	opts.width = int(width)
+	return errors.Join(append(errs, writeStatus(spelling.ASCIIWriter(cli.Out()), shown, opts, time.Now()))...)
 }
 
 // sessionCriteria are what sessions can be chosen by.
@@ -94,5 +110,5 @@ var sessionCriteria = []criterion[session]{
 	{key: "image", is: equals(func(s session) string { return s.Image })},
 	{key: "command", is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
 	{key: "state", is: oneOf(func(s session) string { return s.State }),
-		only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateExited, stateGone, stateUnknown}},
+		only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateStopped, stateSuspended, stateExited, stateGone, stateUnknown}},
 }

@@ -21,6 +21,7 @@ func testSessions() []session {
 			Session: state.Session{
 				ID: "aaaaaaaaaaaa", Version: "1", Created: noon.Add(-time.Hour), Container: strings.Repeat("c", 64), ContainerName: "web", Image: "debian",
 				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
+				Warnings: []string{"the container is privileged", "HOST CODE EXECUTION"},
 			},
 			State:   stateRunning,
 			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Shells: []shell.Info{{Name: "build"}, {Name: "q"}}, Since: noon.Add(-5 * time.Minute)},
@@ -35,9 +36,9 @@ func TestStatusTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "CALLS", "RUNNING", "SHELLS", "SINCE", "VERSION"},
-		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "7", "1", "build,q", "5", "minutes", "ago", "2"},
-		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "-", "3", "hours", "ago", "1"},
+		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "WARNINGS", "CALLS", "SINCE"},
+		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "2", "7", "5", "minutes", "ago"},
+		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "3", "hours", "ago"},
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != len(want) {
@@ -46,6 +47,26 @@ func TestStatusTable(t *testing.T) {
 	for i, line := range lines {
 		if got := strings.Join(strings.Fields(line), " "); got != strings.Join(want[i], " ") {
 			t.Errorf("line %d = %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+// TestStatusFits: no line of the table is wider than the terminal.
+func TestStatusFits(t *testing.T) {
+	all := testSessions()
+	all[0].Image = "registry.example.com/you/image:1.2.3"
+	for _, c := range []string{"terraform", "kubectl"} {
+		all[0].Commands = append(all[0].Commands, state.Command{Name: c, Action: "ask"})
+	}
+	for width, limit := range map[int]int{0: 120, 80: 80, 119: 80, 120: 120, 200: 120} {
+		var out bytes.Buffer
+		if err := writeStatus(&out, all, statusOptions{format: "table", width: width}, noon); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > limit {
+				t.Errorf("on %d columns a line has %d: %s", width, n, line)
+			}
 		}
 	}
 }
@@ -74,7 +95,7 @@ func TestStatusFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"Calls":"7","Carrier":"socket","CarrierWhy":"a connection has arrived","Commands":"make,git=ask","Container":"web","ContainerID":"cccccccccccc","ID":"aaaaaaaaaaaa",` +
-		`"Image":"debian","Running":"1","Shells":"build,q","Since":"5 minutes ago","State":"running","Version":"2"}` + "\n"
+		`"Image":"debian","Running":"1","Shells":"build,q","Since":"5 minutes ago","State":"running","Version":"2","Warned":"2","Warnings":["the container is privileged","HOST CODE EXECUTION"]}` + "\n"
 	if out.String() != want {
 		t.Errorf("json = %s, want %s", out.String(), want)
 	}
@@ -127,11 +148,17 @@ func TestStateOf(t *testing.T) {
 	for id, want := range map[string]string{
 		"r": stateLost, "p": stateLost, "s": stateLost, "e": stateExited, "c": stateExited, "d": stateExited, "x": stateGone, "": stateGone,
 	} {
-		if got := stateOf(id, found); got != want {
+		if got := stateOf(id, found, false); got != want {
 			t.Errorf("stateOf(%q) = %q, want %q", id, got, want)
 		}
+		if want == stateLost {
+			want = stateStopped
+		}
+		if got := stateOf(id, found, true); got != want {
+			t.Errorf("stateOf(%q) of a session that was stopped = %q, want %q", id, got, want)
+		}
 	}
-	if got := stateOf("r", nil); got != stateUnknown {
+	if got := stateOf("r", nil, true); got != stateUnknown {
 		t.Errorf("without an engine: %q, want %q, or prune would remove what is not gone", got, stateUnknown)
 	}
 	if got := watchedState(state.Session{}, stateRunning); got != stateWaiting {
@@ -159,7 +186,7 @@ func TestPrunable(t *testing.T) {
 
 func TestResumable(t *testing.T) {
 	for st, ok := range map[string]bool{
-		stateLost: true, stateRunning: false, stateWaiting: false, stateExited: false, stateGone: false, stateUnknown: false, "": false,
+		stateLost: true, stateStopped: true, stateRunning: false, stateWaiting: false, stateExited: false, stateGone: false, stateUnknown: false, "": false,
 	} {
 		if err := resumable(session{State: st}); (err == nil) != ok {
 			t.Errorf("resumable(%q) = %v, want ok %v", st, err, ok)

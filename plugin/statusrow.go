@@ -11,9 +11,16 @@ import (
 
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-const statusTable = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Calls}}\t{{.Running}}\t{{.Shells}}\t{{.Since}}\t{{.Version}}"
+// The tables are as a rule no wider than a terminal of 120 columns, or of 80.
+const (
+	statusTable  = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Warned}}\t{{.Calls}}\t{{.Since}}"
+	narrowStatus = "table {{.ID}}\t{{.Container}}\t{{.Commands}}\t{{.State}}\t{{.Calls}}\t{{.Since}}"
+	wide         = 120 // columns, for the first
+)
 
 func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.Time) error {
 	format := formatter.Format(opts.format)
@@ -22,6 +29,9 @@ func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.T
 		format = formatter.DefaultQuietFormat
 	case opts.format == formatter.TableFormatKey:
 		format = statusTable
+		if opts.width > 0 && opts.width < wide {
+			format = narrowStatus
+		}
 	}
 	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
 	return out.Write(newStatusRow(), func(row func(formatter.SubContext) error) error {
@@ -48,7 +58,7 @@ func newStatusRow() *statusRow {
 	r := &statusRow{}
 	r.Header = formatter.SubHeaderContext{
 		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
-		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Calls": "CALLS",
+		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Warned": "WARNINGS", "Warnings": "WARNINGS", "Calls": "CALLS",
 		"Running": "RUNNING", "Shells": "SHELLS", "Since": "SINCE", "Version": "VERSION",
 	}
 	return r
@@ -62,13 +72,21 @@ func (r *statusRow) ID() string { return r.s.ID }
 // Container is the container's name, or where the requests of a session without one lie.
 func (r *statusRow) Container() string {
 	if p := r.s.Proxy; p != nil {
-		return filepath.Join(p.Base, p.Rest)
+		return control.Printable(filepath.Join(p.Base, p.Rest))
 	}
-	return r.s.ContainerName
+	return control.Printable(r.s.ContainerName)
 }
 
 func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
-func (r *statusRow) Image() string       { return r.s.Image }
+
+func (r *statusRow) Image() string {
+	image := control.Printable(r.s.Image)
+	if r.trunc {
+		return ellipsis(image, 16)
+	}
+	return image
+}
+
 func (r *statusRow) Carrier() string {
 	if r.s.Watcher != nil {
 		return r.s.Watcher.Carrier
@@ -86,6 +104,17 @@ func (r *statusRow) CarrierWhy() string {
 
 func (r *statusRow) State() string { return r.s.State }
 
+// Warnings are what makes the session dangerous.
+func (r *statusRow) Warnings() []string { return r.s.Warnings }
+
+// Warned is the number of warnings; inspect shows them.
+func (r *statusRow) Warned() string {
+	if n := len(r.s.Warnings); n > 0 {
+		return strconv.Itoa(n)
+	}
+	return "-"
+}
+
 // Commands are the names of the commands, with what is not plainly allowed.
 func (r *statusRow) Commands() string {
 	var all []string
@@ -98,7 +127,7 @@ func (r *statusRow) Commands() string {
 	}
 	text := strings.Join(all, ",")
 	if r.trunc {
-		return formatter.Ellipsis(text, 30)
+		return ellipsis(text, 16)
 	}
 	return text
 }
@@ -129,7 +158,7 @@ func (r *statusRow) Shells() string {
 	}
 	text := strings.Join(all, ",")
 	if r.trunc {
-		return formatter.Ellipsis(text, 30)
+		return ellipsis(text, 30)
 	}
 	return text
 }

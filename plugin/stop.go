@@ -17,12 +17,16 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const stopLong = `End sessions: their host commands end, and further calls fail
 
 The container keeps running unless --container is given. A session that was stopped can
-be resumed.
+be resumed. An agent ends with its session, and docker hostexec agent exits with its code.
+
+All that is ended gets TERM first, and KILL after --time. Without --time a container and an
+agent have 10 seconds, and host commands 5.
 
 EXIT STATUS
   0  all have ended
@@ -31,6 +35,7 @@ EXIT STATUS
 type stopOptions struct {
 	container bool
 	time      int
+	timed     bool // --time was given
 }
 
 func newStopCommand(dockerCLI command.Cli) *cobra.Command {
@@ -43,6 +48,9 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
+			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
+				return fmt.Errorf("--time %d: must not be negative", opts.time)
+			}
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -59,7 +67,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
-	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` to wait before killing the container, or giving the watcher up")
+	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` between TERM and KILL")
 	return cmd
 }
 
@@ -70,7 +78,7 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if err != nil {
 		return hint(err, "docker hostexec status")
 	}
-	if opts.container && rec.Container != "" {
+	if opts.container && rec.Container != "" && rec.Agent == nil { // the watcher ends an agent's container anyway
 		if err := stopContainer(ctx, dockerCLI, rec, opts.time); err != nil {
 			return err
 		}
@@ -79,7 +87,12 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return stopWatcher(ctx, store.Dir(rec.ID), rec.ID, time.Duration(opts.time)*time.Second)
+	grace := asUsual
+	if opts.timed {
+		grace = time.Duration(opts.time) * time.Second
+	}
+	err = stopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
+	return errors.Join(err, watch.EndLost(store.Dir(rec.ID)))
 }
 
 func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {
@@ -95,16 +108,21 @@ func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session
 	return nil
 }
 
-// endGrace is what commands have between TERM and KILL, which the watcher waits for.
-const endGrace = 5 * time.Second
+// asUsual stands for the default grace.
+const asUsual = time.Duration(-1)
 
-// stopWatcher asks the watcher to end and waits until it has. That there is none is fine.
-func stopWatcher(ctx context.Context, dir, id string, patience time.Duration) error {
+// ending is how long a watcher may take to end, in addition to the grace: it removes an agent's
+// container, and ends what commands have left running.
+const ending = 20 * time.Second
+
+// stopWatcher asks the watcher to end, and returns when it has ended. All that it ends has grace
+// between TERM and KILL. Without a watcher it returns nil.
+func stopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
 	c := control.Dial(dir)
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience+endGrace)
+	ctx, cancel := context.WithTimeout(ctx, max(grace, watch.AgentGrace)+ending)
 	defer cancel()
-	err := c.Stop(ctx)
+	err := c.Stop(ctx, grace)
 	for tick := time.NewTicker(20 * time.Millisecond); err == nil; {
 		select {
 		case <-tick.C:

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -67,7 +68,7 @@ func workspaceOf(dir string) (config.Source, error) {
 func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
 	path, content, digest, err := config.Propose(src)
 	if errors.Is(err, config.ErrNone) {
-		return fmt.Errorf("%s proposes nothing: %w", printable(src.Workspace), err)
+		return fmt.Errorf("%s has no .hostexec.yaml", printable(src.Workspace))
 	}
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 		fmt.Fprintln(dockerCLI.Out(), printable(line))
 	}
 	fmt.Fprintln(dockerCLI.Out())
-	writeProblems(dockerCLI.Out(), config.Review(path, content))
+	writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
 	if err := config.Acceptable(src, path, content); err != nil {
 		return err
 	}

@@ -22,8 +22,10 @@ const uiLong = `Serve a page in the browser on which you answer what containers 
 
 There is one page for all your sessions, on 127.0.0.1, port 9999 or the next that is free.
 It is served until ^C; when one is served already, its address is printed and opened.
-Whoever has the address can answer for you: it is good until the page ends. Over ssh, forward
-the same port: ssh -L 9999:127.0.0.1:9999 HOST. On a terminal it says when a request waits
+Whoever has the address can answer for you: it is good until the page ends. The browser is
+started with a file that redirects it there, and that only you can read; a browser that cannot
+read it, or took longer than 30 seconds to start, needs the address. Over ssh, forward the same
+port: ssh -L 9999:127.0.0.1:9999 HOST. On a terminal it says when a request waits
 and no browser is there; so there is somebody to ask from the start.
 
 Where there is a desktop, run and resume start it in the background for a session in which
@@ -49,7 +51,7 @@ func newUICommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec ui --no-open",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: handlesSignals(func(cmd *cobra.Command, _ []string) error {
 			if control.Called() {
 				return control.ErrCalled
 			}
@@ -70,7 +72,7 @@ func newUICommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
-	p := &page.Page{Store: store, Open: summons(dockerCLI, opts)}
+	p := &page.Page{Store: store, Open: summons(dockerCLI, store, opts)}
 	if opts.background {
 		p.Idle = idle
 	}
@@ -85,7 +87,11 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 		fmt.Fprintln(dockerCLI.Out(), p.URL())
 		say(dockerCLI.Err(), "^C ends the page")
 		if !opts.noOpen {
-			complain(dockerCLI, page.Open(p.Link()))
+			file, err := p.File()
+			if err == nil {
+				err = page.Open(store, file)
+			}
+			complain(dockerCLI, err)
 		}
 	}
 	return p.Serve(ctx)
@@ -93,15 +99,15 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 
 // summons is what a page does when something is asked and no browser is there, or nil when
 // it can do nothing: somebody on a terminal is told, the person at a desktop is shown.
-func summons(dockerCLI command.Cli, opts uiOptions) func(link string) error {
+func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
 	case opts.background:
-		return page.Open
+		return func(link string) error { return page.Open(store, link) }
 	case !dockerCLI.Err().IsTerminal():
 		return nil
 	}
 	return func(link string) error {
-		if !opts.noOpen && page.Desktop() && page.Open(link) == nil {
+		if !opts.noOpen && page.Desktop() && page.Open(store, link) == nil {
 			return nil
 		}
 		say(dockerCLI.Err(), "a request waits: open the address above")
@@ -119,9 +125,9 @@ func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts
 	if opts.noOpen {
 		return nil
 	}
-	link, err := place.Link(ctx)
+	file, err := place.File(ctx)
 	if err == nil {
-		err = page.Open(link)
+		err = page.Open(store, file)
 	}
 	complain(dockerCLI, err)
 	return nil

@@ -40,13 +40,16 @@ func newVersionCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(*cobra.Command, []string) error {
-			return writeVersion(dockerCLI.Out(), format, versionInfo{
-				Version: Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches(),
-			})
+			return writeVersion(dockerCLI.Out(), format, thisVersion())
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
+	explainFields(cmd, fieldsOf(versionInfo{}))
 	return cmd
+}
+
+func thisVersion() versionInfo {
+	return versionInfo{Version: Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
 }
 
 func writeVersion(w io.Writer, format string, v versionInfo) error {

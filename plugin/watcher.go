@@ -17,10 +17,11 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 		Use:    "watcher DIR",
 		Hidden: true,
 		Args:   cli.ExactArgs(1),
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
 			w := &watch.Watcher{
 				Dir:     args[0],
 				Version: Version,
+				Keeper:  watch.KeeperLife(),
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
 					return connect(dockerCLI.ConfigFile(), []string{"--host", host})

@@ -28,7 +28,10 @@ func ignoring() (a action) {
 	return a
 }
 
-// swapAction replaces the action of sig, or only reads it if a is nil.
+// swapAction replaces the action of sig, or only reads it if a is nil. It is not inlined, because
+// each copy makes the shim larger.
+//
+//go:noinline
 func swapAction(sig syscall.Signal, a *action) (old action) {
 	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig),
 		uintptr(unsafe.Pointer(a)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
@@ -57,15 +60,19 @@ func raise(sig syscall.Signal) {
 	actions.Lock()
 	defer actions.Unlock()
 	old := swapAction(sig, &action{})
+	cont := swapAction(syscall.SIGCONT, &action{}) // the CONT that ends a stop is not forwarded twice
 	set := uint64(1) << (sig - 1)
 	const unblock = 1 // SIG_UNBLOCK
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, uintptr(unsafe.Pointer(&set)), 0, 8, 0, 0)
 	syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(syscall.Getpid()), uintptr(syscall.Gettid()), uintptr(sig))
 	swapAction(sig, &old)
+	swapAction(syscall.SIGCONT, &cont)
 }
 
 // die ends the process by sig. If that is not possible, as for pid 1, it returns the
 // code that says the same.
+//
+//go:noinline
 func die(sig syscall.Signal) int {
 	raise(sig)
 	return 128 + int(sig)

@@ -51,8 +51,8 @@ func TestNoHost(t *testing.T) {
 			c.Env = append(c.Env, "TEST_PATIENCE="+tt.patience)
 			c.Stderr = &c.stderr
 			c.start().wantExit(wire.CodeFailed)
-			want := "hostexec: no host answers in " + s.dir + ": " + tt.why +
-				"\nhostexec: hint: docker hostexec resume <container> on the host\n"
+			want := "hostexec: hostexec is not running on the host for this container: " + tt.why +
+				"\nhostexec: hint: docker hostexec resume <container> on the host; docker hostexec service install automates that\n"
 			if got := c.stderr.String(); got != want {
 				t.Errorf("stderr = %q, want %q", got, want)
 			}

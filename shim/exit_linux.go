@@ -4,6 +4,7 @@ package shim
 
 import (
 	"syscall"
+	"unsafe"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -36,12 +37,12 @@ func (c *call) end(m wire.Exit) int {
 		c.stdin.rewind(m.Consumed)
 	}
 	c.restore()
-	if m.Text != "" {
+	if m.Text != "" && (m.Consumed < wire.Withheld || unread()) {
 		writeAll(2, []byte(m.Text))
 	}
 	if m.Outcome == wire.Signaled {
 		if c.tty != nil {
-			typed(m.Signal)
+			c.typed(m.Signal)
 		}
 		for _, s := range mortal {
 			if s.name == m.Signal {
@@ -52,14 +53,19 @@ func (c *call) end(m wire.Exit) int {
 	return code(m)
 }
 
+// unread reports whether stdin has data: a pipe, a socket or what is left of a file.
+func unread() bool {
+	var n int32
+	return ioctl(0, syscall.TIOCINQ, unsafe.Pointer(&n)) == nil && n != 0
+}
+
 // typed passes on a signal that a key sent to a command of a terminal. Locally the whole
 // job gets it, the script around the command included; here the key went to the host.
-func typed(name string) {
-	switch name {
-	case "INT":
-		signalGroup(syscall.SIGINT)
-	case "QUIT":
-		signalGroup(syscall.SIGQUIT)
+func (c *call) typed(signal string) {
+	for _, sig := range [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
+		if name(sig) == signal && c.sent.Load() != int64(sig) { // else the shim itself has forwarded it
+			signalGroup(sig)
+		}
 	}
 }
 

@@ -50,6 +50,45 @@ func TestExit(t *testing.T) {
 	}
 }
 
+// TestWithheld says that the command got no stdin if there is data on it, and only then.
+func TestWithheld(t *testing.T) {
+	s := newStage(t)
+	data, writer := pipe(t)
+	empty, _ := pipe(t)
+	writer.WriteString("x")
+	done := file(t, "x", os.O_RDONLY)
+	done.Seek(1, 0)
+	for _, tt := range []struct {
+		name string
+		in   *os.File
+		says string
+	}{
+		{"data in a pipe", data, "withheld\n"},
+		{"an empty pipe", empty, ""},
+		{"a file", file(t, "x", os.O_RDONLY), "withheld\n"},
+		{"a file that was read", done, ""},
+		{"nothing", nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := s.command("make")
+			c.t = t
+			if tt.in != nil {
+				c.Stdin = tt.in
+			}
+			said := file(t, "", os.O_RDWR)
+			c.Stderr = said
+			c.start()
+			p := accept(t, s.sock)
+			p.started(wire.Null, wire.Null, wire.Null)
+			p.exit(wire.Exit{Outcome: wire.Exited, Consumed: wire.Withheld, Text: "withheld\n"})
+			c.wantExit(0)
+			if got, err := os.ReadFile(said.Name()); string(got) != tt.says {
+				t.Errorf("it says %q, %v, want %q", got, err, tt.says)
+			}
+		})
+	}
+}
+
 func TestLastWords(t *testing.T) {
 	s := newStage(t)
 	malformed := wire.AppendFrame(nil, wire.KindExit, []byte{1})
@@ -95,6 +134,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// Attack 144.
 func TestArgumentsTooLong(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
@@ -118,10 +158,10 @@ func TestAsPid1(t *testing.T) {
 	p := s.accept()
 	p.runs()
 	p.send(wire.KindStopped, nil)
-	p.want(wire.KindSignal, "CONT")
+	p.wantSignal("CONT", wire.ToGroup)
 	listening(t, c.Process.Pid)
 	c.Process.Signal(syscall.SIGTERM)
-	p.want(wire.KindSignal, "TERM")
+	p.wantSignal("TERM", wire.ToCommand)
 	p.exit(wire.Exit{Outcome: wire.Signaled, Signal: "TERM", Code: 143})
 	c.wantExit(143)
 }

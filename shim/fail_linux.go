@@ -25,8 +25,11 @@ func (c *call) fail(code int, reason, hint string) int {
 // failure is one line of JSON with the fields that the host's have (exec/call).
 func failure(code int, reason, hint string) string {
 	status := "failed"
-	if code == wire.CodeRefused {
+	switch code {
+	case wire.CodeRefused:
 		status = "refused"
+	case wire.CodeTimeout:
+		status = "timeout"
 	}
 	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // 124 to 127
 	return `{"status":"` + status + `","code":` + digits + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
@@ -34,6 +37,8 @@ func failure(code int, reason, hint string) string {
 
 // quote returns s as a string of JSON (RFC 8259, section 7), in printable ASCII. A byte
 // that is none stands there as the character of its number.
+//
+//go:noinline
 func quote(s string) string {
 	const hex = "0123456789abcdef"
 	b := []byte{'"'}
@@ -51,6 +56,8 @@ func quote(s string) string {
 }
 
 // variable returns a variable's value, of several the first, as getenv(3) does.
+//
+//go:noinline
 func variable(env []string, name string) string {
 	for _, kv := range env {
 		if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
@@ -61,8 +68,8 @@ func variable(env []string, name string) string {
 }
 
 // unanswered is the end of a call that reached no host.
-func (c *call) unanswered(dir string, err error) int {
-	return c.fail(wire.CodeFailed, "no host answers in "+dir+": "+err.Error(), resumeHint)
+func (c *call) unanswered(err error) int {
+	return c.fail(wire.CodeFailed, "hostexec is not running on the host for this container: "+err.Error(), resumeHint)
 }
 
 // lost is the end of a call that the host did not end.
@@ -75,7 +82,7 @@ func (c *call) lost(err error) int {
 	return c.fail(wire.CodeFailed, "the host side went away: "+err.Error(), resumeHint)
 }
 
-const resumeHint = "docker hostexec resume <container> on the host"
+const resumeHint = "docker hostexec resume <container> on the host; docker hostexec service install automates that"
 
 // broken ends the call as a local writer's would: hanging up ends the command, and a
 // pipe without a reader is died of.

@@ -4,7 +4,6 @@ package shim
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 // What the shim itself says, it says as the host does to who reads JSON: in the last line.
 func TestFailureAsJSON(t *testing.T) {
 	s := newStage(t)
-	odd := filepath.Join(t.TempDir(), "\"\\\n\xff")
 	for _, tt := range []struct {
 		name   string
 		env    []string
@@ -24,7 +22,7 @@ func TestFailureAsJSON(t *testing.T) {
 		reason string // part of
 		hint   string
 	}{
-		{"no host", []string{"HOSTEXEC_DIR=" + odd}, false, 125, "failed", "\"\\\n\u00ff", resumeHint},
+		{"no host", []string{"HOSTEXEC_DIR=" + t.TempDir()}, false, 125, "failed", "hostexec is not running on the host for this container: no such file", resumeHint},
 		{"a host that goes", nil, true, 125, "failed", "the host side went away", resumeHint},
 		{"too long", []string{"TEST_LONG=1"}, false, 126, "refused", "argument list too long", ""},
 	} {
@@ -65,6 +63,14 @@ func TestFailureAsJSON(t *testing.T) {
 				t.Errorf("%s: %q is not printable", tt.name, last)
 			}
 		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	text := quote("\"\\\n\xff")
+	var got string
+	if err := json.Unmarshal([]byte(text), &got); err != nil || got != "\"\\\n\u00ff" {
+		t.Errorf("%s is read as %q, %v", text, got, err)
 	}
 }
 

@@ -63,6 +63,8 @@ func (c *call) requests(share string, args []string) (string, []string) {
 }
 
 // base is the name of the command that args call.
+//
+//go:noinline
 func base(args []string) string {
 	if len(args) == 0 {
 		return "hostexec"
@@ -79,7 +81,7 @@ func base(args []string) string {
 // byFiles makes the call by files in dir, and returns the code to exit with.
 func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	f := &files{c: c, id: newID(), bell: -1, alive: -1, buf: make([]byte, 32<<10)}
-	if bad := f.limits(); bad != "" {
+	if bad := f.limits(req.Args); bad != "" {
 		return c.fail(wire.CodeFailed, "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: "+bad, "")
 	}
 	f.wants = req.FDs[0] != wire.FDNull && req.FDs[0] != wire.FDTTY && variable(c.env, "HOSTEXEC_STDIN") != "null"
@@ -99,44 +101,79 @@ func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	return f.follow()
 }
 
-// limits reads how long the call may take. It returns what makes no sense.
-func (f *files) limits() (bad string) {
+// limits reads how long the call that args make may take. It returns a time that is not valid.
+func (f *files) limits(args []string) (bad string) {
 	text := variable(f.c.env, "HOSTEXEC_TIMEOUT")
+	if len(args) > 2 && base(args) == "hostexec" {
+		switch word := args[1]; {
+		case word == "--timeout":
+			text = args[2]
+		case len(word) > 10 && word[:10] == "--timeout=":
+			text = word[10:]
+		}
+	}
 	if f.theirs = text != ""; !f.theirs {
 		text = variable(f.c.env, "PROXY_TIMEOUT")
 	}
 	if text == "" {
 		return ""
 	}
-	unit, n := time.Second, len(text)-1
-	switch text[n] {
-	case 'h':
-		unit = time.Hour
-	case 'm':
-		unit = time.Minute
-	case 's':
-	default:
-		n++
-	}
-	total, ok := number(text[:n])
-	if !ok && !f.theirs {
+	f.total, f.limit = duration(text)
+	if !f.limit && !f.theirs {
 		return text
 	}
-	f.total, f.limit = time.Duration(min(total, 1<<20))*unit, ok // what is not ok of HOSTEXEC_TIMEOUT is the host's to judge
-	return ""
+	return "" // the host refuses a HOSTEXEC_TIMEOUT that is not valid
 }
 
-// number reads all of text as decimal digits. What is too large is large.
+// duration reads a time as the host does: numbers with their units, or of seconds. A fraction is
+// rounded up, and a time that is too long becomes a very long one.
+func duration(text string) (d time.Duration, ok bool) {
+	for text != "" {
+		n, i := digits(text)
+		if i == 0 {
+			return 0, false
+		}
+		if text = text[i:]; text != "" && text[0] == '.' {
+			_, i = digits(text[1:])
+			n, text = n+1, text[i+1:]
+		}
+		unit, size := time.Second, 1
+		switch {
+		case text == "":
+			size = 0
+		case len(text) > 1 && text[:2] == "ms":
+			unit, size = time.Millisecond, 2
+		case text[0] == 'm':
+			unit = time.Minute
+		case text[0] == 'h':
+			unit = time.Hour
+		case text[0] != 's':
+			return 0, false
+		}
+		text = text[size:]
+		d += time.Duration(min(n, 1<<20)) * unit
+		ok = true
+	}
+	return max(d, 0), ok
+}
+
+// number reads all of text as decimal digits.
 //
 //go:noinline
 func number(text string) (n uint64, ok bool) {
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
+	n, i := digits(text)
+	return n, i > 0 && i == len(text)
+}
+
+// digits reads the decimal digits that text begins with, and returns how many they are. Of
+// a number that is too large it returns a very large one.
+//
+//go:noinline
+func digits(text string) (n uint64, i int) {
+	for ; i < len(text) && text[i]-'0' < 10; i++ {
 		if n < 1<<58 {
-			n = n*10 + uint64(c-'0')
+			n = n*10 + uint64(text[i]-'0')
 		}
 	}
-	return n, text != ""
+	return n, i
 }

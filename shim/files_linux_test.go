@@ -52,6 +52,8 @@ func status(status, signal string) string {
 }
 
 // TestFiles makes calls by files: what the host says is what comes of them.
+//
+// Attack 163.
 func TestFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name, status, exit string
@@ -106,6 +108,8 @@ func TestFilesRequest(t *testing.T) {
 
 // TestFilesPlanted has something else where the host's files should be. It is not read, and
 // keeps nobody waiting.
+//
+// Attack 163.
 func TestFilesPlanted(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("0\n"), 0o600); err != nil {

@@ -26,7 +26,7 @@ func (f *files) ask(req *wire.Exec, share string) error {
 		return err
 	}
 	if syscall.Mknod(f.id+".bell", syscall.S_IFIFO|0o622, 0) == nil { // else the file system has none
-		f.bell, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+		f.bell, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	}
 	return syscall.Rename(f.id+".req.tmp", f.id+".req")
 }

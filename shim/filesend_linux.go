@@ -47,7 +47,9 @@ func (f *files) finish(exit string) int {
 		return f.broken(wire.Error("it makes no sense"))
 	}
 	m := wire.Exit{Code: byte(code), Signal: field(status, "signal")}
-	m.Consumed, _ = number(field(status, "stdin"))
+	if m.Consumed, _ = number(field(status, "stdin")); m.Consumed >= wire.Withheld {
+		m.Text = field(status, "unread") + "\n"
+	}
 	switch field(status, "status") {
 	case "exited":
 		m.Outcome = wire.Exited
@@ -130,7 +132,7 @@ func (f *files) clock() {
 			}
 		}
 		if f.leave("TIME") {
-			syscall.Exit(f.c.fail(wire.CodeTimeout, "timeout waiting for host to execute command", ""))
+			syscall.Exit(f.c.fail(wire.CodeTimeout, noAnswer, ""))
 		}
 	}
 }

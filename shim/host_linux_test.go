@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 // heedSignals handles what nohup or a script's & had this process ignore, so that the
 // shims that it starts do not: handled signals are default again after exec(2).
 func heedSignals() {
-	for _, f := range forwarded {
-		if signal.Ignored(f.sig) {
-			signal.Notify(make(chan os.Signal, 1), f.sig)
+	for _, f := range wire.Signals {
+		if sig := syscall.Signal(f.Number); signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
 }
@@ -231,6 +231,28 @@ func (p *peer) exit(m wire.Exit) {
 	p.send(wire.KindExit, m.Append(nil))
 }
 
+// process is the shim's.
+func (p *peer) process() *os.Process {
+	p.t.Helper()
+	conn, err := p.SyscallConn()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var cred *syscall.Ucred
+	cerr := conn.Control(func(fd uintptr) {
+		cred, err = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	})
+	if cerr != nil || err != nil {
+		p.t.Fatal(cerr, err)
+	}
+	c, err := os.FindProcess(int(cred.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { c.Kill() })
+	return c
+}
+
 // next returns the shim's next frame.
 func (p *peer) next() (wire.Kind, []byte) {
 	p.t.Helper()
@@ -247,6 +269,13 @@ func (p *peer) want(k wire.Kind, payload string) {
 	if got, b := p.next(); got != k || string(b) != payload {
 		p.t.Fatalf("frame = %d %q, want %d %q", got, b, k, payload)
 	}
+}
+
+// wantSignal reads the two frames of a signal.
+func (p *peer) wantSignal(name, to string) {
+	p.t.Helper()
+	p.want(wire.KindSignal, to)
+	p.want(wire.KindSignal, name)
 }
 
 // wantGone reads to the end of the connection.

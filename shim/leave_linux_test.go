@@ -29,7 +29,7 @@ func TestLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code := leave(dir, links, []string{"make", "git", "file", "none"}); code != 0 {
+	if code := leave("hostexec", dir, links, []string{"make", "git", "file", "none"}); code != 0 {
 		t.Errorf("leave = %d", code)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -53,7 +53,7 @@ func TestLeaveOthers(t *testing.T) {
 		}
 	}
 	for range 2 { // again, when it is done already
-		if code := leave(dir, t.TempDir(), []string{"make"}); code != 0 {
+		if code := leave("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
 			t.Errorf("leave = %d", code)
 		}
 	}
@@ -62,7 +62,44 @@ func TestLeaveOthers(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if code := leave(filepath.Join(dir, "none"), t.TempDir(), nil); code != 0 {
+	if code := leave("", filepath.Join(dir, "none"), t.TempDir(), nil); code != 0 {
 		t.Errorf("of what is not there: %d", code)
+	}
+}
+
+// A link in the place of a directory leads to files that are somebody else's.
+//
+// Attack 218.
+func TestLeaveLinks(t *testing.T) {
+	for _, name := range []string{"", "/bin", "/relay"} {
+		top := t.TempDir()
+		theirs, dir := filepath.Join(top, "theirs"), filepath.Join(top, "hostexec")
+		for _, d := range []string{theirs + "/bin", theirs + "/relay"} {
+			if err := os.MkdirAll(d, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files := []string{theirs + "/carrier", theirs + "/bin/make", theirs + "/make", theirs + "/relay/socket", theirs + "/socket"}
+		for _, file := range files {
+			if err := os.WriteFile(file, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name != "" {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(theirs, dir+name); err != nil {
+			t.Fatal(err)
+		}
+		if code := leave("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
+			t.Errorf("%q is a link: leave = %d", name, code)
+		}
+		for _, file := range files {
+			if _, err := os.Lstat(file); err != nil {
+				t.Errorf("%q is a link, and was followed: %v", name, err)
+			}
+		}
 	}
 }

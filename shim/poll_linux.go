@@ -48,6 +48,10 @@ func fcntl(fd, cmd, arg int) (int, error) {
 	return int(n), nil
 }
 
+// ioctl is ioctl(2). It is not inlined, because each copy makes
+// the shim larger.
+//
+//go:noinline
 func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), req, uintptr(p))
 	if errno != 0 {

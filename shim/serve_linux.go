@@ -15,6 +15,7 @@ func (c *call) serve() int {
 		if err != nil {
 			return c.lost(err)
 		}
+		c.frames.Add(1)
 		switch kind {
 		case wire.KindNotice:
 			c.say(p)
@@ -58,13 +59,6 @@ func (c *call) started(p []byte) error {
 		return wire.ErrKind // once is enough
 	}
 	c.how = m.FDs
-	for fd, how := range c.how[:2] {
-		if how == wire.Taken {
-			// A reader of ours must see the end when the command closes its copy. 2
-			// stays for our own words.
-			syscall.Close(fd)
-		}
-	}
 	if c.how[0] == wire.PTY && c.how[1] == wire.PTY {
 		c.tty = &terminal{}
 		ignoreTTIN()
@@ -75,6 +69,13 @@ func (c *call) started(p []byte) error {
 		}
 	}
 	c.running.Store(true)
+	for fd, how := range c.how[:2] {
+		if how == wire.Taken {
+			// A reader of ours must see the end when the command closes its copy. 2
+			// stays for our own words.
+			syscall.Close(fd)
+		}
+	}
 	if c.tty != nil {
 		c.toFront()
 	}
@@ -125,6 +126,8 @@ func (c *call) say(text []byte) {
 }
 
 // restore gives the terminal back for good.
+//
+//go:noinline
 func (c *call) restore() {
 	if c.tty != nil {
 		c.tty.part()

@@ -24,15 +24,19 @@ type call struct {
 	asked     atomic.Bool  // host.fd is set, and the request has been sent
 	running   atomic.Bool  // Started has come; signals are the command's from here on
 	listening bool         // to signals
+	ctty      int          // the controlling terminal, or -1; only the listener uses it
+	alone     atomic.Bool  // the last TSTP was for the command alone
+	sent      atomic.Int64 // the signal that was last forwarded
 	sizes     sync.Mutex   // guards the order of Winsize frames
 	writes    atomic.Int64 // odd while output is being written
+	frames    atomic.Int64 // received from the host
 	owed      int          // bytes of output written, and not yet given back as credit
 }
 
 func run(args, env []string) int {
 	if relays(args) {
 		if len(args) > 4 && args[3] == "leave" {
-			return leave(args[2], args[4], args[5:])
+			return leave(args[0], args[2], args[4], args[5:])
 		}
 		return carry(args[2])
 	}
@@ -53,12 +57,13 @@ func run(args, env []string) int {
 			req.Args = rest
 			return c.byFiles(&req, dir, at)
 		}
-		return c.unanswered(dir, err)
+		return c.unanswered(err)
 	}
 	if relayed {
 		riders, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 	}
 	c.host.fd, c.in.fd = sock, sock
+	c.limit(args)
 	err = sendRequest(sock, b, riders)
 	if err != nil && err != syscall.EPIPE && err != syscall.ECONNRESET {
 		return c.fail(wire.CodeFailed, "send the request: "+err.Error(), "")
@@ -99,7 +104,8 @@ func frame(req *wire.Exec) []byte {
 	return b
 }
 
-// sendRequest sends b, and with its first byte the descriptors that ride along.
+// sendRequest sends b, and with its first byte the descriptors that ride along. Where the
+// kernel refuses these, b says that there are none: the host copies the bytes then.
 func sendRequest(sock int, b []byte, riders []int) error {
 	var oob []byte
 	if len(riders) > 0 {
@@ -108,6 +114,10 @@ func sendRequest(sock int, b []byte, riders []int) error {
 	for {
 		n, err := syscall.SendmsgN(sock, b, oob, nil, syscall.MSG_NOSIGNAL)
 		if err == syscall.EINTR {
+			continue
+		}
+		if err == syscall.ETOOMANYREFS && oob != nil { // the quota of this user id, which others share
+			oob, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 			continue
 		}
 		if err != nil {

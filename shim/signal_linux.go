@@ -7,26 +7,10 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
-
-// forwarded are the signals that reach the command, by name, as numbers differ between
-// kernels. They are few because each subscription costs a rendezvous of two threads.
-var forwarded = [...]struct {
-	sig  syscall.Signal
-	name string
-}{
-	{syscall.SIGINT, "INT"},
-	{syscall.SIGTERM, "TERM"},
-	{syscall.SIGHUP, "HUP"},
-	{syscall.SIGQUIT, "QUIT"},
-	{syscall.SIGUSR1, "USR1"},
-	{syscall.SIGUSR2, "USR2"},
-	{syscall.SIGWINCH, "WINCH"},
-	{syscall.SIGTSTP, "TSTP"},
-	{syscall.SIGCONT, "CONT"}, // the last: that it is caught tells a test that all are
-}
 
 // listen subscribes to signals, once, behind the back of whoever waits for the host.
 func (c *call) listen() {
@@ -36,27 +20,42 @@ func (c *call) listen() {
 	c.listening = true
 	// Ends with the process: a call listens to signals until its last instruction.
 	go func() {
-		ch := make(chan os.Signal, len(forwarded))
-		var list [len(forwarded)]os.Signal
+		ch := make(chan os.Signal, len(wire.Signals))
+		var list [len(wire.Signals)]os.Signal
 		n := 0
+		c.ctty, _ = syscall.Open("/dev/tty", syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 		actions.Lock()
-		for _, f := range forwarded {
-			if !ignored(f.sig) { // nohup, or a shell without job control
-				list[n] = f.sig
+		for _, f := range wire.Signals {
+			if sig := syscall.Signal(f.Number); !ignored(sig) { // nohup, or a shell without job control
+				list[n] = sig
 				n++
 			}
 		}
 		signal.Notify(ch, list[:n]...)
 		actions.Unlock()
 		for s := range ch {
-			c.signal(s.(syscall.Signal))
+			c.caught(ch, s.(syscall.Signal))
 		}
 	}()
 }
 
-// signal passes on one signal. Before the command runs it is about the shim itself:
-// leaving withdraws the request.
-func (c *call) signal(sig syscall.Signal) {
+// caught passes on sig, and the signals that follow it at once. timeout(1), which ends its whole
+// process group, sends CONT next: then all these signals are for the command's group.
+func (c *call) caught(ch <-chan os.Signal, sig syscall.Signal) {
+	set := 1 << sig
+	for poll(nil, time.Millisecond); len(ch) > 0; {
+		set |= 1 << (<-ch).(syscall.Signal)
+	}
+	for _, f := range wire.Signals {
+		if set&(1<<f.Number) != 0 {
+			c.signal(syscall.Signal(f.Number), set&^(1<<syscall.SIGCONT|1<<syscall.SIGTSTP) != 0 && set&(1<<syscall.SIGCONT) != 0)
+		}
+	}
+}
+
+// signal passes on one signal, to the command alone unless toGroup says otherwise. Before the
+// command runs it is about the shim itself: leaving withdraws the request.
+func (c *call) signal(sig syscall.Signal, toGroup bool) {
 	if !c.runs() {
 		switch sig {
 		case syscall.SIGTSTP:
@@ -66,7 +65,7 @@ func (c *call) signal(sig syscall.Signal) {
 			if f := c.files.Load(); f != nil {
 				f.leave(name(sig))
 			} else if sig == syscall.SIGINT && c.asked.Load() {
-				c.forward(sig) // nobody comes back for what ^C ended
+				c.forward(sig, false) // after ^C no caller comes back for the answer
 			}
 			syscall.Exit(die(sig))
 		}
@@ -76,11 +75,33 @@ func (c *call) signal(sig syscall.Signal) {
 		c.resize()
 		return
 	}
-	if sig == syscall.SIGCONT {
+	toGroup = toGroup || c.byTerminal(sig)
+	switch sig {
+	case syscall.SIGCONT:
 		c.again()
+	case syscall.SIGTSTP:
+		c.alone.Store(!toGroup)
 	}
-	c.forward(sig)
+	c.forward(sig, toGroup)
 	c.mayBeStuck(sig)
+}
+
+// byTerminal reports whether the caller's terminal may have sent sig: it sends signals to all of
+// its foreground group. A key of a terminal in the foreground cannot be told from kill(1).
+func (c *call) byTerminal(sig syscall.Signal) bool {
+	var group int32
+	if c.ctty < 0 {
+		return false
+	}
+	gone := ioctl(c.ctty, syscall.TIOCGPGRP, unsafe.Pointer(&group)) != nil
+	switch sig {
+	case syscall.SIGHUP:
+		return gone
+	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH:
+		// No key of a raw terminal sends one.
+		return int(group) == syscall.Getpgrp() && (c.tty == nil || !c.tty.raw())
+	}
+	return false
 }
 
 // runs reports whether the command runs. Whoever sends the signal may have seen it do so
@@ -100,16 +121,20 @@ func (c *call) runs() bool {
 	return c.running.Load()
 }
 
-func (c *call) forward(sig syscall.Signal) {
-	var b [8]byte
-	c.host.send(wire.KindSignal, wire.AppendSignal(b[:0], name(sig)))
+// forward sends the host a signal, and in the same write who gets it.
+func (c *call) forward(sig syscall.Signal, toGroup bool) {
+	c.sent.Store(int64(sig))
+	var b [2 * (wire.HeaderLen + 8)]byte
+	c.host.write(wire.AppendDelivery(b[:0], name(sig), toGroup))
 }
 
 // name is what a forwarded signal is called.
+//
+//go:noinline
 func name(sig syscall.Signal) string {
-	for _, f := range forwarded {
-		if f.sig == sig {
-			return f.name
+	for _, f := range wire.Signals {
+		if f.Number == byte(sig) {
+			return f.Name
 		}
 	}
 	return ""
@@ -158,5 +183,5 @@ func (c *call) stopped() {
 	} else {
 		stopOneself(syscall.SIGSTOP)
 	}
-	c.forward(syscall.SIGCONT)
+	c.forward(syscall.SIGCONT, !c.alone.Swap(false)) // a shell continues all of a job
 }

@@ -3,6 +3,7 @@
 package shim
 
 import (
+	"os"
 	"syscall"
 	"testing"
 
@@ -15,9 +16,9 @@ func TestSignalsAreForwarded(t *testing.T) {
 	p := s.accept()
 	p.runs()
 	listening(t, c.Process.Pid)
-	for _, f := range forwarded {
-		c.Process.Signal(f.sig)
-		p.want(wire.KindSignal, f.name)
+	for _, f := range wire.Signals {
+		c.Process.Signal(syscall.Signal(f.Number))
+		p.wantSignal(f.Name, wire.ToCommand)
 	}
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 3})
 	c.wantExit(3)
@@ -33,7 +34,7 @@ func TestSignalsBeforeStarted(t *testing.T) {
 		listening(t, c.Process.Pid)
 		c.Process.Signal(sig)
 		if sig == syscall.SIGINT {
-			p.want(wire.KindSignal, "INT")
+			p.wantSignal("INT", wire.ToCommand)
 		}
 		p.wantGone()
 		c.wantSignal(sig)
@@ -49,7 +50,7 @@ func TestNohup(t *testing.T) {
 	c.Process.Signal(syscall.SIGHUP)
 	c.Process.Signal(syscall.SIGINT)
 	c.Process.Signal(syscall.SIGUSR1)
-	p.want(wire.KindSignal, "USR1")
+	p.wantSignal("USR1", wire.ToCommand)
 	p.exit(wire.Exit{Outcome: wire.Exited})
 	c.wantExit(0)
 }
@@ -64,15 +65,14 @@ func TestStopWithoutATerminal(t *testing.T) {
 	listening(t, c.Process.Pid)
 	for range 3 {
 		c.Process.Signal(syscall.SIGTSTP)
-		p.want(wire.KindSignal, "TSTP")
+		p.wantSignal("TSTP", wire.ToCommand)
 		p.send(wire.KindStopped, nil)
 		var st syscall.WaitStatus
 		if _, err := syscall.Wait4(c.Process.Pid, &st, syscall.WUNTRACED, nil); err != nil || !st.Stopped() {
 			t.Fatalf("wait: %#x, %v, want it stopped", st, err)
 		}
 		c.Process.Signal(syscall.SIGCONT)
-		p.want(wire.KindSignal, "CONT") // once as it goes on,
-		p.want(wire.KindSignal, "CONT") // once as it is told to
+		p.wantSignal("CONT", wire.ToCommand) // as TSTP was, and once
 	}
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 6})
 	c.wantExit(6)
@@ -92,7 +92,55 @@ func TestSignalOvertakesStdin(t *testing.T) {
 	}
 	listening(t, c.Process.Pid)
 	c.Process.Signal(syscall.SIGINT)
-	p.want(wire.KindSignal, "INT")
+	p.wantSignal("INT", wire.ToCommand)
 	p.exit(wire.Exit{Outcome: wire.Signaled, Signal: "INT", Code: 130})
 	c.wantSignal(syscall.SIGINT)
+}
+
+// A terminal signals all of its foreground group, kill(1) one process. In the foreground of a terminal
+// that is not raw the two cannot be told apart, but by the signal.
+func TestWhoGetsASignal(t *testing.T) {
+	tests := []struct {
+		name string
+		job  string // how a shell with job control starts the shim
+		raw  bool
+		send func(y *tty, c *os.Process)
+		want [2]string
+	}{
+		{"^C", "$SHIM </dev/null", false, func(y *tty, _ *os.Process) { y.keys("\x03") }, [2]string{"INT", wire.ToGroup}},
+		{"^\\", "$SHIM </dev/null", false, func(y *tty, _ *os.Process) { y.keys("\x1c") }, [2]string{"QUIT", wire.ToGroup}},
+		{"^Z", "$SHIM </dev/null", false, func(y *tty, _ *os.Process) { y.keys("\x1a") }, [2]string{"TSTP", wire.ToGroup}},
+		{"a resize", "$SHIM </dev/null", false, func(y *tty, _ *os.Process) { y.resize(31, 91) }, [2]string{"WINCH", wire.ToGroup}},
+		{"a hang-up", "$SHIM </dev/null", false, func(y *tty, _ *os.Process) { y.master.Close() }, [2]string{"HUP", wire.ToGroup}},
+		{"kill -HUP", "$SHIM </dev/null", false, sends(syscall.SIGHUP), [2]string{"HUP", wire.ToCommand}},
+		{"kill -TERM", "$SHIM </dev/null", false, sends(syscall.SIGTERM), [2]string{"TERM", wire.ToCommand}},
+		{"kill -INT in the background", "$SHIM </dev/null & wait", false, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
+		{"kill -INT at a raw terminal", "$SHIM", true, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
+		{"timeout", "$SHIM </dev/null", false, func(_ *tty, c *os.Process) {
+			c.Signal(syscall.SIGSTOP) // so that both are there at once
+			c.Signal(syscall.SIGTERM)
+			c.Signal(syscall.SIGCONT)
+		}, [2]string{"TERM", wire.ToGroup}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, y := newStage(t), newTTY(t)
+			y.on(s.sh("set -m; " + tt.job))
+			p := s.accept()
+			if tt.raw {
+				p.started(wire.PTY, wire.PTY, wire.PTY)
+				p.want(wire.KindWinsize, size(30, 90))
+			} else {
+				p.runs()
+			}
+			c := p.process()
+			listening(t, c.Pid)
+			tt.send(y, c)
+			p.wantSignal(tt.want[0], tt.want[1])
+		})
+	}
+}
+
+func sends(sig syscall.Signal) func(*tty, *os.Process) {
+	return func(_ *tty, c *os.Process) { c.Signal(sig) }
 }

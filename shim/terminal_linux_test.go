@@ -161,29 +161,13 @@ func TestStopAndForeground(t *testing.T) {
 	y.shows("cooked")
 	y.resize(31, 91)
 	y.keys("\n")
-	wantGoesOn(p, size(31, 91))
+	wantSize(p, size(31, 91))
+	p.wantSignal("CONT", wire.ToGroup) // once: what continued the shim is not forwarded as well
 	y.wantRaw(true)
 	y.keys("q")
 	wantKeys(p, "q")
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 3})
 	y.shows("ended 3")
-}
-
-// wantGoesOn reads until the shim has told both the size and CONT. It does so for the
-// stop that ended and for the signal that ended it, in no fixed order.
-func wantGoesOn(p *peer, size string) {
-	p.t.Helper()
-	for sized, cont := false, false; !sized || !cont; {
-		k, b := p.next()
-		switch {
-		case k == wire.KindWinsize && string(b) == size:
-			sized = true
-		case k == wire.KindSignal && string(b) == "CONT":
-			cont = true
-		default:
-			p.t.Fatalf("frame = %d %q, want size or CONT", k, b)
-		}
-	}
 }
 
 // wantSize reads up to the size. One that was told when the shim came to the front is told

@@ -18,8 +18,9 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"strconv"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // Question is what a person is asked. Everything in it but Args and Cwd is the host's own
@@ -34,9 +35,9 @@ type Question struct {
 	Session   string
 	Container string // its name
 	Project   string
-	Effects   []string // what the rule says that it does: read, write, network, code
-	Code      bool     // HOST CODE EXECUTION: it runs what the container may have written
-	Notes     []string // what else there is to know before deciding: of stdin, of copies
+	Effects   []string     // what the rule says that it does: read, write, network, code
+	Grade     policy.Grade // how likely it is that the command runs code that the container can write
+	Notes     []string     // further facts for the decision: stdin, copies
 	Asked     time.Time
 	Deadline  time.Time // of the last that waits
 	Waiting   []string  // the requests that wait for this one answer, oldest first
@@ -49,7 +50,7 @@ type Question struct {
 // for which session. Equal questions have equal digests, whoever asks.
 func (q *Question) Digest() string {
 	h := sha256.New()
-	fixed := []string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, strconv.FormatBool(q.Code)}
+	fixed := []string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}
 	for _, list := range [][]string{fixed, q.Effects, q.Notes, q.Args} {
 		writeLen(h, len(list))
 		for _, s := range list {

@@ -68,6 +68,8 @@ func TestWithdrawn(t *testing.T) {
 }
 
 // What is answered while nobody is there is fetched once, by who asks the same in time.
+//
+// Attack 147.
 func TestFetched(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -157,6 +159,8 @@ func TestRevokedWhileGone(t *testing.T) {
 
 // The callers leave and come back while a person answers: what was approved once runs at
 // most once, and nothing runs that was not.
+//
+// Attacks 147, 199.
 func TestDurableRaces(t *testing.T) {
 	for i := range 500 {
 		q := durable()

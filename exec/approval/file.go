@@ -3,11 +3,9 @@
 package approval
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
@@ -32,7 +31,8 @@ type kept struct {
 	Container exact     `json:"container"`
 	Project   exact     `json:"project"`
 	Effects   []exact   `json:"effects,omitempty"`
-	Code      bool      `json:"code,omitempty"`
+	Code      bool      `json:"code,omitempty"` // written by a version without grades: it counts as certain
+	Grade     exact     `json:"grade,omitempty"`
 	Notes     []exact   `json:"notes,omitempty"`
 	User      exact     `json:"user"`
 	Made      time.Time `json:"made"`
@@ -98,13 +98,8 @@ func (q *Queue) Load(session string) error {
 
 func parse(b []byte, session string) ([]Grant, error) {
 	var list []kept
-	in := json.NewDecoder(bytes.NewReader(b))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&list); err != nil {
+	if err := spelling.Decode(b, &list); err != nil {
 		return nil, err
-	}
-	if _, err := in.Token(); err != io.EOF {
-		return nil, errors.New("there is more behind them")
 	}
 	grants := make([]Grant, len(list))
 	for i, k := range list {
@@ -143,7 +138,7 @@ func (g Grant) kept() kept {
 	return kept{
 		ID: g.ID, Request: q.ID, Args: exacts(q.Args), Cwd: exact(q.Cwd), Dir: exact(q.Dir), Path: exact(q.Path),
 		Rule: exact(q.Rule), Session: exact(q.Session), Container: exact(q.Container), Project: exact(q.Project),
-		Effects: exacts(q.Effects), Code: q.Code, Notes: exacts(q.Notes),
+		Effects: exacts(q.Effects), Grade: exact(q.Grade), Notes: exacts(q.Notes),
 		User: exact(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
 	}
 }
@@ -162,11 +157,18 @@ func texts(list []exact) (all []string) {
 	return all
 }
 
+func (k kept) grade() policy.Grade {
+	if k.Code {
+		return policy.GradeCertain
+	}
+	return policy.Grade(k.Grade)
+}
+
 func (k kept) grant() Grant {
 	q := Question{
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
-		Effects: texts(k.Effects), Code: k.Code, Notes: texts(k.Notes),
+		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes),
 	}
 	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, digest: q.Digest()}
 	if k.Left == 0 {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // granted makes a grant for a, at a question that is put for it, and returns its answer.
@@ -29,6 +31,7 @@ func granted(t *testing.T, q *Queue, a Question, terms Terms) Answer {
 	return <-got
 }
 
+// Attack 158.
 func TestTerms(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -105,6 +108,8 @@ func TestBadTerms(t *testing.T) {
 }
 
 // The callers that wait are counted: of three and a grant of two one waits on.
+//
+// Attack 72.
 func TestGrantOfThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()
@@ -149,6 +154,8 @@ func TestRevoke(t *testing.T) {
 }
 
 // However many ask at once, a grant of three lets three run.
+//
+// Attack 72.
 func TestGrantRace(t *testing.T) {
 	const times, callers = 3, 8
 	for range 200 {
@@ -174,12 +181,14 @@ func TestGrantRace(t *testing.T) {
 }
 
 // What holds is there again after the watcher has been; what is used up or over is not.
+//
+// Attack 72.
 func TestFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
 	q := &Queue{File: file, Reach: func() bool { return true }}
 	odd := ask("1", "git", "\xff\x00\n", "'\"\u202e")
 	odd.Cwd, odd.Container, odd.Project = "/w\xfe", "c", "p"
-	odd.Effects, odd.Code, odd.Notes = []string{"write"}, true, []string{"stdin is \xff"}
+	odd.Effects, odd.Grade, odd.Notes = []string{"write"}, policy.GradePossible, []string{"stdin is \xff"}
 	granted(t, q, odd, Terms{Always: true})
 	granted(t, q, ask("2", "make"), Terms{For: time.Hour})
 	granted(t, q, ask("3", "rm"), Terms{Times: 3})

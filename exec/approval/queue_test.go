@@ -147,6 +147,8 @@ func TestAlways(t *testing.T) {
 
 // What was shown is what is answered: other bytes, another directory or more callers are
 // another question.
+//
+// Attack 149.
 func TestDigest(t *testing.T) {
 	base := ask("1", "git", "push")
 	if other := ask("2", "git", "push"); other.Digest() != base.Digest() {
@@ -185,6 +187,7 @@ func TestDigest(t *testing.T) {
 	})
 }
 
+// Attack 140.
 func TestIdenticalQuestionsAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()
@@ -215,6 +218,7 @@ func TestIdenticalQuestionsAreOne(t *testing.T) {
 	})
 }
 
+// Attack 140.
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()
@@ -258,6 +262,8 @@ func TestChanged(t *testing.T) {
 
 // Each of many questions is settled from four sides at once: exactly one wins, and what
 // the winner was told is what the caller gets.
+//
+// Attacks 112, 199.
 func TestRaces(t *testing.T) {
 	for i := range 2000 {
 		q := &Queue{Timeout: time.Duration(rand.Int64N(int64(100 * time.Microsecond))), Reach: func() bool { return true }}

@@ -34,6 +34,7 @@ const (
 	Cancel      Kind = "CANCEL"       // the caller left before anybody answered
 	Start       Kind = "START"        // a command is about to run
 	Complete    Kind = "COMPLETE"     // it has ended
+	Refusals    Kind = "REFUSALS"     // so many were refused that each had no record of its own
 )
 
 // Who is the session that a record is about: the host's own knowledge, never a word of
@@ -55,12 +56,14 @@ type Record struct {
 	Path     string   // REQUEST, START: what runs
 	Rule     string   // which rule decided
 	Pattern  string   // AUTO_APPROVE: what of the rule matched; the rule itself when empty
-	Reason   string   // DENY: why
+	Reason   string   // DENY, REFUSALS: why
 	By       string   // APPROVE, DENY: the user who decided, if it was a person
 	Approved bool     // START: a person has allowed it; it is not shown, see SyncApproved
 	Exit     int      // COMPLETE
 	Signal   string   // COMPLETE: what killed it, if anything did
 	Took     time.Duration
+	Count    int       // REFUSALS: how many; Request and Args are those of the last
+	Since    time.Time // REFUSALS: when the first of them was refused
 }
 
 // SyncMode says when a record has to be on the disk, and not only with the kernel. A
@@ -83,6 +86,12 @@ type Options struct {
 	Fresh        bool             // the session has no records yet: they need not be looked for
 }
 
+const (
+	// DefaultRotate and DefaultKeep bound a log that nobody has configured: 576 MiB in all.
+	DefaultRotate = 64 << 20
+	DefaultKeep   = 8
+)
+
 // Log is an open audit log, for one container of a session. Any number of processes may
 // append to one file, but only one at a time may write a session's records.
 type Log struct {
@@ -100,6 +109,8 @@ type book struct {
 	mu     sync.Mutex       // guards the fields below, and is held while a record is written
 	chain  link             // the last record that was written
 	copies map[string]*file // by container
+	missed []missed
+	retry  *time.Timer // while there are missed records
 	closed bool
 }
 
@@ -146,33 +157,48 @@ func (b *book) write(who Who, r Record) error {
 	if b.closed {
 		return errClosed
 	}
-	line, next := b.chain.seal(b.now(), who.Session, body)
-	if len(line) > maxLine {
-		return errLong
-	}
-	if err := b.main.append(line); err != nil {
+	b.writeMissed()
+	line, err := b.appendLocked(who, body)
+	if err != nil {
+		if r.Kind == Complete && !errors.Is(err, errLong) {
+			b.keepMissed(missed{who, body})
+		}
 		return err
 	}
+	return b.secure(who, line, r.Kind == Approve || r.Approved)
+}
+
+// appendLocked appends a record, of which body is the text, to the log, and returns its line.
+func (b *book) appendLocked(who Who, body string) (line []byte, err error) {
+	line, next := b.chain.seal(b.now(), who.Session, body)
+	if len(line) > maxLine {
+		return nil, errLong
+	}
+	if err := b.main.append(line); err != nil {
+		return nil, err
+	}
 	b.chain = next
+	return line, nil
+}
+
+// secure does what else is to be done with a line of the log: a copy, and the way to the disk.
+func (b *book) secure(who Who, line []byte, approved bool) error {
 	if b.opts.PerContainer {
 		if err := b.copyOf(who).append(line); err != nil {
 			return err
 		}
 	}
-	if b.opts.Sync == SyncAlways || b.opts.Sync == SyncApproved && (r.Kind == Approve || r.Approved) {
+	if b.opts.Sync == SyncAlways || b.opts.Sync == SyncApproved && approved {
 		return b.main.f.Sync()
 	}
 	return nil
 }
 
-// containerName is what the engine takes for one; other names make no file.
-var containerName = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.-", Min: 1, Max: 201}
-
 // copyOf returns the file for the records of a container alone, or of a session whose
-// container has no name yet.
+// container has no name yet, or one that cannot be the name of a file.
 func (b *book) copyOf(who Who) *file {
 	name := who.Container
-	if !containerName.Matches(name) {
+	if !spelling.Container.Matches(name) {
 		name = "session-" + who.Session
 	}
 	f, ok := b.copies[name]
@@ -188,7 +214,11 @@ func (l *Log) Close() error {
 	b := l.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.writeMissed()
 	b.closed = true
+	if b.retry != nil {
+		b.retry.Stop()
+	}
 	err := b.main.close()
 	for _, f := range b.copies {
 		err = errors.Join(err, f.close())

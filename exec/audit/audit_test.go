@@ -72,6 +72,7 @@ func TestOpenMode(t *testing.T) {
 	}
 }
 
+// Attack 136.
 func TestOpenRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -162,6 +163,7 @@ func TestPerContainer(t *testing.T) {
 	}
 }
 
+// Attack 137.
 func TestRedact(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{Redact: []*regexp.Regexp{regexp.MustCompile(`ghp_[A-Za-z0-9]+`), regexp.MustCompile(`--pin \d+`)}})

@@ -3,8 +3,6 @@
 package audit
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -44,19 +42,25 @@ func (l link) seal(now time.Time, chain, body string) ([]byte, link) {
 // hashField begins the last field of a line, which is the hash of what stands before it.
 const hashField = " hash="
 
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])[:hashLen]
-}
+func digest(s string) string { return digestOf(s)[:hashLen] }
 
 // last returns the last whole record of a chain that the log at path has, so that a
-// watcher that was started again goes on where the one before ended.
+// watcher that was started again goes on where the one before ended. The newest file that has
+// any of the chain has its last.
 func last(path, chain string) (l link, err error) {
-	r, err := OpenReader(path)
+	all, err := snapshot(path)
 	if err != nil {
 		return l, err
 	}
-	defer r.Close()
+	defer func() { err = errors.Join(err, closeAll(all)) }()
+	for i := len(all) - 1; i >= 0 && l.seq == 0 && err == nil; i-- {
+		l, err = lastIn(newReader("", all[i:i+1]), chain)
+	}
+	return l, err
+}
+
+// lastIn is last, of what r reads.
+func lastIn(r *Reader, chain string) (l link, err error) {
 	var b strings.Builder
 	field(&b, "chain", chain)
 	mark := b.String() + " "

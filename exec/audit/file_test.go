@@ -15,6 +15,7 @@ import (
 	"testing"
 )
 
+// Attacks 132, 136.
 func TestRotate(t *testing.T) {
 	for _, tt := range []struct {
 		keep, want int

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK // what is no file does not make us wait
-	nonBlock = syscall.O_NONBLOCK
+	noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY // what is no file does not make us wait
+	nonBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 )
 
 // patience is how long a lock is waited for. It is held for microseconds, unless somebody

@@ -27,7 +27,7 @@ func body(who Who, r Record, redact []*regexp.Regexp) string {
 	field(&b, "cloister", who.Session)
 	field(&b, "container", who.Container)
 	field(&b, "agent", who.Agent)
-	command(&b, r.Args, redact)
+	command(&b, r.Args, redact, maxShown(r.Kind))
 	field(&b, "request", r.Request)
 	switch r.Kind {
 	case Request, Start:
@@ -50,7 +50,11 @@ func body(who Who, r Record, redact []*regexp.Regexp) string {
 		if r.By != "" {
 			text(&b, "user", r.By)
 		}
-		text(&b, "reason", r.Reason)
+		reason(&b, r.Reason)
+	case Refusals:
+		fmt.Fprintf(&b, " count=%d", r.Count)
+		field(&b, "since", r.Since.UTC().Format(time.RFC3339))
+		reason(&b, r.Reason)
 	case Complete:
 		if r.Signal != "" {
 			field(&b, "signal", r.Signal)
@@ -81,24 +85,84 @@ const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+
 
 func isPlain(s string) bool { return s != "-" && s != "" && strings.Trim(s, plain) == "" }
 
-// maxCommand is how much of a command a record shows. Longer ones keep their beginning
-// and the SHA-256 of the whole, so that the log stays injective and cannot be flooded.
-const maxCommand = 16 << 10
+const (
+	// maxArg is how many bytes of an argument are shown. A longer one keeps its beginning,
+	// its length and its SHA-256.
+	maxArg = 1 << 10
+	// maxCommand is how many bytes a record has for its command where a reader looks for it,
+	// and maxEcho in the other records of the same request. A longer command keeps its
+	// beginning, its length and its SHA-256, so that the log stays injective.
+	maxCommand, maxEcho = 16 << 10, 1 << 10
+	// maxReason is how many bytes of a reason are shown.
+	maxReason = 1 << 10
+)
+
+// maxShown is how many bytes a record of that kind has for its command.
+func maxShown(k Kind) int {
+	switch k {
+	case Request, AutoApprove, Start, Deny:
+		return maxCommand
+	}
+	return maxEcho
+}
 
 // redacted stands for what a pattern of Options.Redact has matched.
 const redacted = "[redacted]"
 
-// command appends argv as a shell would need it typed. Where that is not all of it, its
-// size and the SHA-256 of the whole follow.
-func command(b *strings.Builder, args []string, redact []*regexp.Regexp) {
+// command appends argv as a shell would need it typed, in at most limit bytes. Where that is
+// not all of it, its length and the SHA-256 of the whole follow.
+func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit int) {
 	whole := shellescape.QuoteCommand(args)
 	shown := whole
 	for _, re := range redact {
 		shown = re.ReplaceAllLiteralString(shown, redacted)
 	}
-	text(b, "cmd", shown[:min(len(shown), maxCommand)])
-	if shown != whole || len(shown) > maxCommand {
-		sum := sha256.Sum256([]byte(whole))
-		b.WriteString(" cmd_bytes=" + strconv.Itoa(len(whole)) + " cmd_sha256=" + hex.EncodeToString(sum[:]))
+	if shown == whole { // else its quotes may not be where they were
+		shown = short(args)
 	}
+	shown = fitting(shown, limit)
+	text(b, "cmd", shown)
+	if shown != whole {
+		b.WriteString(" cmd_bytes=" + strconv.Itoa(len(whole)) + " cmd_sha256=" + digestOf(whole))
+	}
+}
+
+// short is args as a shell would need them typed, but for those that are long: [LENGTH:SHA256]
+// takes the place of the rest. A bracket that an argument has itself is in quotes.
+func short(args []string) string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		if len(arg) <= maxArg {
+			words[i] = shellescape.Quote(arg)
+			continue
+		}
+		words[i] = shellescape.Quote(arg[:maxArg]) + "[" + strconv.Itoa(len(arg)) + ":" + digestOf(arg) + "]"
+	}
+	return strings.Join(words, " ")
+}
+
+// fitting is the beginning of s that has at most limit bytes in quotes.
+func fitting(s string, limit int) string {
+	n := min(len(s), limit)
+	for {
+		over := len(strconv.QuoteToASCII(s[:n])) - 2 - limit
+		if over <= 0 {
+			return s[:n]
+		}
+		n -= max(1, over/4) // a byte takes at most four, mostly
+	}
+}
+
+// reason appends the reason of a record, or its beginning, its length and its SHA-256.
+func reason(b *strings.Builder, whole string) {
+	shown := fitting(whole, maxReason)
+	text(b, "reason", shown)
+	if shown != whole {
+		b.WriteString(" reason_bytes=" + strconv.Itoa(len(whole)) + " reason_sha256=" + digestOf(whole))
+	}
+}
+
+func digestOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }

@@ -3,12 +3,17 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"al.essio.dev/pkg/shellescape"
 	"time"
 )
 
 // The form of each event, whole.
+//
+// Attack 132.
 func TestLine(t *testing.T) {
 	const who = " project=app branch=main cloister=0123456789ab container=quirky_noyce agent=- cmd="
 	for _, tt := range []struct {
@@ -58,12 +63,17 @@ func TestLine(t *testing.T) {
 
 // Unknown is not the same as a dash, and no two commands look alike, even when they are
 // too long to show.
+//
+// Attack 131.
 func TestInjective(t *testing.T) {
 	long := strings.Repeat("a", maxCommand)
+	many := slices.Repeat([]string{strings.Repeat("b", maxArg)}, 40)
 	seen := map[string][]string{}
 	for _, args := range [][]string{
 		{"a", "b"}, {"a b"}, {"a", "", "b"}, {"a", "b", ""}, {"a", "'b'"}, {"a", `"b"`}, {"a", `\x00`}, {"a", "\xff"}, {"a", "\xfe"},
 		{"a", "\\xff"}, {"a", "-"}, {"a", long + "x"}, {"a", long + "y"}, {"a", long, "x"},
+		{"a", strings.Repeat("a", maxArg) + "x"}, {"a", strings.Repeat("a", maxArg) + "y"}, {"a", short([]string{strings.Repeat("a", maxArg) + "x"})},
+		append([]string{"a", "b"}, many...), append([]string{"a", "c"}, many...), append(many, "a"), append(many, "b"),
 	} {
 		got := rendered(args)
 		if other, ok := seen[got]; ok {
@@ -81,11 +91,13 @@ func TestInjective(t *testing.T) {
 
 func rendered(args []string) string {
 	var b strings.Builder
-	command(&b, args, nil)
+	command(&b, args, nil, maxCommand)
 	return b.String()
 }
 
 // Two commands of two words give the same text only if they are the same.
+//
+// Attack 131.
 func FuzzInjective(f *testing.F) {
 	f.Add("make", "test", "make test", "")
 	f.Add("a", "\xff", "a", "\xfe")
@@ -96,4 +108,39 @@ func FuzzInjective(f *testing.F) {
 			t.Fatalf("%q %q and %q %q look alike: %t", a, b, c, d, got)
 		}
 	})
+}
+
+// However long a command is, and whatever its bytes are, its record is short.
+//
+// Attack 132.
+func TestShort(t *testing.T) {
+	for _, unit := range []string{"a", "\xff", "\x00", "'", "\"", "\\", "\u202e", "\U0010ffff", " "} {
+		huge := strings.Repeat(unit, 100000/len(unit))
+		for _, args := range [][]string{{"x", huge}, slices.Repeat([]string{huge[:maxArg]}, 50), slices.Repeat([]string{unit}, 20000)} {
+			for _, k := range []Kind{Start, Complete, Deny, Refusals} {
+				r := Record{Kind: k, Request: "00ff", Args: args, Reason: huge, Rule: "--proxy x"}
+				line, _ := link{}.seal(noon, session, body(someone, r, nil))
+				if limit := maxShown(k) + maxReason + 1024; len(line) > limit {
+					t.Errorf("%s of %d times %q: %d bytes, want at most %d", k, len(args), unit, len(line), limit)
+				}
+				e, err := Parse(strings.TrimSuffix(string(line), "\n"))
+				if err != nil || e.Bytes != len(shellescape.QuoteCommand(args)) || len(e.SHA256) != 64 {
+					t.Errorf("%s of %d times %q: %d bytes, digest %q, %v", k, len(args), unit, e.Bytes, e.SHA256, err)
+				}
+				if _, ok := e.Split(); ok {
+					t.Errorf("%s of %d times %q: a command that was cut is split", k, len(args), unit)
+				}
+			}
+		}
+	}
+}
+
+// A long argument keeps its beginning, its length and its SHA-256, and the others are whole.
+func TestLongArgument(t *testing.T) {
+	long := strings.Repeat("a", 1000000)
+	got := rendered([]string{"cc", "-c", long, "x y"})
+	want := ` cmd="cc -c ` + long[:maxArg] + `[1000000:` + digestOf(long) + `] 'x y'" cmd_bytes=1000012 cmd_sha256=`
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("command = %s, want %s", got, want)
+	}
 }

@@ -88,7 +88,7 @@ func (e *Entry) head(line string) (fields string, err error) {
 }
 
 // Kinds are all that records tell.
-var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete}
+var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete, Refusals}
 
 // cutField takes name=value off fields. A value has one form only: plain, or quoted.
 func cutField(fields string) (name, value, rest string, err error) {
@@ -136,6 +136,10 @@ func (e *Entry) set(name, value string) (err error) {
 		e.Exit, err = strconv.Atoi(value)
 	case "seq":
 		e.Seq, err = strconv.ParseUint(value, 10, 63)
+	case "count":
+		e.Count, err = strconv.Atoi(value)
+	case "since":
+		e.Since, err = time.Parse(time.RFC3339, value)
 	case "duration":
 		e.Took, err = seconds(value)
 	}

@@ -91,6 +91,8 @@ func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
 
 // A writer is killed anywhere, so many times, and the next goes on with its chain: whatever
 // START it was told to have been written is there, and the log is whole.
+//
+// Attack 134.
 func TestKilled(t *testing.T) {
 	const sessions, rounds = 4, 5
 	const logs = kills / sessions / rounds
@@ -192,6 +194,8 @@ func TestProcesses(t *testing.T) {
 
 // A disk that is full: START is an error, what is there stays readable, and later the
 // chain goes on.
+//
+// Attack 133.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	cmd, out := start(t, path, session, "full")

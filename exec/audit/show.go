@@ -33,6 +33,9 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	} {
 		*s = Show(*s)
 	}
+	if e.Kind == Refusals {
+		out.Count, out.Since = e.Count, e.Since
+	}
 	if e.Kind == Complete {
 		exit, took := e.Exit, e.Took.Seconds()
 		out.Exit, out.Duration = &exit, &took
@@ -59,6 +62,8 @@ type entryJSON struct {
 	User      string    `json:"user,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	Signal    string    `json:"signal,omitempty"`
+	Count     int       `json:"count,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
 	Exit      *int      `json:"exit,omitempty"`
 	Duration  *float64  `json:"duration,omitempty"` // seconds
 	Chain     string    `json:"chain"`

@@ -148,11 +148,20 @@ func (v *verifier) gap(l Line, e Entry, t *tail) {
 func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
-		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, Show(e.Command))}
+		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Show(e.Command)))}
 		v.order = append(v.order, e.Request)
 	case Complete:
 		delete(v.running, e.Request)
 	}
+}
+
+// beginning is the start of a command, which says enough of it beside its request.
+func beginning(cmd string) string {
+	const most = 100
+	if len(cmd) > most {
+		return cmd[:most] + "..."
+	}
+	return cmd
 }
 
 func (v *verifier) done() Report {

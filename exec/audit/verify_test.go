@@ -64,6 +64,7 @@ func twoChains(t testing.TB, n int) []string {
 	return lines(t, path)
 }
 
+// Attack 135.
 func TestVerifyFinds(t *testing.T) {
 	whole := twoChains(t, 5) // lines 1 to 10
 	swap := func(i, j int) []string { l := slices.Clone(whole); l[i-1], l[j-1] = l[j-1], l[i-1]; return l }
@@ -125,6 +126,8 @@ func TestVerifyFinds(t *testing.T) {
 }
 
 // What no chain can show: the end is gone, or was written anew.
+//
+// Attack 135.
 func TestVerifyCannotFind(t *testing.T) {
 	whole := twoChains(t, 5)
 	path := filepath.Join(t.TempDir(), "audit.log")
@@ -176,14 +179,18 @@ func TestVerifyHugeNumber(t *testing.T) {
 func TestVerifyOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{})
-	for _, r := range []Record{{Kind: Start, Request: "01"}, {Kind: Start, Request: "02"}, {Kind: Complete, Request: "01"}} {
+	for _, r := range []Record{{Kind: Start, Request: "01"}, {Kind: Start, Request: "02"}, {Kind: Complete, Request: "01"}, {Kind: Start, Request: "03"}} {
 		r.Args = []string{"make\n"}
+		if r.Request == "03" {
+			r.Args = []string{strings.Repeat("x", 16000)}
+		}
 		if err := l.Write(r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rep := verify(t, path)
-	if len(rep.Open) != 1 || rep.Open[0].String() != path+`:2: request 02: "'make\n'"` {
-		t.Errorf("open = %v, want request 02", rep.Open)
+	long := path + ":4: request 03: " + strings.Repeat("x", 100) + "..."
+	if len(rep.Open) != 2 || rep.Open[0].String() != path+`:2: request 02: "'make\n'"` || rep.Open[1].String() != long {
+		t.Errorf("open = %v, want request 02, and the beginning of request 03", rep.Open)
 	}
 }

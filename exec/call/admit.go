@@ -7,8 +7,8 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -19,9 +19,10 @@ type warrant struct {
 	cwd    *dir.Dir
 	runner Runner
 	env    []string
-	input  []byte   // what was captured of stdin
-	notes  []string // for a person: what Args do not say
-	copies *copies  // of operands, or nil
+	input  []byte       // what was captured of stdin
+	notes  []string     // for a person: what Args do not say
+	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
+	copies *copies      // of operands, or nil
 	copied *atomic.Int64
 }
 
@@ -81,14 +82,13 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, e
 	w.cwd, lost = req.open(sc.Dirs)
 	// What is known of a directory is known of the one that is held: the container can have
 	// put another one in its place by now.
-	req.GitDir = lost == nil && sc.Policy.Rules[req.Args[0]].GitDir == policy.GitMount && sc.Dirs.Guarded(w.cwd, req.Cwd, ".git")
-	w.v = sc.Policy.Decide(req.Request)
+	s.judge(ctx, req, w)
 	if req.Args[0] == policy.Shell && req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
 	deny := func(reason string, e end) (*warrant, error) {
 		w.close()
-		return nil, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: reason}), p.end(e))
+		return nil, errors.Join(s.deny(ctx, w, req, reason), p.end(e))
 	}
 	if w.v.Action == policy.Deny {
 		return deny(w.v.Reason, refusal(sc, req, w.v))
@@ -97,7 +97,7 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, e
 		return deny(errUnkeepable.Error(), unkeepable(req, w.v))
 	}
 	if lost != nil {
-		return deny(lost.Error(), misplaced(sc, req))
+		return deny(lost.Error(), misplaced(sc, req, lost))
 	}
 	if err := sc.findProgram(&w.v); err != nil {
 		return deny(err.Error(), unfit(req, w.v, err))

@@ -25,9 +25,10 @@ const reminder = time.Minute
 // maxShown is how many bytes of arguments a person is shown, and all that waits may hold.
 const maxShown = 64 << 10
 
+// size is how much text args are to a reader: an empty one is a line, too.
 func size(args []string) (n int) {
 	for _, arg := range args {
-		n += len(arg)
+		n += len(arg) + 1
 	}
 	return n
 }
@@ -38,19 +39,27 @@ var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn
 // ask puts a request to a person, and reports whether it was approved. If it was not the
 // caller has been told; unless the error is errRedecide: then nobody has decided anything.
 func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bool, error) {
-	if n := size(w.v.Args) + size(w.notes); n > maxShown {
+	ask := w.question(req)
+	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason}), p.end(denied(req, &w.v, a)))
+		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
 	}
-	grant, ok, err := s.Queue.Granted(w.question(req))
+	grant, ok, err := s.Queue.Granted(ask)
 	if ok {
 		return approved(p, req, w, grant.By())
 	}
 	if err != nil { // then a person is asked
 		s.Log.Error("grant", "request", req.ID, "error", err)
 	}
+	if !s.pace(ctx) {
+		err := s.deny(ctx, w, req, "it was given up before anybody was asked")
+		if errors.Is(context.Cause(ctx), errLate) {
+			return false, errors.Join(err, p.end(late(req, w.v.Rule)))
+		}
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+	}
 	if err := w.note(req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
-		return false, fail(p, err, unwritten)
+		return false, fail(p, err, unwritten(err))
 	}
 	patience, done := req.waiting(ctx)
 	defer done()
@@ -73,18 +82,21 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 	case approval.TimedOut:
 		return s.unanswered(p, req, w)
 	}
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, &w.v, a)))
+	if a.By == "" { // nobody has read it
+		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
+	}
+	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, w, a)))
 }
 
 // unanswered ends a request that nobody answered in time.
 func (s *Server) unanswered(p *peer, req *request, w *warrant) (bool, error) {
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, &w.v)))
+	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, w)))
 }
 
 // approved writes down who allowed it: what cannot be written down does not happen.
 func approved(p *peer, req *request, w *warrant, by string) (bool, error) {
 	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
-		return false, fail(p, err, unwritten)
+		return false, fail(p, err, unwritten(err))
 	}
 	return true, nil
 }
@@ -94,10 +106,13 @@ func (w *warrant) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
 		Session: w.sc.Session, Container: w.sc.Container, Project: w.sc.Project, Branch: w.sc.Branch, Agent: w.sc.Agent,
-		Effects: w.v.Effects, Code: w.v.Code, Notes: w.notes,
+		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes,
+	}
+	if w.v.Doubt != "" {
+		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.Doubt}, q.Notes...)
 	}
 	if !slices.Equal(w.v.Args, req.Args) {
-		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, w.notes...)
+		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
 	case req.kept:
@@ -162,15 +177,30 @@ func waiting(req *request) string {
 	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", word(req.Args[0]), req.ID, req.ID)
 }
 
-func denied(req *request, v *policy.Verdict, a approval.Answer) end {
-	e := end{status: statusDenied, name: word(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: v.Rule, request: req.ID}
+func denied(req *request, w *warrant, a approval.Answer) end {
+	e := end{status: statusDenied, name: word(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: w.v.Rule, request: req.ID}
 	if a.Outcome == approval.Refused {
-		e.status, e.reason = statusRefused, a.Reason
+		e.status, e.reason, e.hint = statusRefused, a.Reason, w.cause()
 	}
 	return e
 }
 
-func unanswered(req *request, v *policy.Verdict) end {
-	return end{status: statusTimeout, name: word(req.Args[0]), reason: "Command timed out waiting for approval", rule: v.Rule, request: req.ID,
+func unanswered(req *request, w *warrant) end {
+	e := end{status: statusTimeout, name: word(req.Args[0]), reason: "Command timed out waiting for approval", rule: w.v.Rule, request: req.ID,
 		hint: "docker hostexec pending --watch on the host shows such requests"}
+	if why := w.cause(); why != "" {
+		e.hint = why
+	}
+	return e
+}
+
+// cause is why a person is asked about what a rule allows, and what changes that, or nothing.
+func (w *warrant) cause() string {
+	switch {
+	case w.asks == nil:
+		return ""
+	case w.asks.Fix == "":
+		return "it asks because " + w.asks.Reason
+	}
+	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
 }

@@ -47,6 +47,8 @@ func (c *caller) drain() {
 
 // TestCaptureNeverEnds has callers whose stdin never ends, or is without end. The first cost
 // nobody else anything, and end with their callers; the others are refused.
+//
+// Attack 71.
 func TestCaptureNeverEnds(t *testing.T) {
 	s, log := scene(t)
 	repolicy(s, capturing(t, policy.Allow))
@@ -91,6 +93,8 @@ func TestCaptureNeverEnds(t *testing.T) {
 
 // TestCaptureOutlastsPolicy holds stdin back until the policy has changed. What was allowed
 // when the call came is decided again when its stdin has.
+//
+// Attacks 71, 157.
 func TestCaptureOutlastsPolicy(t *testing.T) {
 	for action, code := range map[policy.Action]byte{policy.Allow: 0, policy.Ask: 126, policy.Deny: 126} {
 		s, log := scene(t)
@@ -110,6 +114,8 @@ func TestCaptureOutlastsPolicy(t *testing.T) {
 
 // TestAnswerIsForItsInput: another stdin, and another environment where the container may
 // say any of it, is another question, and no grant is for it.
+//
+// Attacks 71, 187.
 func TestAnswerIsForItsInput(t *testing.T) {
 	s, _ := scene(t)
 	p := capturing(t, policy.Ask)
@@ -170,10 +176,12 @@ func TestAnswerIsForItsInput(t *testing.T) {
 
 // TestCopiesAreLimited calls with operands as large as may be, again and again: no more of
 // them is copied than the session may have at a time, and all of it is given back.
+//
+// Attack 185.
 func TestCopiesAreLimited(t *testing.T) {
 	s, _ := scene(t)
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, "")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +191,7 @@ func TestCopiesAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Path, Type: policy.TypeFile, Snapshot: true, Min: 1, Max: 10}}}
+	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Path, Type: policy.TypeFile, Snapshot: policy.SnapshotAll, Min: 1, Max: 10}}}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +222,8 @@ func TestCopiesAreLimited(t *testing.T) {
 
 // TestUnheardNeverReads has a caller make no request, and not read that it was none: the
 // session's end waits for neither.
+//
+// Attack 161.
 func TestUnheardNeverReads(t *testing.T) {
 	s, _ := scene(t)
 	near, far := net.Pipe() // who writes to it waits for its reader

@@ -15,6 +15,8 @@ import (
 )
 
 // What cannot be written down does not happen.
+//
+// Attack 133.
 func TestUnwritableAudit(t *testing.T) {
 	s, log := scene(t)
 	err := errors.Join(os.Rename(log, log+".away"), os.Symlink(log+".away", log)) // which is not written through

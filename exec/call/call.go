@@ -27,6 +27,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
@@ -51,6 +52,7 @@ type Scene struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
+	Environ []string                                 // of every command: of the host, without what Dirs supplies
 	Find    func(name string) (path string, ok bool) // finds what only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -64,6 +66,8 @@ type Scene struct {
 	// Inside returns the running container of that name, and of no other, for a shell to live
 	// in. Nil: there is none.
 	Inside func(ctx context.Context, name string) (shell.Container, error)
+
+	programs *programs // those that were looked at
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.
@@ -72,9 +76,11 @@ type Server struct {
 	Runner  Runner
 	Queue   *approval.Queue // of the questions that policy has
 	Log     *slog.Logger
-	Environ []string    // what every command starts with
+	Environ []string    // of this process: what the policy passes of it to commands in containers
 	Jobs    *job.Table  // those of the session; nil has none
 	Shells  *shell.Pool // of the session; nil has none
+	Limits  limit.Session
+	Memory  func(argv int64) // is told how many bytes long requests hold, by any goroutine; nil is told nothing
 	// Refresh is called before each decision, by any goroutine. It may call SetScene: what
 	// the policy was made of may have changed. Nil is nothing.
 	Refresh func()
@@ -83,14 +89,19 @@ type Server struct {
 	scenes  news
 	gate    gate
 	running table
-	ongoing sync.WaitGroup // jobs
+	owned   owned
+	ongoing sync.WaitGroup // jobs, and the patrol
 	calls   atomic.Int64
+	patrol  patrol
+	refused refusals
+	asked   limit.Bucket // of questions that are written down
 	copied  atomic.Int64 // bytes of operands, as long as their calls last
 }
 
 // SetScene changes what later calls depend on, and has those that wait for a person decided
 // again.
 func (s *Server) SetScene(sc *Scene) {
+	sc.programs = &programs{} // what Dirs says of one may have changed
 	s.scene.Store(sc)
 	s.scenes.tell()
 }
@@ -136,6 +147,8 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return err
 	}
 	defer req.close()
+	defer req.release()
+	s.patrol.start(s)
 	p.start(cancel) // the only reader; a hang-up cancels ctx
 
 	if s.scene.Load() == nil {
@@ -147,16 +160,25 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	return s.command(ctx, p, req)
 }
 
-// Wait returns when every job has ended. No Serve is going on any more.
-func (s *Server) Wait() { s.ongoing.Wait() }
+// Wait returns when every job has ended, and the patrol, and all is written down. No Serve is
+// going on any more, and life is over.
+func (s *Server) Wait() {
+	s.ongoing.Wait()
+	s.patrol.end()
+	s.sumRefusals()
+}
 
 // command has what req names decided, and runs it.
 func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	if err := req.setDeadline(); err != nil {
 		return p.end(misused(err.Error()))
 	}
-	within, cancel := req.within(ctx)
+	req.chooseStdin(s.Scene().Agent != "")
+	within, cancel := req.within(ctx, p)
 	defer cancel()
+	if in, err := s.enter(within, p, req, limit.Calls); !in {
+		return err
+	}
 	w, err := s.admit(within, p, req)
 	if w == nil {
 		return err
@@ -164,7 +186,7 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	defer w.close()
 	start := time.Now()
 	if err := w.noteStart(req); err != nil {
-		return fail(p, err, unwritten)
+		return fail(p, err, unwritten(err))
 	}
 	s.calls.Add(1)
 	w.tell(p.conn)
@@ -225,5 +247,3 @@ func (w *warrant) tell(conn net.Conn) {
 
 // fail answers a call that hostexec itself could not serve.
 func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(failed(why))) }
-
-const unwritten = "the audit log cannot be written"

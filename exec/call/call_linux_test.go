@@ -3,8 +3,8 @@
 package call
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == proctree.MonitorName {
 		os.Exit(proctree.Monitor(os.Args))
 	}
+	if os.Getenv("CALL_TEST_AS") == "exchanger" {
+		exchange(os.Args[1], os.Args[2])
+	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
 }
@@ -42,7 +46,7 @@ func scene(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	dirs, err := dir.NewTable(nil, t.TempDir())
+	dirs, err := dir.NewTable(nil, dir.Default{Source: t.TempDir(), All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +60,8 @@ func scene(t *testing.T) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: os.Environ(), Jobs: table}
-	s.SetScene(&Scene{Audit: a, Dirs: dirs, Policy: &policy.Policy{Commands: []policy.Command{
+	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
+	s.SetScene(&Scene{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
 		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
 		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
 		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
@@ -86,7 +90,7 @@ func dial(t *testing.T, s *Server) *caller {
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(session, session, theirs) })
 	t.Cleanup(func() { end(); ours.Close(); wg.Wait(); s.Wait() })
-	return &caller{conn: ours}
+	return &caller{conn: ours, cwd: "/"}
 }
 
 func (c *caller) send(t *testing.T, kind wire.Kind, payload []byte) {
@@ -98,7 +102,7 @@ func (c *caller) send(t *testing.T, kind wire.Kind, payload []byte) {
 
 func (c *caller) exec(t *testing.T, stdin wire.FD, args ...string) {
 	t.Helper()
-	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: cmp.Or(c.cwd, "/"), Env: c.env}
+	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: c.cwd, Env: c.env}
 	c.send(t, wire.KindExec, m.Append(nil))
 }
 
@@ -131,6 +135,7 @@ func (c *caller) read(t *testing.T, want wire.Kind) {
 	}
 }
 
+// Attack 61.
 func TestServe(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -203,7 +208,7 @@ func TestServeHangUp(t *testing.T) {
 	done := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(done); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours}
+	c := &caller{conn: ours, cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "alive")
 	if err := makeFIFO(fifo); err != nil {
 		t.Fatal(err)
@@ -274,6 +279,29 @@ func TestServeCredit(t *testing.T) {
 	t.Error("4 MiB were taken without credit")
 }
 
+// TestServeCreditOfOutput ends calls that grant more bytes of output than the window has, in one
+// frame or in many: a number of the wire that an int of 32 bits cannot have is none.
+//
+// Attack 219.
+func TestServeCreditOfOutput(t *testing.T) {
+	for _, grants := range [][]uint32{{1 << 31}, {1<<32 - 1}, {wire.Window + 1}, {1}, {wire.Window, wire.Window}, {0, 0, 1<<31 - 1}} {
+		s, _ := scene(t)
+		c := dial(t, s)
+		c.exec(t, wire.FDFile, "sh", "-c", "read line; echo $line; sleep 1000")
+		c.read(t, wire.KindStarted)
+		var frames []byte
+		for _, n := range grants {
+			frames = wire.AppendFrame(frames, wire.KindCredit, wire.AppendCredit(nil, n))
+		}
+		// A call that takes the credit uses it. What stands behind the frame that ends it is not read.
+		_, _ = c.conn.Write(wire.AppendFrame(frames, wire.KindStdin, []byte("out\n")))
+		_ = c.conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if b, err := io.ReadAll(c.conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("credit of %d: the call goes on, and says %q", grants, b)
+		}
+	}
+}
+
 // What COMPLETE says of a command that ended well although its caller, who takes no output,
 // went away before it could be told.
 func TestEndOfHangUp(t *testing.T) {
@@ -282,7 +310,7 @@ func TestEndOfHangUp(t *testing.T) {
 	served := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours}
+	c := &caller{conn: ours, cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "ended")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -305,6 +333,7 @@ func TestEndOfHangUp(t *testing.T) {
 	}
 }
 
+// Attack 94.
 func TestTooLongToAsk(t *testing.T) {
 	s, _ := scene(t)
 	defer s.Queue.Attend()()

@@ -12,6 +12,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -35,8 +36,8 @@ func (s *Server) capture(ctx context.Context, p *peer, req *request, w *warrant)
 			return errRedecide
 		}
 	}
-	if n, limit := len(req.captured), w.v.Profile.Stdin.Limit; int64(n) > limit {
-		return tooMuchInput(limit)
+	if n, most := len(req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
+		return tooMuchInput(most)
 	}
 	sum := sha256.Sum256(req.captured)
 	w.notes = append(w.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
@@ -44,7 +45,7 @@ func (s *Server) capture(ctx context.Context, p *peer, req *request, w *warrant)
 	return nil
 }
 
-func tooMuchInput(limit int64) error { return fmt.Errorf("stdin has more than %d bytes", limit) }
+func tooMuchInput(most int64) error { return fmt.Errorf("stdin has more than %d bytes", most) }
 
 // excerpt shows the beginning of b, and says that it is no more than that.
 func excerpt(b []byte) string {
@@ -56,7 +57,7 @@ func excerpt(b []byte) string {
 
 // captured has the shim send its stdin, and returns it; never nil. A terminal is not asked:
 // nobody knows that it is to be typed on.
-func (p *peer) captured(ctx context.Context, req *request, limit int64) ([]byte, error) {
+func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, error) {
 	none := req.fds[0] == wire.FDNull || req.fds[0] == wire.FDTTY
 	req.drop(0)
 	if none {
@@ -66,15 +67,30 @@ func (p *peer) captured(ctx context.Context, req *request, limit int64) ([]byte,
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { p.in.Close() })()
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(p.in, limit+1))
+	b := counted{req: req}
+	n, err := io.Copy(&b, io.LimitReader(p.in, most+1))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
-	case n > limit:
-		return nil, tooMuchInput(limit)
+	case n > most:
+		return nil, tooMuchInput(most)
 	}
 	return append([]byte{}, b.Bytes()...), nil
+}
+
+// counted is a buffer whose bytes count as arguments of their call.
+type counted struct {
+	b   bytes.Buffer
+	req *request
+}
+
+func (c *counted) Bytes() []byte { return c.b.Bytes() }
+
+func (c *counted) Write(p []byte) (int, error) {
+	if err := c.req.holding.take(limit.Argv, int64(len(p))); err != nil {
+		return 0, err
+	}
+	return c.b.Write(p)
 }

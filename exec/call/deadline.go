@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // timeoutVar is the caller's variable that does what --timeout does. patienceVar is how long
@@ -27,7 +28,7 @@ var errImpatient = fmt.Errorf("its caller waits no longer for an answer: %w", ap
 // setDeadline notes how long the caller has time: from now on, and for all of the call, for
 // whoever sets that wants an answer by then.
 func (r *request) setDeadline() error {
-	if text := lookup(r.env, patienceVar); text != "" {
+	if text := executor.Getenv(r.env, patienceVar); text != "" {
 		d, err := parseTimeout(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w: %s", patienceVar, err, quoted(clip(text)))
@@ -36,7 +37,7 @@ func (r *request) setDeadline() error {
 	}
 	name, text := "--timeout", r.timeout
 	if text == "" {
-		name, text = timeoutVar, lookup(r.env, timeoutVar)
+		name, text = timeoutVar, executor.Getenv(r.env, timeoutVar)
 	}
 	if text == "" {
 		return nil
@@ -49,16 +50,6 @@ func (r *request) setDeadline() error {
 		r.limit, r.deadline = d, time.Now().Add(d)
 	}
 	return nil
-}
-
-// lookup returns a variable of the caller's. The first wins, as getenv(3) has it.
-func lookup(env []string, name string) string {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 var errTimeout = errors.New("want a time such as 5s, 2m or 300")
@@ -79,12 +70,21 @@ func parseTimeout(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// within returns ctx as long as the caller has time; its cause is errLate then.
-func (r *request) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// within returns a context that ends when the caller's time is up; its cause is errLate then. An
+// empty notice tells the shim, which measures the time too, that the call is being ended. p is nil
+// if no shim waits.
+func (r *request) within(ctx context.Context, p *peer) (context.Context, context.CancelFunc) {
 	if r.deadline.IsZero() {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, r.deadline, errLate)
+	ctx, cancel := context.WithDeadlineCause(ctx, r.deadline, errLate)
+	// ends when the shim has taken it, or with the connection.
+	stop := context.AfterFunc(ctx, func() {
+		if p != nil && errors.Is(context.Cause(ctx), errLate) {
+			p.send(wire.KindNotice, nil)
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // waiting returns ctx as long as the caller waits for a person; its cause is errImpatient then.

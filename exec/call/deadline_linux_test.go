@@ -14,6 +14,8 @@ import (
 
 // A caller's own time holds for the whole call: what it wrote by then is there, the tree is
 // gone, and the code is 124, whoever holds the pipe.
+//
+// Attacks 35, 142, 153.
 func TestTimeout(t *testing.T) {
 	s, log := scene(t)
 	for _, words := range [][]string{{"hostexec", "--timeout", "1200ms"}, {"hostexec", "--timeout=1.2"}, nil} {
@@ -104,7 +106,7 @@ func TestDecided(t *testing.T) {
 	var wg sync.WaitGroup
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(t.Context(), t.Context(), told) })
-	c := &caller{conn: ours}
+	c := &caller{conn: ours, cwd: "/"}
 	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
 	c.read(t, wire.KindExit)
 	ours.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -33,8 +34,11 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	req.detached = true
 	req.drop(0)
 	req.close() // the shim writes to its own
-	within, cancel := req.within(ctx)
+	within, cancel := req.within(ctx, p)
 	defer cancel()
+	if in, err := s.enter(within, p, req, limit.Calls); !in {
+		return err
+	}
 	w, err := s.admit(within, p, req)
 	if w == nil {
 		return err
@@ -46,7 +50,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	}
 	if err := w.noteStart(req); err != nil {
 		w.close()
-		return errors.Join(fail(p, err, unwritten), kept.Discard())
+		return errors.Join(fail(p, err, unwritten(err)), kept.Discard())
 	}
 	s.calls.Add(1)
 	alive, end := context.WithCancelCause(session)
@@ -55,10 +59,12 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 			end(errHungUp)
 		}
 	})
+	held := req.lend() // until the job ends
 	lost, asJSON := make(chan wire.Exit, 1), p.json
 	// ends when the job does, which the session's end sees to; Wait waits.
 	s.ongoing.Go(func() {
 		defer end(nil)
+		defer held.release()
 		s.background(alive, req, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, w.v, st, err) })
 	})
 	select {
@@ -82,21 +88,21 @@ func unkeepable(req *request, v policy.Verdict) end {
 		hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
 }
 
-var errUnkeepable = errors.New("it may not go on without its container")
+var errUnkeepable = errors.New("no rule allows this job to outlive its container")
 
-// unkept says why there is no job. Other errors name directories of the host's.
+// unkept says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
 func unkept(err error) string {
 	if errors.Is(err, job.ErrFull) {
 		return err.Error()
 	}
-	return "the job cannot be kept"
+	return "the job cannot be kept" + fullDisk(err)
 }
 
 // background runs w as the job kept until it has ended, and writes down how. If it could not
 // be started lost is told why, and nothing of it stays.
 func (s *Server) background(ctx context.Context, req *request, w *warrant, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
-	within, cancel := req.within(ctx)
+	within, cancel := req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
 	st, ran, err := s.run(within, kept.Streams(), req, w)
@@ -117,6 +123,7 @@ func (s *Server) background(ctx context.Context, req *request, w *warrant, kept 
 
 // fate says what became of a job, and puts into st what wait exits with.
 func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, err error) (how job.Status, reason string) {
+	var limited *limit.Error
 	switch {
 	case err == nil && st.Code == 0:
 		return job.Completed, ""
@@ -124,6 +131,9 @@ func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, er
 		return job.Failed, ""
 	case errors.Is(err, errKilled):
 		return job.Killed, ""
+	case errors.As(err, &limited):
+		st.Code = wire.CodeFailed
+		return job.Error, endedBy(req, w.v, limited).reason
 	case errors.Is(err, errLate):
 		st.Code = wire.CodeTimeout
 		return job.Failed, late(req, w.v.Rule).reason

@@ -3,10 +3,10 @@
 package call
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
-	"unicode/utf16"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -22,6 +22,7 @@ const (
 	statusNotFound      status = "not_found"      // not on the host any more
 	statusNotExecutable status = "not_executable" // on the host
 	statusTerminated    status = "terminated"     // the shell, while a command ran in it
+	statusUnsupported   status = "unsupported"    // by what carries the call
 	statusFailed        status = "failed"         // hostexec itself; the shim says the same
 )
 
@@ -37,6 +38,7 @@ var ways = map[status]struct {
 	statusNotFound:      {wire.Failed, wire.CodeNotFound},
 	statusNotExecutable: {wire.Failed, wire.CodeRefused},
 	statusTerminated:    {wire.Failed, wire.CodeFailed},
+	statusUnsupported:   {wire.Failed, wire.CodeFailed},
 	statusFailed:        {wire.Failed, wire.CodeFailed},
 }
 
@@ -44,6 +46,8 @@ var ways = map[status]struct {
 // and empty where there is nothing to say.
 type end struct {
 	status  status
+	code    byte   // the exit code of a verb; zero: the status's
+	said    string // a verb's own line for people
 	name    string // of the command
 	reason  string
 	rule    string // which decided
@@ -51,8 +55,14 @@ type end struct {
 	hint    string // what to do next
 }
 
+// exit returns the code that the shim exits with.
+func (e end) exit() byte { return cmp.Or(e.code, ways[e.status].code) }
+
 // text is e as people read it: one line.
 func (e end) text() string {
+	if e.said != "" {
+		return e.said
+	}
 	s := e.reason
 	if e.name != "" {
 		s = e.name + ": " + s
@@ -75,23 +85,11 @@ func (e end) json() string {
 		Rule    string `json:"rule"`
 		Request string `json:"request"`
 		Hint    string `json:"hint"`
-	}{e.status, ways[e.status].code, e.reason, e.rule, e.request, e.hint})
+	}{e.status, e.exit(), e.reason, e.rule, e.request, e.hint})
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return string(append(ascii(b), '\n'))
-}
-
-// ascii escapes what JSON lets through and a terminal may not get.
-func ascii(text []byte) (b []byte) {
-	for _, unit := range utf16.Encode([]rune(string(text))) {
-		if unit < 0x7f {
-			b = append(b, byte(unit))
-			continue
-		}
-		b = fmt.Appendf(b, `\u%04x`, unit)
-	}
-	return b
+	return string(append(spelling.ASCII(b), '\n'))
 }
 
 // frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
@@ -100,6 +98,9 @@ func (e end) frame(asJSON bool) wire.Exit {
 	text := e.text()
 	if asJSON {
 		text += e.json()
+	}
+	if e.code != 0 { // the verb's own
+		return wire.Exit{Outcome: wire.Exited, Code: e.code, Text: text}
 	}
 	return wire.Exit{Outcome: way.outcome, Code: way.code, Text: text}
 }

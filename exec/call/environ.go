@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
@@ -57,12 +58,41 @@ func fromShim(caller, pass []string) map[string]string {
 		if _, twice := set[name]; !ok || twice {
 			continue
 		}
+		if name == "PATH" { // it finds programs, also those of a session that was begun with --pass-env PATH
+			continue
+		}
 		form, terminal := fromCaller[name]
 		if slices.Contains(pass, name) || terminal && form.Matches(value) {
 			set[name] = strings.Clone(value) // not a part of the frame
 		}
 	}
 	return set
+}
+
+// setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be
+// set, or nil: a command must not run without a variable that its caller named.
+func (r *request) setEnv(env, pass []string) *end {
+	env = slices.Clone(env)
+	slices.Reverse(env)
+	set := fromShim(env, pass)
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, ok := set[name]; ok {
+			continue
+		}
+		e := end{status: statusRefused, reason: "--env: the host does not let " + quoted(clip(name)) + " through"}
+		switch _, terminal := fromCaller[name]; {
+		case terminal:
+			e.reason = "--env: not a value that a terminal has: " + name
+		case name == "PATH":
+			e.hint = "PATH is never passed on"
+		default:
+			e.hint = "docker hostexec run --pass-env NAME on the host does"
+		}
+		return &e
+	}
+	r.env = append(env, r.env...) // the first one of a name counts
+	return nil
 }
 
 // told is what a caller says of the environment that the person at the host has let it say,
@@ -79,11 +109,4 @@ func told(caller, pass []string, want policy.Env) (notes []string) {
 }
 
 // wantsJSON reports whether the caller reads how a call ends as JSON.
-func wantsJSON(env []string) bool {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, "HOSTEXEC_JSON="); ok {
-			return value == "1"
-		}
-	}
-	return false
-}
+func wantsJSON(env []string) bool { return executor.Getenv(env, "HOSTEXEC_JSON") == "1" }

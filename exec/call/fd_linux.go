@@ -4,8 +4,6 @@ package call
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -17,9 +15,7 @@ var errKind = errors.New("not a kind that may be passed")
 
 // checkFD refuses a received descriptor that is not what the shim passes: an anonymous
 // pipe, a stream socket or a terminal, open in the right direction. The kernel lets a
-// container pass anything: a file of /proc whose write is checked against the writer, a
-// file on a file system that it serves itself and that blocks whoever looks at it. So
-// the looking is done from the outside in: first the link's text, which asks no driver.
+// container pass anything, such as a file of /proc whose write is checked against the writer.
 func checkFD(fd, as int, kind wire.FD) error {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {
@@ -32,25 +28,11 @@ func checkFD(fd, as int, kind wire.FD) error {
 	if as == 0 && mode == unix.O_WRONLY || as != 0 && mode == unix.O_RDONLY {
 		return errors.New("open in the wrong direction")
 	}
-	var buf [64]byte
-	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
-	if err != nil {
-		return err
-	}
-	link := string(buf[:n])
-	switch kind {
-	case wire.FDPipe:
-		if strings.HasPrefix(link, "pipe:[") {
-			return nil
-		}
-	case wire.FDSocket:
-		if strings.HasPrefix(link, "socket:[") {
-			return checkStream(fd)
-		}
-	case wire.FDTTY:
-		if strings.HasPrefix(link, "/") {
-			return checkTTY(fd)
-		}
+	switch got := dir.KindOf(fd); {
+	case kind == wire.FDPipe && got == dir.Pipe, kind == wire.FDTTY && got == dir.Terminal:
+		return nil
+	case kind == wire.FDSocket && got == dir.Socket:
+		return checkStream(fd)
 	}
 	return errKind
 }
@@ -61,21 +43,6 @@ func checkStream(fd int) error {
 		return err
 	}
 	if typ != unix.SOCK_STREAM {
-		return errKind
-	}
-	return nil
-}
-
-// checkTTY admits the terminal side of a Unix98 pseudo-terminal, majors 136 to 143
-// (Documentation/admin-guide/devices.txt): not its master, not a console of the host's.
-func checkTTY(fd int) error {
-	var st unix.Statx_t
-	// DONT_SYNC: whatever file system this is, it is not asked.
-	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
-	if err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev_major < 136 || st.Rdev_major > 143 {
 		return errKind
 	}
 	return nil

@@ -44,7 +44,7 @@ func (c *credit) take(max int) (int, bool) {
 func (c *credit) give(n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n > wire.Window-c.n {
+	if n < 0 || n > wire.Window-c.n {
 		return errCredit
 	}
 	c.n += n

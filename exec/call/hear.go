@@ -3,6 +3,7 @@
 package call
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -34,7 +36,9 @@ type request struct {
 	detached bool          // it goes on without its caller
 	kept     bool          // and without its container
 
+	withheld bool   // the caller has a stdin, but the command gets none
 	captured []byte // of stdin, before it runs; nil when nobody asked for that
+	holding  *holding
 }
 
 // passer is a connection over which descriptors can come.
@@ -48,7 +52,8 @@ type passer interface {
 // wrong with it, if it still listens.
 func (s *Server) hear(p *peer) (*request, error) {
 	s.gate.enter(p.conn)
-	msg, err := readExec(p.conn)
+	held := s.newHolding()
+	msg, err := readExec(p.conn, held)
 	s.gate.leave(p.conn)
 
 	var fds []int
@@ -59,7 +64,14 @@ func (s *Server) hear(p *peer) (*request, error) {
 	if err == nil {
 		req, err = newRequest(msg, fds)
 	}
+	var over *limit.Error
+	if errors.As(err, &over) {
+		closeAll(fds)
+		held.release()
+		return nil, fmt.Errorf("%w: %w", ErrUnheard, errors.Join(over, s.overArgv(p, msg, over)))
+	}
 	if err != nil {
+		held.release()
 		closeAll(fds)
 		if !errors.Is(err, io.EOF) {
 			p.end(unheard(err, s.Version))
@@ -67,10 +79,38 @@ func (s *Server) hear(p *peer) (*request, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnheard, err)
 	}
 	p.json = wantsJSON(req.env)
+	req.holding = held
 	return req, nil
 }
 
-func readExec(r io.Reader) (wire.Exec, error) {
+// overArgv answers a request for which there is no memory, of which the beginning is known.
+func (s *Server) overArgv(p *peer, msg wire.Exec, over *limit.Error) error {
+	req := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
+	e := overLimit(req, policy.Verdict{}, over)
+	sc := s.scene.Load()
+	if sc == nil {
+		return p.end(e)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), slowing)
+	defer cancel()
+	return errors.Join(s.deny(ctx, limited(sc, over), req, over.Error()), p.end(e))
+}
+
+// release gives back what the request holds, unless it was lent.
+func (r *request) release() {
+	if r.holding != nil {
+		r.holding.release()
+	}
+}
+
+// lend returns what the request holds, to be released later.
+func (r *request) lend() *holding {
+	h := r.holding
+	r.holding = nil
+	return h
+}
+
+func readExec(r io.Reader, held *holding) (wire.Exec, error) {
 	var head [wire.HeaderLen]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return wire.Exec{}, err
@@ -82,29 +122,19 @@ func readExec(r io.Reader) (wire.Exec, error) {
 	if kind != wire.KindExec {
 		return wire.Exec{}, fmt.Errorf("the first frame is of kind %d, not a request", kind)
 	}
-	b, err := readGrowing(r, n)
+	b, err := readCounted(r, n, held)
 	if err != nil {
-		return wire.Exec{}, err
+		return wire.Exec{Args: []string{path.Base(wire.FirstArg(b))}}, err
 	}
-	return wire.ParseExec(b)
+	msg, err := wire.ParseExec(b)
+	if err == nil {
+		err = held.take(limit.Argv, header*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
+	}
+	return msg, err
 }
 
-// readGrowing reads n bytes into memory that grows with what has arrived: a caller that
-// announces two megabytes and sends none costs next to nothing.
-func readGrowing(r io.Reader, n int) ([]byte, error) {
-	b := make([]byte, 0, min(n, 16<<10))
-	for len(b) < n {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		m, err := io.ReadFull(r, b[len(b):min(cap(b), n)])
-		b = b[:len(b)+m]
-		if err != nil {
-			return nil, io.ErrUnexpectedEOF
-		}
-	}
-	return b, nil
-}
+// header is what a string takes besides its bytes.
+const header = 16
 
 // newRequest freezes msg. It takes fds over only if it returns no error.
 func newRequest(msg wire.Exec, fds []int) (*request, error) {
@@ -119,10 +149,14 @@ func newRequest(msg wire.Exec, fds []int) (*request, error) {
 		sameOut: msg.SameOut,
 		winsize: msg.Winsize,
 	}
-	// The strings of msg are parts of the frame: copied, they let go of it and of the
-	// environment in it, for as long as the command runs.
-	for i, arg := range req.Args {
-		req.Args[i] = strings.Clone(arg)
+	// The strings of msg are parts of the frame: copied, they let go of it and of the rest in
+	// it, for as long as the command runs. Where arguments are most of it the rest is copied.
+	rest := req.Args
+	if size(req.Args) > size(req.env) {
+		rest = req.env
+	}
+	for i, s := range rest {
+		rest[i] = strings.Clone(s)
 	}
 	req.Cwd = strings.Clone(req.Cwd)
 	// A shim is called by the name of its command, wherever on PATH it was found.

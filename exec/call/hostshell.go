@@ -6,14 +6,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // byHost is the rule of what the person at the host runs in a shell: nobody is asked.
@@ -57,12 +59,48 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if start {
 		how = sh.Start
 	}
-	code, err := how(ctx, birth, c, o)
-	var dead *shell.TerminatedError
-	if errors.As(err, &dead) {
-		code = dead.Code
+	ctx, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	defer s.running.drop(c.ID)
+	code, err := how(ctx, birth, c, s.running.hostText(sh, c, o, kill))
+	code, signal := hostExit(code, err)
+	if errors.Is(err, errKilled) {
+		err = nil // it ran, and code says how it ended
 	}
-	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Took: time.Since(since)}))
+	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Took: time.Since(since)}))
+}
+
+// hostText returns o, which also notes that c runs once it has started.
+func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
+	told := o.Started
+	o.Started = func(request string, pid int) {
+		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Words(c)...), Dir: sh.Place(), ByHost: true}
+		if sh.In() == "" { // else pid is a container's
+			r.PID = pid
+		}
+		t.set(r, kill)
+		if told != nil {
+			told(request, pid)
+		}
+	}
+	return o
+}
+
+// hostExit returns what the audit log says of the end of a text, and the signal that ended it.
+func hostExit(code int, err error) (int, string) {
+	var dead *shell.TerminatedError
+	var late *shell.TimeoutError
+	switch {
+	case err == nil:
+		return code, ""
+	case errors.Is(err, errKilled):
+		return int((&interrupted{"TERM"}).exit().Code), "TERM"
+	case errors.As(err, &dead):
+		return dead.Code, ""
+	case errors.As(err, &late):
+		return wire.CodeTimeout, ""
+	}
+	return wire.CodeFailed, ""
 }
 
 // birth is what a shell is started with for the person at the host.
@@ -75,18 +113,14 @@ func (s *Server) birth(sc *Scene, sh *shell.Shell) (shell.Birth, error) {
 		return shell.Birth{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
 	}
 	at := cmp.Or(sh.At(), os.Getenv("HOME"))
-	return shell.Birth{Path: path, Env: environ(s.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
+	return shell.Birth{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
 }
 
 // CreateShell makes a shell for the person at the host, whatever the policy lets the
 // container do with it.
 func (s *Server) CreateShell(name string, o shell.Options) error {
-	if o.Dir != "" && o.In == nil {
-		d, err := dir.Hold(o.Dir)
-		if err != nil {
-			return err
-		}
-		d.Close()
+	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
+		return fmt.Errorf("--cwd: %s is not absolute", quoted(clip(o.Dir)))
 	}
 	return s.Shells.Create(name, o)
 }

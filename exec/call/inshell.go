@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -23,6 +25,7 @@ import (
 type shellCall struct {
 	name  string
 	shell *shell.Shell
+	tty   bool // its caller's stderr is a terminal
 }
 
 // open holds the directory where a request runs: a shell stands where it stands.
@@ -55,13 +58,6 @@ func (w *warrant) at(req *request) string {
 	return w.cwd.Path()
 }
 
-// timeoutError is that a command took longer than its caller gave it.
-type timeoutError struct{ after time.Duration }
-
-func (e *timeoutError) Error() string {
-	return fmt.Sprintf("Command timeout after %dms", e.after.Milliseconds())
-}
-
 // inShell has a command for a shell decided like any other, and runs it there.
 func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOptions, start bool) error {
 	sh, err := s.Shells.Find(o.name)
@@ -71,14 +67,17 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	if err := req.setDeadline(); err != nil {
 		return p.end(misused(err.Error()))
 	}
-	within, cancel := req.within(ctx)
+	within, cancel := req.within(ctx, p)
 	defer cancel()
+	if in, err := s.enter(within, p, req, limit.Calls); !in {
+		return err
+	}
 	c := shell.Command{Text: o.text, Env: o.env, Dir: o.dir}
 	if o.dir != "" && path.IsAbs(o.dir) && sh.In() == "" {
 		c.Dir = exact(s.now(), o.dir)
 	}
 	req.Args = append([]string{policy.Shell}, sh.Options().Words(c)...)
-	req.shell = &shellCall{o.name, sh}
+	req.shell = &shellCall{o.name, sh, req.fds[2] == wire.FDTTY}
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
 	}
@@ -88,11 +87,12 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	}
 	defer w.close()
 	if c, err = sh.Options().ParseWords(w.v.Args[1:]); err != nil { // a rule has put others in their place
-		return errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: err.Error()}), p.end(unfit(req, w.v, err)))
+		return errors.Join(s.deny(ctx, w, req, err.Error()), p.end(unfit(req, w.v, err)))
 	}
 	c.ID, c.Exact = req.ID, path.IsAbs(c.Dir) && sh.In() == ""
+	c.Timeout, c.Late = timeLimit(w.v.Timeout, o.timeout)
 	if err := w.noteStart(req); err != nil {
-		return fail(p, err, unwritten)
+		return fail(p, err, unwritten(err))
 	}
 	s.calls.Add(1)
 	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, starts: start, how: sh.Exec, since: time.Now()}
@@ -124,16 +124,6 @@ type shellRun struct {
 
 // run runs the command, tells of it as the caller wants, and says how the call ends.
 func (r *shellRun) run(ctx context.Context) wire.Exit {
-	for _, t := range []struct {
-		after time.Duration
-		cause error
-	}{{r.w.v.Timeout, errTooLong}, {r.o.timeout, &timeoutError{r.o.timeout}}} {
-		if t.after > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, t.after, t.cause)
-			defer cancel()
-		}
-	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	rec, err := r.w.recording(r.req)
@@ -148,20 +138,42 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer v.Close()
 	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
 	if !r.w.v.Profile.Whole {
-		limit(&streams, r.w.v.Profile.Output)
+		capOutput(&streams, r.w.v.Profile.Output)
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.req.ID}
 	r.p.send(wire.KindStarted, began.Append(nil))
+	ctx, stop := r.p.interruptible(ctx)
+	defer stop()
 	defer r.s.running.drop(r.req.ID)
 	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
-	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Started: func(pid int) {
+	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.sayBusy, Started: func(request string, pid int) {
 		r.running(pid, kill)
-		v.Started(pid)
+		v.Started(request, pid)
 	}})
-	if err == nil {
-		v.Ended(code)
+	e, why := r.exit(code, err)
+	if err == nil && code != 0 && r.req.shell.shell.In() == "" {
+		if lost := fullDisk(r.s.Shells.CheckSpace()); lost != "" {
+			e.Text = line("warning: output may be missing%s", lost)
+		}
 	}
-	return r.exit(code, err)
+	v.Ended(int(e.Code), why)
+	return e
+}
+
+// sayBusy tells who sits at a terminal why nothing happens.
+func (r *shellRun) sayBusy() {
+	if r.req.shell.tty {
+		io.WriteString(r.p.writer(wire.KindStderr), line("%s", shell.Busy(r.o.name)))
+	}
+}
+
+// timeLimit is how long a text may take, as the policy or its caller wants, and what it fails
+// with then, as shell.Command has it.
+func timeLimit(policys, callers time.Duration) (time.Duration, error) {
+	if policys > 0 && (callers == 0 || policys < callers) {
+		return policys, errTooLong
+	}
+	return callers, nil
 }
 
 // running notes that the command runs. A pid of a container's is none of the host's.
@@ -169,20 +181,35 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	if r.req.shell.shell.In() != "" {
 		pid = 0
 	}
-	r.s.running.set(r.req, r.w.at(r.req), pid, kill)
+	r.s.running.set(r.req.running(r.w.at(r.req), pid), kill)
 }
 
-// exit says how a call ends by how its command did.
-func (r *shellRun) exit(code int, err error) wire.Exit {
-	var dead *shell.TerminatedError
-	var over *timeoutError
-	var none *shell.ContainerError
-	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
+// exit returns how a call ends, from the end of its command, and the reason if the command did not
+// end by itself.
+func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
+	var by *interrupted
 	switch {
 	case err == nil:
-		return wire.Exit{Outcome: wire.Exited, Code: byte(code)}
+		return wire.Exit{Outcome: wire.Exited, Code: byte(code)}, ""
 	case errors.Is(err, errKilled):
-		return wire.Exit{Outcome: wire.Signaled, Code: 128 + 15, Signal: "TERM"}
+		return (&interrupted{"TERM"}).exit(), err.Error()
+	case errors.As(err, &by):
+		return by.exit(), by.Error()
+	}
+	cut := r.cut(err)
+	return cut.frame(r.p.json), cut.reason
+}
+
+// cut returns the reason why a command was ended before its end.
+func (r *shellRun) cut(err error) end {
+	var dead *shell.TerminatedError
+	var over *shell.TimeoutError
+	var none *shell.ContainerError
+	var limited *limit.Error
+	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
+	switch {
+	case errors.As(err, &limited):
+		e = endedBy(r.req, r.w.v, limited)
 	case errors.Is(err, errTooLong):
 		e = tooLong(r.req, r.w.v)
 	case errors.Is(err, errLate):
@@ -200,5 +227,5 @@ func (r *shellRun) exit(code int, err error) wire.Exit {
 	default:
 		e.reason, e.hint = plainText(err.Error()), logsHint
 	}
-	return e.frame(r.p.json)
+	return e
 }

@@ -4,10 +4,12 @@ package call
 
 import (
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -212,7 +214,7 @@ func TestJobBadInput(t *testing.T) {
 		{[]string{"logs", "--bogus", two[0]}, 125, "unknown flag"},
 		{[]string{"wait"}, 125, "wants a job"},
 		{[]string{"wait", two[0], "f00"}, 125, "no such job: f00"},
-		{[]string{"kill"}, 125, "wants a job"},
+		{[]string{"kill"}, 125, "wants an id"},
 		{[]string{"kill", "-s", "BOGUS", two[0]}, 125, "not a signal: BOGUS"},
 		{[]string{"kill", "-s", "", two[0]}, 125, "not a signal"},
 		{[]string{"kill", "--all", two[0]}, 125, "or --all"},
@@ -248,9 +250,18 @@ func TestJobAmbiguous(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"logs", "wait", "kill"} {
-		if c := hostexec(t, s, verb, "00a"); !strings.Contains(c.exit.Text, "00a is the beginning of 2 jobs' ids") {
+		if c := hostexec(t, s, verb, "00a"); !strings.Contains(c.exit.Text, "00a is the beginning of 2 ") {
 			t.Errorf("%s: %q", verb, c.exit.Text)
 		}
+	}
+	// A call may begin as a job does, too.
+	s.running.set(Running{Request: "00b0000000000000"}, nil)
+	if c := hostexec(t, s, "kill", "00"); !strings.Contains(c.exit.Text, "00 is the beginning of 3 ids") {
+		t.Errorf("kill: %q", c.exit.Text)
+	}
+	s.running.set(Running{Request: "00aac00000000000"}, nil)
+	if c := hostexec(t, s, "kill", "00aa"); !strings.Contains(c.exit.Text, "00aa is the beginning of 2 ids") {
+		t.Errorf("kill of a job or a call: %q", c.exit.Text)
 	}
 }
 
@@ -276,6 +287,8 @@ func TestJobAsked(t *testing.T) {
 }
 
 // What a rule lets write so much is cut there, as a call is.
+//
+// Attack 141.
 func TestJobLimit(t *testing.T) {
 	s, _ := scene(t)
 	auto, err := policy.ParsePattern("^sh -c ")
@@ -292,5 +305,63 @@ func TestJobLimit(t *testing.T) {
 	}
 	if got := infoOf(t, s, id); got.Status != job.Error || got.Stdout != limit || !strings.Contains(got.Reason, "cut after 100 bytes") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// oneAnswerConn is a connection whose caller gets one answer.
+type oneAnswerConn struct{ net.Conn }
+
+func (oneAnswerConn) OneAnswer() string { return "TEST" }
+
+// TestOneAnswer has a caller that gets one answer start jobs, ask for them, and make shells, in
+// every way of writing: none of them is there for it, and nothing runs.
+//
+// Attack 220.
+func TestOneAnswer(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, tt := range []struct {
+		args   string
+		status wire.Outcome
+		says   string
+	}{
+		{"hostexec -d sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"/run/hostexec/bin/hostexec -d sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --detach sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --detach=true sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec -d=true sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --timeout 5s -d sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --keep -d -- sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --wait-for-log x -d sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec --timeout 5s sh -c >" + ran, wire.Failed, "not there over TEST"},
+		{"hostexec ps", wire.Failed, "hostexec ps is not there over TEST"},
+		{"hostexec logs x", wire.Failed, "hostexec logs is not there"},
+		{"hostexec wait x", wire.Failed, "hostexec wait is not there"},
+		{"hostexec kill --all", wire.Failed, "hostexec kill is not there"},
+		{"hostexec session create x", wire.Failed, "hostexec session is not there"},
+		{"hostexec -- hostexec -d sh -c >" + ran, wire.Refused, "not a proxied command"},
+		{"hostexec hostexec -d sh -c >" + ran, wire.Refused, "not a proxied command"},
+		{"hostexec ls", wire.Exited, ""},
+		{"hostexec sh -c true", wire.Exited, ""},
+		{"hostexec -- sh -c true", wire.Exited, ""},
+	} {
+		s, _ := scene(t)
+		ours, theirs := net.Pipe()
+		var wg sync.WaitGroup
+		// ends when ours is closed.
+		wg.Go(func() { s.Serve(t.Context(), t.Context(), oneAnswerConn{theirs}) })
+		c := &caller{conn: ours, cwd: "/"}
+		c.exec(t, wire.FDNull, strings.Split(tt.args, " ")...)
+		c.read(t, wire.KindExit)
+		ours.Close()
+		wg.Wait()
+		if c.exit.Outcome != tt.status || !strings.Contains(c.exit.Text, tt.says) {
+			t.Errorf("%s: %+v, want outcome %d and %q", tt.args, c.exit, tt.status, tt.says)
+		}
+		if n := len(s.Jobs.All()); n != 0 {
+			t.Errorf("%s: %d jobs", tt.args, n)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a job ran")
 	}
 }

@@ -64,7 +64,9 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	if err := s.begin(p, req); err != nil {
 		return err
 	}
-	out, errs := p.writer(wire.KindStdout), p.writer(wire.KindStderr)
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
+	out, errs := until{ctx, p.writer(wire.KindStdout)}, until{ctx, p.writer(wire.KindStderr)}
 	switch {
 	case *raw:
 		err = kept.Copy(ctx, out, *follow)
@@ -73,7 +75,11 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	default:
 		err = kept.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
 	}
-	if err != nil {
+	var by *interrupted
+	switch {
+	case errors.As(context.Cause(ctx), &by):
+		return p.exit(by.exit())
+	case err != nil:
 		return errors.Join(err, p.end(failed("the log cannot be read")))
 	}
 	e := done
@@ -121,7 +127,7 @@ func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *end) 
 	return list, nil
 }
 
-// end ends jobs, or sends them a signal, and tells which.
+// end ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
 func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) error {
 	flags := newFlags()
 	flags.SetInterspersed(true)
@@ -140,7 +146,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	refs := flags.Args()
 	switch {
 	case *all && len(refs) > 0:
-		return p.end(misused("kill wants jobs or --all"))
+		return p.end(misused("kill wants ids or --all, not both"))
 	case *all:
 		for _, kept := range s.jobs() {
 			if info := kept.Info(); info.Status == job.Running {
@@ -148,9 +154,9 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 			}
 		}
 	case len(refs) == 0:
-		return p.end(misused("kill wants a job, or --all"))
+		return p.end(misused("kill wants an id or --all"))
 	case len(refs) > job.MaxRunning:
-		return p.end(misused(fmt.Sprintf("kill takes at most %d jobs", job.MaxRunning)))
+		return p.end(misused(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
 	}
 	var said, complaints strings.Builder
 	for id, err := range s.endEach(ctx, refs, sig) {
@@ -161,8 +167,8 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		}
 	}
 	e := done
-	if complaints.Len() > 0 {
-		e = wire.Exit{Outcome: wire.Exited, Code: codeNo, Text: complaints.String()}
+	if text := complaints.String(); text != "" {
+		e = end{status: statusFailed, code: codeNo, said: text, reason: strings.TrimPrefix(strings.TrimSpace(text), "hostexec: "), hint: "hostexec ps lists them"}.frame(p.json)
 	}
 	return s.print(p, req, e, []byte(said.String()))
 }

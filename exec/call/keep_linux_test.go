@@ -36,7 +36,7 @@ func startIn(t *testing.T, s *Server, life, session context.Context, words ...st
 	wg.Go(func() { s.Serve(life, session, theirs) })
 	defer wg.Wait()
 	defer ours.Close()
-	c := &caller{conn: ours}
+	c := &caller{conn: ours, cwd: "/"}
 	c.exec(t, wire.FDNull, append([]string{"hostexec", "-d"}, words...)...)
 	c.read(t, wire.KindExit)
 	id, _, _ := strings.Cut(c.out.String(), " ")
@@ -78,7 +78,7 @@ func TestJobKept(t *testing.T) {
 func TestJobMayBeKept(t *testing.T) {
 	s, _ := scene(t)
 	c := hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
-	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "--keep: it may not go on without its container") {
+	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "--keep: no rule allows this job to outlive its container") {
 		t.Errorf("%+v", c.exit)
 	}
 	if n := len(s.Jobs.All()); n != 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -42,5 +43,26 @@ func TestKill(t *testing.T) {
 	}
 	if s.Kill(id) {
 		t.Error("Kill of what has ended = true")
+	}
+}
+
+// TestKillCall: hostexec kill ends a call that hostexec ps lists, by its id or the beginning of one.
+func TestKillCall(t *testing.T) {
+	s, _ := scene(t)
+	c := dial(t, s)
+	c.exec(t, wire.FDNull, "sh", "-c", "sleep 1000")
+	c.read(t, wire.KindStarted)
+	id := s.Running()[0].Request
+	if got := hostexec(t, s, "kill", "-s", "USR1", id); got.exit.Code != codeNo || !strings.Contains(got.exit.Text, "signals from its caller only") {
+		t.Errorf("kill -s: %+v", got.exit)
+	}
+	if got := hostexec(t, s, "kill", "zz", ""); got.exit.Code != codeNo || strings.Count(got.exit.Text, "no such job") != 2 {
+		t.Errorf("kill of none: %+v", got.exit)
+	}
+	if got := hostexec(t, s, "kill", id[:8]); got.exit.Code != 0 || got.out.String() != id+"\n" {
+		t.Errorf("kill: %q, %+v", got.out.String(), got.exit)
+	}
+	if c.read(t, wire.KindExit); c.exit.Outcome != wire.Signaled || c.exit.Signal != "TERM" {
+		t.Errorf("the caller is told %+v, want that it died of TERM", c.exit)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +21,7 @@ type options struct {
 	detach, keep  bool
 	ready         readiness
 	timeout       string
+	env           []string // variables of the command, NAME=VALUE
 }
 
 // readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
@@ -41,6 +44,7 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	flags.BoolVar(&o.version, "version", false, "")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "")
 	flags.StringVar(&o.timeout, "timeout", "", "")
+	flags.StringArrayVar(&o.env, "env", nil, "")
 	flags.BoolVar(&o.keep, "keep", false, "")
 	line := flags.String("wait-for-log", "", "")
 	port := flags.String("wait-for-port", "", "")
@@ -62,6 +66,8 @@ func parseOptions(args []string) (o options, command []string, err error) {
 		return o, nil, fmt.Errorf("%s wants a command after it", quoted(clip(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
+	case slices.ContainsFunc(o.env, nameless):
+		return o, nil, errors.New("--env: want NAME=VALUE")
 	case flags.Changed("timeout") && o.timeout == "":
 		return o, nil, fmt.Errorf("--timeout: %w", errTimeout)
 	}
@@ -85,6 +91,9 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	}
 	return o, command, nil
 }
+
+// nameless reports whether kv is not NAME=VALUE.
+func nameless(kv string) bool { return strings.IndexByte(kv, '=') < 1 }
 
 // newFlags returns a set of flags that end where the first other word stands.
 func newFlags() *pflag.FlagSet {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
@@ -21,10 +22,11 @@ type peer struct {
 	conn    net.Conn
 	in      *input  // stdin that has come and is not read yet
 	out     *credit // how much output the shim still takes
-	signals chan executor.Signal
+	signals chan executor.Delivery
 	resize  chan executor.Winsize
 	reader  sync.WaitGroup
 	broken  bool        // the caller was interrupted; the reader's own
+	to      string      // who gets the next signal, if the shim has said so; only the reader uses it
 	stop    func() bool // ends the watch over the context
 	json    bool        // the caller reads how its call ends as JSON; set when it was heard
 
@@ -35,7 +37,7 @@ func newPeer(conn net.Conn) *peer {
 	p := &peer{
 		conn:    conn,
 		out:     newCredit(wire.Window),
-		signals: make(chan executor.Signal, 8),
+		signals: make(chan executor.Delivery, 8),
 		resize:  make(chan executor.Winsize, 1),
 	}
 	p.in = newInput(func(n int) { p.grant(n) })
@@ -113,8 +115,7 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 		}
 		p.resized(executor.Winsize(w))
 	case wire.KindSignal:
-		p.broken = string(b) == "INT"
-		p.signal(executor.Signal(b))
+		p.signal(string(b))
 	case wire.KindCredit:
 		n, err := wire.ParseCredit(b)
 		if err != nil {
@@ -127,22 +128,33 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 	return nil
 }
 
-// forwarded are the signals a shim may name.
-var forwarded = map[executor.Signal]bool{
-	"HUP": true, "INT": true, "QUIT": true, "TERM": true, "USR1": true, "USR2": true,
-	"WINCH": true, "TSTP": true, "CONT": true,
-}
-
-// signal queues a signal for the command. Like the kernel, it does not count: what
-// comes faster than the command takes it is dropped.
-func (p *peer) signal(name executor.Signal) {
-	if !forwarded[name] {
+// signal takes the payload of a Signal frame, and queues a signal for the command. Like the
+// kernel, it does not count: signals that come faster than the command takes them are dropped.
+func (p *peer) signal(name string) {
+	p.broken = name == "INT"
+	if name == wire.ToCommand || name == wire.ToGroup {
+		p.to = name
 		return
 	}
+	if !slices.ContainsFunc(wire.Signals[:], func(s wire.Signal) bool { return s.Name == name }) {
+		return
+	}
+	group := p.to == wire.ToGroup || p.to == "" && byTerminal(name)
+	p.to = ""
 	select {
-	case p.signals <- name:
+	case p.signals <- executor.Delivery{Signal: name, Group: group}:
 	default:
 	}
+}
+
+// byTerminal reports whether a signal goes to the command's group when the shim does not say who gets
+// it: a terminal or a shell may have sent it to a whole job.
+func byTerminal(name executor.Signal) bool {
+	switch name {
+	case "TERM", "USR1", "USR2":
+		return false
+	}
+	return true
 }
 
 // resized leaves only the latest size to be taken.

@@ -29,7 +29,7 @@ func (s *Server) place(req *request, w *warrant) error {
 	}
 	if !w.v.Place.Contained() {
 		w.runner = s.Runner
-		w.env = environ(s.Environ, req.env, w.sc.PassEnv, w.v.Env, w.cwd.Path())
+		w.env = environ(w.sc.Environ, req.env, w.sc.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
 	if w.sc.Elsewhere == nil {

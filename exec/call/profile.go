@@ -37,8 +37,18 @@ func (r *request) narrow(v *policy.Verdict) {
 func (r *request) narrowInput(profile policy.Profile) {
 	tty := r.fds[0] == wire.FDTTY && !profile.TTY
 	if profile.Stdin.Mode != policy.StdinPipe && !(profile.TTY && r.fds[0] == wire.FDTTY) || tty {
+		r.withheld = r.fds[0] != wire.FDNull && r.fds[0] != wire.FDTTY
 		r.drop(0)
 	}
+}
+
+// withhold makes the shim tell a caller with data on stdin that the command got none.
+func (r *request) withhold(e wire.Exit) wire.Exit {
+	if r.withheld {
+		e.Consumed = wire.Withheld
+		e.Text = line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
+	}
+	return e
 }
 
 // drop gives the command nothing for descriptor i.
@@ -56,9 +66,9 @@ type meter struct {
 	full atomic.Bool // it wrote more
 }
 
-// limit makes s end where its output is more than n bytes: the command is then sent PIPE,
+// capOutput makes s end where its output is more than n bytes: the command is then sent PIPE,
 // as by a reader that has seen enough. The meter tells whether it was.
-func limit(s *executor.Streams, n int64) *meter {
+func capOutput(s *executor.Streams, n int64) *meter {
 	m := &meter{}
 	m.left.Store(n)
 	for _, w := range []*io.Writer{&s.Out, &s.Err} {

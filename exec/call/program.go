@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -47,6 +48,7 @@ func (sc *Scene) findProgram(v *policy.Verdict) error {
 		}
 		return nil
 	}
+	search := sc.search(&v.Env)
 	if v.Command.Path == "" {
 		path, ok := "", false
 		if sc.Find != nil {
@@ -64,8 +66,8 @@ func (sc *Scene) findProgram(v *policy.Verdict) error {
 	if err != nil {
 		return fmt.Errorf("find %s: %w", strconv.QuoteToASCII(v.Command.Path), errors.Unwrap(err))
 	}
-	if sc.Dirs.Writable(v.Command.Path) || sc.Dirs.Writable(real) {
-		return fmt.Errorf("the container could change %s", strconv.QuoteToASCII(v.Command.Path))
+	if err := sc.programs.own(v.Command.Path, search, sc.Dirs); err != nil {
+		return err
 	}
 	if v.SHA256 == "" {
 		return nil
@@ -74,6 +76,16 @@ func (sc *Scene) findProgram(v *policy.Verdict) error {
 		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
 	}
 	return nil
+}
+
+// search returns the PATH of a command. The one that the policy sets is cleaned as the host's is.
+func (sc *Scene) search(env *policy.Env) string {
+	if path, ok := env.Set["PATH"]; ok {
+		path, _ = executor.Path(path, sc.Dirs)
+		env.Set["PATH"] = path
+		return path
+	}
+	return executor.Getenv(sc.Environ, "PATH")
 }
 
 // digests remembers what files hold for as long as they look unchanged.
@@ -102,7 +114,7 @@ func (s *sums) of(path string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, ok := s.known[path]; ok && os.SameFile(was.info, now) && was.info.Size() == now.Size() && was.info.ModTime().Equal(now.ModTime()) {
+	if was, ok := s.known[path]; ok && unchanged(was.info, now) {
 		return was.hex, nil
 	}
 	h := sha256.New()

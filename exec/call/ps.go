@@ -15,7 +15,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // row is one line of ps: a call that runs, or a job.
@@ -24,8 +24,8 @@ type row struct {
 	Kind    string     `json:"kind"` // call, job or left
 	Status  job.Status `json:"status"`
 	Code    *int       `json:"exit_code"` // null while it runs
-	Args    []string   `json:"args"`
-	PID     int        `json:"pid"` // on the host
+	Args    []string   `json:"args"`      // the beginning of them, if they are long
+	PID     int        `json:"pid"`       // on the host
 	Started time.Time  `json:"started"`
 	Seconds float64    `json:"seconds"`
 	Reason  string     `json:"reason,omitempty"`
@@ -40,7 +40,7 @@ func (s *Server) rows() []row {
 	for _, kept := range s.jobs() {
 		info := kept.Info()
 		seen[info.ID] = true
-		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: info.Args, PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
+		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: listed(info.Args), PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
 		if info.Status != job.Running {
 			r.Code, r.Seconds = &info.Code, info.Ended.Sub(info.Started).Seconds()
 		} else {
@@ -49,17 +49,23 @@ func (s *Server) rows() []row {
 		list = append(list, r)
 	}
 	for _, c := range s.Running() {
-		if !seen[c.Request] {
-			list = append(list, row{ID: c.Request, Kind: "call", Status: job.Running, Args: c.Args, PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
+		if !seen[c.Request] && !c.ByHost {
+			list = append(list, row{ID: c.Request, Kind: "call", Status: job.Running, Args: listed(c.Args), PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
 		}
 	}
-	for _, l := range proctree.AllLeft() {
+	for _, l := range s.ownLeft() {
 		r := leftRow(l)
 		r.Seconds = now.Sub(r.Started).Seconds()
 		list = append(list, r)
 	}
 	slices.SortStableFunc(list, func(a, b row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
 	return list
+}
+
+// listed returns the beginning of args, as a list shows them.
+func listed(args []string) []string {
+	short, _ := spelling.Clip(args, spelling.MaxListed)
+	return short
 }
 
 func (s *Server) ps(p *peer, req *request, args []string) error {
@@ -71,7 +77,7 @@ func (s *Server) ps(p *peer, req *request, args []string) error {
 		if err != nil {
 			return fail(p, err, "ps cannot be shown")
 		}
-		return s.print(p, req, done, append(ascii(b), '\n'))
+		return s.print(p, req, done, append(spelling.ASCII(b), '\n'))
 	}
 	return p.end(misused("ps takes only --json"))
 }

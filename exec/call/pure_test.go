@@ -16,13 +16,14 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
+// Attacks 73, 74, 77, 78, 79, 80, 81.
 func TestEnviron(t *testing.T) {
 	host := []string{"PATH=/usr/bin", "HOME=/home/u", "TERM=dumb", "PWD=/elsewhere", "OLDPWD=/x", "TOKEN=secret"}
 	caller := []string{
 		"TERM=xterm-256color", "TERM=../../evil", "COLUMNS=80", "LINES=many", "PATH=/evil", "LD_PRELOAD=/evil.so",
 		"GIT_SSH_COMMAND=evil", "WANTED=a=b", "WANTED=twice", "NO_COLOR=1", "junk", "=x",
 	}
-	got := environ(host, caller, []string{"WANTED", "ABSENT"}, policy.Env{}, "/work")
+	got := environ(host, caller, []string{"WANTED", "ABSENT", "PATH"}, policy.Env{}, "/work")
 	slices.Sort(got)
 	want := []string{"COLUMNS=80", "HOME=/home/u", "NO_COLOR=1", "PATH=/usr/bin", "PWD=/work", "TERM=xterm-256color", "TOKEN=secret", "WANTED=a=b"}
 	if !slices.Equal(got, want) {
@@ -35,6 +36,100 @@ func TestEnviron(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"A=", "GH_TOKEN=t", "HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin", "PWD=/work"}; !slices.Equal(got, want) {
 		t.Errorf("a clean environ = %q, want %q", got, want)
+	}
+}
+
+// TestWithhold has a caller told that its command got no stdin, if it has one that was refused.
+func TestWithhold(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		fd      wire.FD
+		profile policy.Profile
+		want    bool
+	}{
+		{"a pipe", wire.FDPipe, policy.Profile{}, true},
+		{"a file", wire.FDFile, policy.Profile{}, true},
+		{"nothing", wire.FDNull, policy.Profile{}, false},
+		{"a terminal", wire.FDTTY, policy.Profile{}, false},
+		{"whole", wire.FDPipe, policy.Profile{Whole: true}, false},
+		{"opened", wire.FDPipe, policy.Profile{Stdin: policy.Stdin{Mode: policy.StdinPipe}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := &request{fds: [3]wire.FD{tt.fd}, passed: [3]int{-1, -1, -1}}
+			req.narrow(&policy.Verdict{Profile: tt.profile})
+			e := req.withhold(wire.Exit{Outcome: wire.Exited})
+			if got := e.Consumed >= wire.Withheld && e.Text != ""; got != tt.want {
+				t.Errorf("withheld = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPromptless says why a prompt may have failed: the caller has a terminal, and the command none.
+func TestPromptless(t *testing.T) {
+	whole := policy.Verdict{Profile: policy.Profile{Whole: true}}
+	piped := [3]wire.FD{wire.FDTTY, wire.FDPipe, wire.FDPipe}
+	for _, tt := range []struct {
+		name string
+		fds  [3]wire.FD
+		v    policy.Verdict
+		code byte
+		want bool
+	}{
+		{"git push 2>&1 | tee log", piped, whole, 128, true},
+		{"ssh", piped, whole, 255, true},
+		{"yes | git push", [3]wire.FD{wire.FDPipe, wire.FDTTY, wire.FDTTY}, whole, 128, true},
+		{"git push >log", [3]wire.FD{wire.FDTTY, wire.FDFile, wire.FDTTY}, whole, 128, true},
+		{"with a terminal", [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDPipe}, whole, 128, false},
+		{"without any", [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}, whole, 128, false},
+		{"success", piped, whole, 0, false},
+		{"make", piped, whole, 2, false},
+		{"by a rule", piped, policy.Verdict{}, 128, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := &request{Request: policy.Request{Args: []string{"git"}}, fds: tt.fds}
+			e := req.promptless(wire.Exit{Outcome: wire.Exited, Code: tt.code}, tt.v)
+			if got := e.Text != ""; got != tt.want {
+				t.Errorf("it says %q, want something: %v", e.Text, tt.want)
+			}
+		})
+	}
+}
+
+// TestSetEnv sets what the host lets through, the last one of a name, and nothing else.
+func TestSetEnv(t *testing.T) {
+	pass := []string{"CI", "PATH"}
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want string // what the caller then says of CI
+		says string // why not
+	}{
+		{"none", nil, "before", ""},
+		{"one", []string{"CI=1"}, "1", ""},
+		{"empty", []string{"CI="}, "", ""},
+		{"an equals sign", []string{"CI=a=b"}, "a=b", ""},
+		{"twice", []string{"CI=1", "TERM=vt100", "CI=2"}, "2", ""},
+		{"not passed", []string{"CI=1", "LD_PRELOAD=/x"}, "before", "--env: the host does not let LD_PRELOAD through"},
+		{"strange", []string{"a\x1b\n=x"}, "before", `--env: the host does not let "a\x1b\n" through`},
+		{"PATH", []string{"PATH=/x"}, "before", "--env: the host does not let PATH through"},
+		{"no terminal", []string{"TERM=/etc/x"}, "before", "--env: not a value that a terminal has: TERM"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := &request{env: []string{"CI=before"}}
+			says := ""
+			if e := req.setEnv(tt.env, pass); e != nil {
+				says = e.reason
+			}
+			if got := fromShim(req.env, pass)["CI"]; got != tt.want || says != tt.says {
+				t.Errorf("CI = %q, want %q; says %q, want %q", got, tt.want, says, tt.says)
+			}
+		})
+	}
+	for _, arg := range []string{"", "CI", "=x"} {
+		if _, _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
+			t.Errorf("--env %q: no error", arg)
+		}
 	}
 }
 
@@ -109,6 +204,9 @@ func TestCreditIsCapped(t *testing.T) {
 	if err := c.give(1); err != errCredit {
 		t.Errorf("give beyond the window = %v, want %v", err, errCredit)
 	}
+	if err := c.give(-1); err != errCredit {
+		t.Errorf("give less than nothing = %v, want %v", err, errCredit)
+	}
 	n, ok := c.take(100)
 	if n != 100 || !ok {
 		t.Errorf("take = %d, %v, want 100", n, ok)
@@ -124,6 +222,8 @@ func TestCreditIsCapped(t *testing.T) {
 
 // One connection too many cuts the oldest short, and only that: at once where there are very
 // many, and where there are many when it has dawdled.
+//
+// Attacks 39, 143.
 func TestGate(t *testing.T) {
 	for _, tt := range []struct {
 		room int

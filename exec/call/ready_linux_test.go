@@ -76,7 +76,7 @@ func TestJobHangUp(t *testing.T) {
 	var wg sync.WaitGroup
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(session, session, theirs) })
-	c := &caller{conn: ours}
+	c := &caller{conn: ours, cwd: "/"}
 	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "never", "sh", "-c", hold+"setsid sleep 1000 & wait")
 	for len(s.Running()) == 0 { // nobody is told of it yet
 		time.Sleep(time.Millisecond)
@@ -88,7 +88,7 @@ func TestJobHangUp(t *testing.T) {
 	hold, gone = alive(t)
 	ours, theirs = net.Pipe()
 	wg.Go(func() { s.Serve(session, session, theirs) })
-	c = &caller{conn: ours}
+	c = &caller{conn: ours, cwd: "/"}
 	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "up", "sh", "-c", hold+"setsid sleep 1000 & echo up; wait")
 	c.read(t, wire.KindExit)
 	ours.Close()

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -49,16 +51,34 @@ func refusal(sc *Scene, req *request, v policy.Verdict) end {
 		e.hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
 	case v.Rule == policy.RuleBroken:
 		e.status = statusRefused
+	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
+		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
 		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.name)
 	case v.Known():
 		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
-		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it, start %s --proxy %s on the host", sc.start(), e.name)
+		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.name)
+		if near := spelling.Near(req.Args[0], append(sc.Policy.Names(), words...)); near != "" {
+			e.hint = "did you mean hostexec " + near + "? " + e.hint
+		}
 	default:
 		e.hint = "hostexec ls shows the commands there are"
 	}
 	return e
+}
+
+// plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
+var plainWord = spelling.Form{First: "A-Za-z0-9_@%+:,./-", Of: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
+
+// policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
+// arguments are shown only if they need no quotes.
+func policyAdd(args []string) string {
+	const add = "docker hostexec policy add --ask -- "
+	if len(args) > 12 || slices.ContainsFunc(args, func(a string) bool { return !plainWord.Matches(a) }) {
+		return add + word(args[0]) + " ..."
+	}
+	return add + strings.Join(args, " ")
 }
 
 // start is what to type for a session such as this one, but for its flags.
@@ -67,19 +87,6 @@ func (sc *Scene) start() string {
 		return "the agent with docker hostexec agent"
 	}
 	return "the container with docker hostexec run"
-}
-
-// misplaced answers a request whose working directory has no counterpart on the host.
-func misplaced(sc *Scene, req *request) end {
-	hint := "no directory of the host is mounted into this container"
-	if at := sc.Dirs.Targets(); len(at) > 0 {
-		for i := range at {
-			at[i] = strconv.QuoteToASCII(at[i])
-		}
-		hint = "change to a directory below " + strings.Join(at, " or ")
-	}
-	return end{status: statusRefused, name: word(req.Args[0]), request: req.ID, hint: hint,
-		reason: fmt.Sprintf("workdir mismatch: %s is not a directory of the host's", strconv.QuoteToASCII(req.Cwd))}
 }
 
 // unfit answers a request that the policy would have let through, had it been able to run.

@@ -10,6 +10,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/record"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -39,12 +40,16 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	streams.Started = func(pid int) {
 		ran = true
 		w.env = nil
-		s.running.set(req, w.cwd.Path(), pid, kill)
+		s.running.set(req.running(w.cwd.Path(), pid), kill)
+		if !w.v.Leave {
+			s.own(req.ID)
+		}
 		w.cwd.Close() // the command stands in it now
 		started(pid)
 	}
 	defer s.running.drop(req.ID)
 	st, err = w.runner.Run(ctx, w.command(req), streams)
+	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
 	if err == nil && m != nil && m.full.Load() {
 		err = errFull
 	}
@@ -56,7 +61,7 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 func (w *warrant) narrow(s *executor.Streams, req *request, rec *record.Recording) (m *meter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Profile.Whole {
-		m = limit(s, w.v.Profile.Output)
+		m = capOutput(s, w.v.Profile.Output)
 	}
 	if req.captured != nil {
 		s.In = given{bytes.NewReader(req.captured)}
@@ -90,7 +95,10 @@ func (w *warrant) command(req *request) executor.Command {
 // ending turns what became of a command into the frame that says so.
 func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
 	var e end
+	var limited *limit.Error
 	switch {
+	case errors.As(err, &limited):
+		e = endedBy(req, v, limited)
 	case errors.Is(err, errTooLong):
 		e = tooLong(req, v)
 	case errors.Is(err, errLate):
@@ -100,9 +108,9 @@ func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err
 	case err != nil:
 		e = notRun(req, v, err)
 	case st.Signal != "":
-		return wire.Exit{Outcome: wire.Signaled, Code: byte(st.Code), Signal: st.Signal, Consumed: st.Consumed}
+		return req.withhold(wire.Exit{Outcome: wire.Signaled, Code: byte(st.Code), Signal: st.Signal, Consumed: st.Consumed})
 	default:
-		return wire.Exit{Outcome: wire.Exited, Code: byte(st.Code), Consumed: st.Consumed}
+		return req.withhold(req.promptless(wire.Exit{Outcome: wire.Exited, Code: byte(st.Code), Consumed: st.Consumed}, v))
 	}
 	f := e.frame(asJSON)
 	f.Consumed = st.Consumed

@@ -17,6 +17,7 @@ type Running struct {
 	Dir     string // on the host
 	PID     int    // on the host
 	Since   time.Time
+	ByHost  bool // the person at the host runs it: the container does not see it
 }
 
 // table holds the running calls by request id.
@@ -29,24 +30,43 @@ type table struct {
 type entry struct {
 	Running
 	kill context.CancelCauseFunc
+	done chan struct{} // closed when it has ended
 }
 
 // errKilled is why a command ends that a person has ended.
 var errKilled = errors.New("a person ended it")
 
-func (t *table) set(req *request, dir string, pid int, kill context.CancelCauseFunc) {
+// errKilledInside is errKilled of a command that another call of the container's has ended.
+var errKilledInside error = killedInside{}
+
+type killedInside struct{}
+
+func (killedInside) Error() string { return "hostexec kill ended it" }
+func (killedInside) Unwrap() error { return errKilled }
+
+// running is r while its command runs in dir.
+func (r *request) running(dir string, pid int) Running {
+	return Running{Request: r.ID, Args: r.Args, Dir: dir, PID: pid}
+}
+
+// set notes that r runs from now on.
+func (t *table) set(r Running, kill context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
 		t.calls = map[string]entry{}
 	}
-	t.calls[req.ID] = entry{Running{Request: req.ID, Args: req.Args, Dir: dir, PID: pid, Since: time.Now()}, kill}
+	r.Since = time.Now()
+	t.calls[r.Request] = entry{r, kill, make(chan struct{})}
 }
 
 func (t *table) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.calls, id)
+	if e, runs := t.calls[id]; runs {
+		close(e.done)
+		delete(t.calls, id)
+	}
 }
 
 // Running returns the calls whose commands run now, oldest first.
@@ -64,12 +84,15 @@ func (s *Server) Running() []Running {
 // Kill ends the command that runs for request, its whole tree as a hang-up would; but the
 // caller is still there, and learns of which signal it died. It reports whether there is
 // such a command. It does not wait.
-func (s *Server) Kill(request string) bool {
+func (s *Server) Kill(request string) bool { return s.kill(request, errKilled) }
+
+// kill is Kill for another cause, which the caller is then told.
+func (s *Server) kill(request string, cause error) bool {
 	s.running.mu.Lock()
 	defer s.running.mu.Unlock()
 	r, runs := s.running.calls[request]
 	if runs {
-		r.kill(errKilled)
+		r.kill(cause)
 	}
 	return runs
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/shim/wire"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 const sessionUsage = `Usage: hostexec session COMMAND
@@ -33,8 +33,8 @@ from command to command. The host has to allow them: docker hostexec run --proxy
   ls     [--json]                          list the shells
   rm     NAME                              end a shell and all that it runs
 
-TEXT is bash; more than one word is joined by spaces, as ssh does. It reads /dev/null. Exec
-is ended by ^C or a timeout, start by these or docker hostexec.
+TEXT is bash; more than one word is joined by spaces, as ssh does. It reads /dev/null. ^C
+or another signal to the caller, a timeout and hostexec kill end it.
 
 Options of exec and start:
   --env K=V        a variable for TEXT alone; may be repeated
@@ -61,7 +61,7 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 	var bad *shell.EnvNameError
 	switch {
 	case errors.As(err, &bad):
-		return p.exit(wire.Exit{Outcome: wire.Exited, Code: 2, Text: line("%s", err)})
+		return p.end(end{status: statusFailed, code: 2, said: line("%s", err), reason: err.Error(), hint: "see hostexec session --help"})
 	case err != nil:
 		return p.end(end{status: statusFailed, reason: err.Error(), hint: "see hostexec session --help"})
 	}
@@ -109,6 +109,9 @@ func hostShell(sc *Scene, req *request, o shell.Options) (policy.Verdict, bool) 
 // decided for itself, and so is what it is created with.
 func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessionOptions) error {
 	sc := s.now()
+	if o.dir != "" && o.in == "" && !path.IsAbs(o.dir) {
+		o.dir = path.Join(req.Cwd, o.dir)
+	}
 	opts := shell.Options{Env: o.env, Dir: o.dir, Foreign: true, DirTold: true}
 	if o.in != "" {
 		// Whether there is such a container is only for those to know who may use it.
@@ -122,7 +125,12 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 	} else if e, ok := s.hostable(sc, req, o); !ok {
 		return p.end(e)
 	} else {
-		opts = s.startAt(sc, req, opts)
+		if _, ok := mounted(sc, req.Cwd); !ok && o.dir == "" {
+			e := misplaced(sc, req, dir.ErrMismatch)
+			e.name, e.hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.hint
+			return p.end(e)
+		}
+		opts = startAt(sc, req, opts)
 		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
 		opts.Usual = ok && o.dir == "" && opts.Dir == usual
 	}
@@ -134,7 +142,7 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 
 // hostable reports whether there may be a shell on the host, and what to say if not.
 func (s *Server) hostable(sc *Scene, req *request, o sessionOptions) (end, bool) {
-	opts := s.startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirTold: true})
+	opts := startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirTold: true})
 	if v, ok := hostShell(sc, req, opts); !ok {
 		req.Args = append([]string{policy.Shell}, opts.Words(shell.Command{Text: ":"})...)
 		req.shell = &shellCall{name: o.name}
@@ -177,8 +185,12 @@ func (sc *Scene) bash() (string, bool) {
 // startAt is o with where a shell starts: Dir as the caller sees it, or else as the host does,
 // which each command is then told of; the caller's own directory if it says none. A shell that
 // finds nothing there starts in HOME.
-func (s *Server) startAt(sc *Scene, req *request, o shell.Options) shell.Options {
-	if d, ok := mounted(sc, cmp.Or(o.Dir, req.Cwd)); ok {
+func startAt(sc *Scene, req *request, o shell.Options) shell.Options {
+	find, at := named, o.Dir
+	if at == "" {
+		find, at = mounted, req.Cwd
+	}
+	if d, ok := find(sc, at); ok {
 		o.Dir, o.DirTold = d, false
 	}
 	return o
@@ -194,14 +206,20 @@ func mounted(sc *Scene, dir string) (string, bool) {
 	return d.Path(), true
 }
 
-// exact is the caller's absolute directory dir, or else the host's, without links: what is
-// shown and decided is where a text runs, or it does not run. A caller that has no directory of
-// the host's names none of them: the one that stands for all of its own is not what it says.
+// named is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
+// stands for all of the container's: then the name is taken for a directory of the host.
+func named(sc *Scene, name string) (string, bool) {
+	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
+		return "", false
+	}
+	return mounted(sc, name)
+}
+
+// exact returns the directory of the host for the absolute name, the container's if it is mounted,
+// without links. It is what is shown and decided: a text runs there or not at all.
 func exact(sc *Scene, name string) string {
-	if len(sc.Dirs.Targets()) > 0 {
-		if d, ok := mounted(sc, name); ok {
-			return d
-		}
+	if d, ok := named(sc, name); ok {
+		return d
 	}
 	if d, err := dir.Hold(name); err == nil {
 		defer d.Close()
@@ -216,7 +234,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		out := json.NewEncoder(&b)
 		out.SetIndent("", "  ")
 		out.Encode(all) // strings and numbers always marshal
-		return b.Bytes()
+		return spelling.ASCII(b.Bytes())
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")

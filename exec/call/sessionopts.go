@@ -40,7 +40,7 @@ var sessionWords = map[string]struct {
 func parseSession(word string, args []string) (o sessionOptions, err error) {
 	takes, ok := sessionWords[word]
 	if !ok {
-		return o, fmt.Errorf("session %s: no such word", quoted(word))
+		return o, fmt.Errorf("session: unknown verb: %s", spelling.Quoted(word))
 	}
 	var names []string
 	for len(args) > 0 && args[0] != "--" {
@@ -52,7 +52,7 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 		}
 		option, value, given := strings.Cut(arg, "=")
 		if !slices.Contains(takes.options, option) {
-			return o, fmt.Errorf("session %s: unknown flag %s", word, quoted(option))
+			return o, fmt.Errorf("session %s: unknown flag: %s", word, spelling.Quoted(option))
 		}
 		if option != "--json" && !given {
 			if len(args) == 0 {
@@ -83,9 +83,6 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 	return o, shell.CheckEnv(o.env)
 }
 
-// containerName is what the engine lets a container be called.
-var containerName = spelling.Form{First: "a-zA-Z0-9", Of: "a-zA-Z0-9_.-", Min: 1, Max: 255}
-
 func (o *sessionOptions) set(option, value string) error {
 	switch option {
 	case "--env":
@@ -95,7 +92,7 @@ func (o *sessionOptions) set(option, value string) error {
 	case "--json":
 		o.json = true
 	case "--in":
-		if !containerName.Matches(value) {
+		if !spelling.Container.Matches(value) {
 			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(clip(value)))
 		}
 		o.in = value

@@ -60,6 +60,8 @@ func session(t *testing.T, s *Server, words ...string) *caller {
 }
 
 // TestShellPlaced: a rule that is to run a text in a fresh container runs it nowhere.
+//
+// Attack 188.
 func TestShellPlaced(t *testing.T) {
 	s := shells(t, &policy.Policy{
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
@@ -76,6 +78,8 @@ func TestShellPlaced(t *testing.T) {
 }
 
 // TestShellPlanted: the person at the host starts no shell with what a container gave it.
+//
+// Attack 189.
 func TestShellPlanted(t *testing.T) {
 	s := shells(t, shellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
@@ -113,10 +117,14 @@ func TestShellPlanted(t *testing.T) {
 // TestShellUsual: the person at the host starts a shell that the container has made where it
 // works, with nothing of its own; another directory of the caller's is a choice, and so is a
 // link that has come into the place of that one.
+//
+// Attack 189.
 func TestShellUsual(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := shells(t, shellPolicy(policy.Allow))
-	s.Environ = os.Environ()
+	sc := *s.Scene()
+	sc.Environ = os.Environ()
+	s.SetScene(&sc)
 	work := t.TempDir()
 	home := filepath.Join(work, "d")
 	for _, d := range []string{home, filepath.Join(work, "other")} {
@@ -144,12 +152,12 @@ func TestShellUsual(t *testing.T) {
 	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {
 		t.Errorf("where nothing is mounted: %q, %v", out, err)
 	}
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc := *s.Scene()
+	sc = *s.Scene()
 	sc.Dirs, sc.Home = dirs, "/w/d"
 	s.SetScene(&sc)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
@@ -167,6 +175,8 @@ func TestShellUsual(t *testing.T) {
 }
 
 // TestShellsOfOthers: who may have no shells sees none, and ends none.
+//
+// Attacks 44, 193.
 func TestShellsOfOthers(t *testing.T) {
 	ruled := &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{{ID: "x", Do: policy.Ask}}}}}
 	for name, tt := range map[string]struct {
@@ -197,6 +207,8 @@ func TestShellsOfOthers(t *testing.T) {
 }
 
 // TestShellStart: where a shell starts is decided with each text, unless it is the caller's.
+//
+// Attack 190.
 func TestShellStart(t *testing.T) {
 	rule := policy.Rule{ID: "pwd", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"pwd"}}}}
 	if err := rule.Compile(); err != nil {
@@ -204,7 +216,7 @@ func TestShellStart(t *testing.T) {
 	}
 	s := shells(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,11 +236,13 @@ func TestShellStart(t *testing.T) {
 }
 
 // TestShellSwapped: what was decided is where a text runs, whatever is put in its place.
+//
+// Attack 191.
 func TestShellSwapped(t *testing.T) {
 	s := shells(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.Scene().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, "")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +263,7 @@ func TestShellSwapped(t *testing.T) {
 		out, err     string
 	}{
 		{[]string{"create", "--cwd", "/w/d", "a"}, []string{"exec", "a", "--", "pwd -P"}, name + "1\n", ""},
-		{[]string{"create", "b"}, []string{"exec", "--cwd", "/w/d", "b", "--", "pwd -P"}, "", "Failed to change directory to " + name + "\n"},
+		{[]string{"create", "--cwd", work, "b"}, []string{"exec", "--cwd", "/w/d", "b", "--", "pwd -P"}, "", "Failed to change directory to " + name + "\n"},
 	} {
 		os.Remove(name)
 		os.Remove(name + "1")

@@ -14,13 +14,13 @@ import (
 type view interface {
 	Out() io.Writer
 	Err() io.Writer
-	Started(pid int)
-	Ended(code int)
+	Started(request string, pid int)
+	Ended(code int, why string) // why is "" if it ended by itself
 	Close() error
 }
 
 func (r *shellRun) view() (view, error) {
-	report := shell.Report{To: r.p.writer(wire.KindStdout), Command: r.c.Text, Request: r.req.ID, Since: r.since}
+	report := shell.Report{To: r.p.writer(wire.KindStdout), Command: r.c.Text, Since: r.since}
 	switch {
 	case !r.o.json:
 		return plainView{r}, nil
@@ -33,13 +33,13 @@ func (r *shellRun) view() (view, error) {
 // plainView passes on what is written, as it is.
 type plainView struct{ *shellRun }
 
-func (v plainView) Out() io.Writer { return v.p.writer(wire.KindStdout) }
-func (v plainView) Err() io.Writer { return v.p.writer(wire.KindStderr) }
-func (v plainView) Ended(int)      {}
-func (v plainView) Close() error   { return nil }
+func (v plainView) Out() io.Writer    { return v.p.writer(wire.KindStdout) }
+func (v plainView) Err() io.Writer    { return v.p.writer(wire.KindStderr) }
+func (v plainView) Ended(int, string) {}
+func (v plainView) Close() error      { return nil }
 
-func (v plainView) Started(pid int) {
+func (v plainView) Started(request string, pid int) {
 	if v.starts {
-		fmt.Fprintf(v.Err(), "hostexec: request %s, pid %d\n", v.req.ID, pid)
+		fmt.Fprintf(v.Err(), "hostexec: request %s, pid %d\n", request, pid)
 	}
 }

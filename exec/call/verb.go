@@ -8,11 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -29,6 +32,11 @@ Runs a command on the host, if the person there allowed it.
   hostexec --timeout TIME CMD ARG...
                            the same, for no longer than TIME: 5s, 2m, 300
                            (HOSTEXEC_TIMEOUT=TIME does so for every call)
+  hostexec --env NAME=VALUE CMD ARG...
+                           the same, with a variable that the host lets through
+                           (--pass-env NAME there)
+  HOSTEXEC_STDIN=null      in the environment of a call: the command reads /dev/null, as
+                           it does for an agent unless this is auto
   hostexec ls [--json]     list the commands that may be called
   hostexec ps [--json]     list the calls that are running, the jobs, and what either
                            has left running
@@ -50,20 +58,23 @@ A job is a command that goes on without its caller, until it or this container e
                            writes both streams to stdout; --raw keeps the prefix of
                            each line that says whose it is
   hostexec wait JOB...     wait until they end, and exit as the last one did
-  hostexec kill JOB...     end them, and all that they started, even of those that have
-                           ended; or --all, of those that run
-      -s SIGNAL            only send SIGNAL to their process groups
+  hostexec kill ID...      end jobs, calls and texts of shells, and all that they started,
+                           even of those that have ended; or --all, of jobs that run
+      -s SIGNAL            only send SIGNAL to the commands of jobs
 
-JOB is an id, or the beginning of one.
+JOB and ID are ids that hostexec ps lists, or their first characters.
 
 EXIT STATUS
   0 to 255  the command's own
-  1         of kill: a job was not there, or had ended and left nothing
+  1         of kill: an id was not there, or had ended and left nothing
   124       a timeout
   125       hostexec itself failed
   126       refused by policy or by a person, or not executable
   127       not found on the host, or not a proxied command
 `
+
+// words are those of hostexec's own that run no command; session is, but for some of its own.
+var words = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
 // verb reports whether the call is of hostexec itself.
 func (r *request) verb() bool { return r.Args[0] == verbName }
@@ -72,7 +83,15 @@ func (r *request) verb() bool { return r.Args[0] == verbName }
 func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request) error {
 	args := req.Args[1:]
 	if len(args) == 0 {
-		return s.print(p, req, wire.Exit{Outcome: wire.Exited, Code: 1, Text: firstLine(usage)}, nil)
+		return p.end(end{status: statusFailed, code: 1, said: firstLine(usage), reason: "no command is named", hint: "see hostexec --help"})
+	}
+	if why := unsupported(p.conn, args); why != "" {
+		return p.end(end{status: statusUnsupported, reason: why, hint: "call the command itself, or hostexec in the container"})
+	}
+	if slices.Contains(words, args[0]) {
+		if in, err := s.enter(ctx, p, req, limit.Verbs); !in {
+			return err
+		}
 	}
 	switch args[0] {
 	case "ls":
@@ -97,6 +116,9 @@ func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request)
 	case o.version:
 		return s.print(p, req, done, fmt.Appendf(nil, "hostexec version %s\n", s.Version))
 	}
+	if err := req.setEnv(o.env, s.now().PassEnv); err != nil {
+		return p.end(*err)
+	}
 	req.Args, req.timeout = command, o.timeout
 	if o.detach {
 		if req.kept = o.keep; o.keep {
@@ -105,6 +127,31 @@ func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request)
 		return s.detach(session, ctx, p, req, o.ready)
 	}
 	return s.command(ctx, p, req)
+}
+
+// oneAnswer is a connection whose caller gets one answer, and can do nothing about a call until then.
+type oneAnswer interface {
+	// OneAnswer returns what such a caller is called by people, or "" where it is none.
+	OneAnswer() string
+}
+
+// unsupported says why a caller of conn cannot have what args, the words behind hostexec, ask for.
+// Jobs, shells and times of its own are for callers that a signal can reach.
+func unsupported(conn net.Conn, args []string) string {
+	c, ok := conn.(oneAnswer)
+	if !ok || c.OneAnswer() == "" {
+		return ""
+	}
+	switch args[0] {
+	case "ls", "-h", "--help", "--version", "--":
+		return ""
+	case "ps", "logs", "wait", "kill", "session":
+		return "hostexec " + args[0] + " is not there over " + c.OneAnswer()
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return "options of hostexec, such as -d for a job, are not there over " + c.OneAnswer()
+	}
+	return ""
 }
 
 var done = wire.Exit{Outcome: wire.Exited}
@@ -150,16 +197,17 @@ func renderCommands(sc *Scene) []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	list := commands(sc)
-	if !slices.ContainsFunc(list, func(c command) bool { return c.Where != host }) {
-		fmt.Fprintln(w, "COMMAND\tACTION")
-		for _, c := range list {
-			fmt.Fprintf(w, "%s\t%s\n", c.Name, c.Action)
+	elsewhere := slices.ContainsFunc(list, func(c command) bool { return c.Where != host })
+	ruled := slices.ContainsFunc(list, func(c command) bool { return c.Call != c.Name })
+	for _, c := range append([]command{{"COMMAND", "ACTION", "WHERE", "CALL"}}, list...) {
+		fmt.Fprint(w, c.Name, "\t", c.Action)
+		if elsewhere {
+			fmt.Fprint(w, "\t", c.Where)
 		}
-	} else {
-		fmt.Fprintln(w, "COMMAND\tACTION\tWHERE")
-		for _, c := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Action, c.Where)
+		if ruled {
+			fmt.Fprint(w, "\t", c.Call)
 		}
+		fmt.Fprintln(w)
 	}
 	w.Flush()
 	return b.Bytes()
@@ -169,6 +217,7 @@ type command struct {
 	Name   string `json:"name"`
 	Action string `json:"action"`
 	Where  string `json:"where"`
+	Call   string `json:"call"` // what to type, be there a program of that name in the container or not
 }
 
 var host = policy.Place{}.String()
@@ -178,17 +227,20 @@ var host = policy.Place{}.String()
 func commands(sc *Scene) []command {
 	list := []command{} // [] in JSON, not null
 	for _, c := range sc.Policy.Commands {
-		list = append(list, command{c.Name, c.Action.String(), sc.Policy.Place(c.Name).String()})
+		list = append(list, command{c.Name, c.Action.String(), sc.Policy.Place(c.Name).String(), c.Name})
 	}
 	for _, name := range sc.Policy.Names() {
 		i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
 		ruled := len(sc.Policy.Rules[name].Rules) > 0
 		switch c, _ := sc.Policy.Lookup(name); {
 		case i < 0:
-			list = append(list, command{name, "rules", sc.Policy.Place(name).String()})
+			list = append(list, command{name, "rules", sc.Policy.Place(name).String(), verbName + " " + name})
 		case ruled && !c.Explicit && c.Action == policy.Allow:
 			list[i].Action = "rules"
 		}
+	}
+	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
+		list[i].Call = verbName + " session"
 	}
 	if sc.Policy.Broken != "" {
 		for i := range list {
@@ -203,7 +255,7 @@ func renderCommandsJSON(sc *Scene) []byte {
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return append(b, '\n')
+	return append(spelling.ASCII(b), '\n')
 }
 
 // quoted shows s in printable ASCII, with quotes only where it is not that already.

@@ -20,7 +20,7 @@ func (b *Box) bell(name string) *Bell {
 	if unix.Fstat(held, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO || st.Nlink != 1 {
 		return nil // by another name it may be somebody else's, who means something by what comes
 	}
-	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(held), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(held), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 )
 
 // TestBellPlanted finds no bell in what is none, nor in one that nobody hears.
+//
+// Attack 162.
 func TestBellPlanted(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
@@ -27,6 +29,8 @@ func TestBellPlanted(t *testing.T) {
 
 // TestBell wakes a reader, whom a full pipe holds up as little as it does us, and misses one
 // that has gone.
+//
+// Attack 162.
 func TestBell(t *testing.T) {
 	b, at, _ := newBox(t)
 	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
@@ -55,6 +59,8 @@ func TestBell(t *testing.T) {
 
 // TestBellElsewhere rings no pipe that has another name: it may be one of the host's, of which
 // the other side has made a second name.
+//
+// Attack 162.
 func TestBellElsewhere(t *testing.T) {
 	b, at, _ := newBox(t)
 	other := at + "/other"

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strconv"
 	"time"
 )
@@ -18,14 +17,25 @@ import (
 // device or pipe is opened, nothing is made by a name that leads elsewhere. A name is one
 // element; whoever takes it from the directory has looked at it before.
 type Box struct {
-	fd   int
-	path string
+	fd    int
+	base  *Base  // its own
+	rest  string // below base
+	path  string // for people
+	steps []Step
+}
+
+// Step is a directory on the way to a Box, as it was when it was opened.
+type Step struct {
+	Path string
+	UID  int
+	Mode fs.FileMode // permissions, and the sticky bit
 }
 
 // Entry is what a Box has under a name.
 type Entry struct {
 	Regular  bool // a regular file, and under no other name
 	Dir      bool
+	Mode     fs.FileMode // permissions
 	Size     int64
 	UID, GID int
 	Mod      time.Time // which its owner can set
@@ -42,23 +52,36 @@ var (
 	errLong   = errors.New("the file is longer than it may be")
 )
 
-// MakeBox holds the directory rest below base, and makes what is missing of it: the last
-// element for everybody, those before it to be passed through. base is a path of the
-// host's; below it no link is followed. The caller closes it.
-func MakeBox(base, rest string) (*Box, error) {
-	rest = path.Clean(rest)
-	fd, err := makeBelow(base, rest)
+// Access is who may use the directories that MakeBox makes.
+type Access int
+
+const (
+	ForOwner    Access = iota // nobody else
+	ForEveryone               // all users: the last one is open, and those before it can be passed
+)
+
+// MakeBox is Base.Make for a base of which there is but one box. The caller closes the box.
+func MakeBox(base, rest string, access Access) (*Box, error) {
+	b, err := HoldBase(base)
 	if err != nil {
-		return nil, fmt.Errorf("make directory %s: %w", strconv.QuoteToASCII(path.Join(base, rest)), err)
+		return nil, err
 	}
-	return &Box{fd: fd, path: path.Join(base, rest)}, nil
+	defer b.Close()
+	return b.Make(rest, access)
 }
+
+// Steps returns the directories below base that lead to the box; it is the last one itself.
+func (b *Box) Steps() []Step { return b.steps }
 
 // Path returns what the directory was called when it was opened, for people.
 func (b *Box) Path() string { return b.path }
 
 // Held returns a path that leads to the held directory in this process only.
 func (b *Box) Held() string { return "/proc/self/fd/" + strconv.Itoa(b.fd) }
+
+// Named reports whether the box still has its name below its base, which is where it was: it was
+// neither deleted nor moved, and nothing else has its name. No link is followed.
+func (b *Box) Named() bool { return b.base.Named() && named(b.base.fd, b.rest, b.fd) }
 
 // Key tells the directory from all others of this host, whatever it is called.
 func (b *Box) Key() (string, error) { return boxKey(b.fd) }
@@ -130,6 +153,9 @@ func (b *Box) Write(name string, text []byte, owner Entry) error {
 // Open opens the regular file name for reading; the caller closes it.
 func (b *Box) Open(name string) (*os.File, Entry, error) { return b.open(name) }
 
+// Append opens the regular file name for writing at its end; the caller closes it.
+func (b *Box) Append(name string) (*os.File, Entry, error) { return b.append(name) }
+
 // Unnamed reports whether f, made by Create, has no name any more: somebody has removed it.
 func Unnamed(f *os.File) bool { return unnamed(f) }
 
@@ -144,13 +170,18 @@ func (b *Box) Remove(name string) error { return b.remove(name) }
 
 // Put makes name, in one step, a file of ours with that text and mode.
 func (b *Box) Put(name string, text []byte, mode fs.FileMode) error {
+	return b.PutAt(name, text, mode, time.Now())
+}
+
+// PutAt is Put of a file that was last written at mod.
+func (b *Box) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
 	const making = ".making"
 	f, err := b.Create(name+making, Entry{UID: -1})
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
+	err = errors.Join(err, f.Chmod(mode), setTime(f, mod), f.Close())
 	if err == nil {
 		err = b.Rename(name+making, name)
 	}
@@ -161,5 +192,5 @@ func (b *Box) Put(name string, text []byte, mode fs.FileMode) error {
 func (b *Box) Close() error {
 	fd := b.fd
 	b.fd = -1
-	return closeHeld(fd)
+	return errors.Join(closeHeld(fd), b.base.Close())
 }

@@ -3,8 +3,12 @@
 package dir
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,43 +20,86 @@ import (
 )
 
 // makeBelow opens rest below base one element at a time, and makes those that are missing.
-func makeBelow(base, rest string) (int, error) {
-	at, err := openRoot(base)
+func makeBelow(base *Base, rest string, access Access) (int, []Step, error) {
+	at, err := openSource(base.fd, ".")
 	if err != nil || rest == "." {
-		return at, err
+		return at, nil, err
 	}
+	var steps []Step
 	elements := strings.Split(rest, "/")
 	for i, name := range elements {
-		var mode uint32 = 0o711
-		if i == len(elements)-1 {
+		mode := uint32(0o700)
+		switch {
+		case access != ForEveryone:
+		case i == len(elements)-1:
 			mode = 0o777
+		default:
+			mode = 0o711
 		}
 		next, err := makeOne(at, name, mode)
 		unix.Close(at)
 		if err != nil {
-			return -1, err
+			return -1, nil, err
 		}
 		at = next
+		step, err := stepOf(at)
+		if err != nil {
+			unix.Close(at)
+			return -1, nil, err
+		}
+		step.Path = path.Join(base.path, path.Join(elements[:i+1]...))
+		steps = append(steps, step)
 	}
-	return at, nil
+	return at, steps, nil
+}
+
+func stepOf(fd int) (Step, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	mode := fs.FileMode(st.Mode & 0o777)
+	if st.Mode&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return Step{UID: int(st.Uid), Mode: mode}, err
 }
 
 func makeOne(at int, name string, mode uint32) (int, error) {
 	if name == ".." {
 		return -1, unix.EXDEV
 	}
-	// The umask is the whole process's; nothing else makes files yet when boxes are made.
-	old := unix.Umask(0)
-	err := unix.Mkdirat(at, name, mode)
-	unix.Umask(old)
-	if err != nil && err != unix.EEXIST {
-		return -1, err
+	merr := unix.Mkdirat(at, name, 0o700)
+	if merr != nil && merr != unix.EEXIST {
+		return -1, merr
 	}
 	fd, err := unix.Openat(at, name, held|unix.O_NOFOLLOW, 0)
 	if err == unix.ENOTDIR && isLink(at, name) {
 		return -1, errLink
 	}
+	if err == nil && merr == nil {
+		if err = setMode(fd, mode); err != nil {
+			unix.Close(fd)
+		}
+	}
 	return fd, err
+}
+
+// setMode gives a directory that was just made its mode. The umask is the whole process's, and
+// so that of commands which start now: it is left alone. A directory that came into the place of
+// the new one has something in it, or else nothing to lose: only an empty one is opened up.
+func setMode(fd int, mode uint32) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&0o777 == mode {
+		return err
+	}
+	f, err := openHeld(fd, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Readdirnames(1); !errors.Is(err, io.EOF) {
+		return errors.Join(errReplaced, err)
+	}
+	return f.Chmod(fs.FileMode(mode))
 }
 
 func boxKey(fd int) (string, error) {
@@ -62,6 +109,23 @@ func boxKey(fd int) (string, error) {
 }
 
 func keyOf(st *unix.Stat_t) string { return fmt.Sprintf("%x-%x", st.Dev, st.Ino) }
+
+// realOf returns what the directory fd is called now.
+func realOf(fd int) (string, error) { return name("/proc/self/fd/" + strconv.Itoa(fd)) }
+
+// named reports whether rest below base is the directory inner. What cannot be found out for
+// want of descriptors, for one, is taken to be so.
+func named(base int, rest string, inner int) bool {
+	fd, err := openSource(base, rest)
+	switch err {
+	case nil:
+		defer unix.Close(fd)
+		return Same(fd, inner)
+	case unix.ENOENT, unix.ENOTDIR, errLink:
+		return false
+	}
+	return true
+}
 
 func boxHeldBy(fd, pid int) bool {
 	proc := "/proc/" + strconv.Itoa(pid)
@@ -99,6 +163,7 @@ func entry(st *unix.Stat_t) Entry {
 	return Entry{
 		Regular: kind == unix.S_IFREG && st.Nlink == 1,
 		Dir:     kind == unix.S_IFDIR,
+		Mode:    fs.FileMode(st.Mode & 0o777),
 		Size:    st.Size,
 		UID:     int(st.Uid),
 		GID:     int(st.Gid),
@@ -113,8 +178,14 @@ func (b *Box) stat(name string) (Entry, error) {
 	return entry(&st), err
 }
 
-// open looks at what is held before it opens it.
-func (b *Box) open(name string) (*os.File, Entry, error) {
+func (b *Box) open(name string) (*os.File, Entry, error) { return b.openAs(name, os.O_RDONLY) }
+
+func (b *Box) append(name string) (*os.File, Entry, error) {
+	return b.openAs(name, os.O_WRONLY|os.O_APPEND)
+}
+
+// openAs looks at what is held before it opens it.
+func (b *Box) openAs(name string, how int) (*os.File, Entry, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -133,7 +204,7 @@ func (b *Box) open(name string) (*os.File, Entry, error) {
 	case !e.Regular:
 		return nil, e, errLinked
 	}
-	f, err := openHeld(fd)
+	f, err := openHeld(fd, how)
 	return f, e, err
 }
 
@@ -192,6 +263,12 @@ func give(fd int, owner Entry) {
 func (b *Box) rename(from, to string) error { return unix.Renameat(b.fd, from, b.fd, to) }
 
 func (b *Box) remove(name string) error { return unix.Unlinkat(b.fd, name, 0) }
+
+// setTime sets when f was last read and written.
+func setTime(f *os.File, mod time.Time) error {
+	tv := unix.NsecToTimeval(mod.UnixNano())
+	return unix.Futimes(int(f.Fd()), []unix.Timeval{tv, tv})
+}
 
 func unnamed(f *os.File) bool {
 	fi, err := f.Stat()

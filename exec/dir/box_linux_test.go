@@ -22,7 +22,7 @@ const secret = "what no container may see"
 func newBox(t *testing.T) (b *Box, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
-	b, err := MakeBox(base, "requests/make")
+	b, err := MakeBox(base, "requests/make", ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +73,8 @@ var planted = []struct {
 }
 
 // 1 to 8: nothing that is planted is read.
+//
+// Attacks 1, 2, 3, 4, 5, 6, 7, 8.
 func TestBoxReadsNothingPlanted(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,6 +95,8 @@ func TestBoxReadsNothingPlanted(t *testing.T) {
 
 // 14, 15: what is planted where an answer is to be goes, unless it is a directory, and
 // nothing is written by it.
+//
+// Attacks 14, 15.
 func TestBoxWritesNowhereElse(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
@@ -129,6 +133,8 @@ func TestBoxWritesNowhereElse(t *testing.T) {
 }
 
 // 18: only what has the name goes, never what is in it or what it leads to.
+//
+// Attack 18.
 func TestBoxRemoves(t *testing.T) {
 	b, at, canary := newBox(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
@@ -148,6 +154,8 @@ func TestBoxRemoves(t *testing.T) {
 }
 
 // 16: the directory is held, whatever has its name, and none is made or opened through a link.
+//
+// Attack 16.
 func TestBoxIsHeld(t *testing.T) {
 	b, at, canary := newBox(t)
 	base := filepath.Dir(canary)
@@ -163,25 +171,53 @@ func TestBoxIsHeld(t *testing.T) {
 		t.Error(err)
 	}
 	for _, rest := range []string{"requests/make", "requests/make/tmp", "../x", "requests/../../x"} {
-		if b, err := MakeBox(base, rest); err == nil {
+		if b, err := MakeBox(base, rest, ForOwner); err == nil {
 			t.Errorf("MakeBox(%q) = %s, want an error", rest, b.Path())
 		}
 	}
 }
 
-// Whoever wants to read it may, and the way there is not for looking around.
+// TestBoxModes makes directories for everybody, and for their owner alone, whatever the umask;
+// those that exist keep their modes.
+//
+// Attack 126.
 func TestBoxModes(t *testing.T) {
-	old := unix.Umask(0o077)
-	defer unix.Umask(old)
-	_, at, _ := newBox(t)
-	for path, want := range map[string]fs.FileMode{at: 0o777, filepath.Dir(at): 0o711} {
-		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != want {
-			t.Errorf("%s has mode %v, %v, want %v", path, fi.Mode(), err, want)
+	for _, umask := range []int{0, 0o077} {
+		old := unix.Umask(umask)
+		defer unix.Umask(old)
+		for access, want := range map[Access][2]fs.FileMode{ForOwner: {0o700, 0o700}, ForEveryone: {0o711, 0o777}} {
+			base := t.TempDir()
+			b, err := MakeBox(base, "requests/make", access)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			for i, at := range []string{"requests", "requests/make"} {
+				fi, err := os.Stat(filepath.Join(base, at))
+				if step := b.Steps()[i]; err != nil || fi.Mode().Perm() != want[i] || step != (Step{filepath.Join(base, at), os.Getuid(), want[i]}) {
+					t.Errorf("%s has mode %v, %v, and is %+v; want %v", at, fi.Mode(), err, step, want[i])
+				}
+			}
+		}
+		base := t.TempDir()
+		made := filepath.Join(base, "x")
+		if err := errors.Join(os.Mkdir(made, 0o700), os.Chmod(made, 0o770|fs.ModeSticky)); err != nil {
+			t.Fatal(err)
+		}
+		b, err := MakeBox(base, "x", ForOwner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		if got := b.Steps(); len(got) != 1 || got[0].Mode != 0o770|fs.ModeSticky {
+			t.Errorf("one that exists is %+v, want its mode as it was", got)
 		}
 	}
 }
 
 // 5: pipes cost nothing but their names.
+//
+// Attacks 5, 20, 138.
 func TestBoxFlood(t *testing.T) {
 	b, at, _ := newBox(t)
 	const many = 2000
@@ -214,6 +250,8 @@ func TestBoxFlood(t *testing.T) {
 }
 
 // 9: a file is exchanged with a link again and again while it is read.
+//
+// Attack 9.
 func TestBoxRacingExchange(t *testing.T) {
 	b, at, canary := newBox(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
@@ -241,6 +279,8 @@ func TestBoxRacingExchange(t *testing.T) {
 }
 
 // 11: a file that grows while it is read is refused at the cap, not read on.
+//
+// Attack 11.
 func TestBoxGrowing(t *testing.T) {
 	b, at, _ := newBox(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {

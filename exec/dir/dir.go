@@ -20,16 +20,21 @@ import (
 	"sync"
 )
 
-// ErrMismatch says that a container's directory has no counterpart on the host.
-var ErrMismatch = errors.New("workdir mismatch")
+var (
+	// ErrMismatch says that a container's directory has no counterpart on the host.
+	ErrMismatch = errors.New("workdir mismatch")
+	// ErrDeleted says that a directory was deleted while it was held.
+	ErrDeleted = errors.New("it was deleted")
+)
 
 // Mount is one entry of a container's mount table, as the engine reports it.
 type Mount struct {
-	Target string // in the container
+	Target string // in the container; empty: no directory of its own, but what another mount consists of
 	Source string // on the host
 	Bind   bool   // false for a volume, a tmpfs, a single file and our own
 
 	ReadOnly bool // for the container
+	Alone    bool // what this host has mounted below the source does not come along
 	File     bool // a single file is mounted there; only Share says so
 }
 
@@ -38,8 +43,18 @@ type Mount struct {
 type Table struct {
 	mu       sync.RWMutex // held for writing while the roots are closed
 	mounts   []mount
-	fallback *mount // serves every directory; nil when there is a bind
+	behind   []mount // what mounts without a target show; guarded by mu, as are the next
+	fallback *mount  // from Default; nil if there is a bind mount
+	all      bool    // fallback stands for every directory of the container
 	closed   bool
+	writes   *writes
+}
+
+// Default is where commands run when a container has no directory of the host.
+type Default struct {
+	Source string // absolute directory of the host; empty: there is none
+	Target string // the one directory of the container that it stands for
+	All    bool   // it stands for every directory of the container
 }
 
 // mount is a Mount whose source is held.
@@ -49,6 +64,7 @@ type mount struct {
 	real     string // the same without links
 	bind     bool
 	readOnly bool
+	alone    bool
 	file     bool  // it is a single file
 	fd       int   // -1 when not held
 	err      error // why a bind is not held
@@ -56,10 +72,12 @@ type mount struct {
 
 // NewTable opens and holds the source of each bind. A source that is a file does not
 // count as a bind; one that cannot be opened does, and answers for what is below it
-// with the reason. fallback, an absolute directory of the host, stands for every
-// directory of the container when there is no bind at all; it may be "".
-func NewTable(mounts []Mount, fallback string) (*Table, error) {
-	t := &Table{mounts: make([]mount, len(mounts))}
+// with the reason. No call is made in a mount without a target. fallback counts only when
+// there is no bind at all.
+func NewTable(mounts []Mount, fallback Default) (*Table, error) {
+	t := &Table{writes: &writes{}}
+	mounts, t.behind = splitTargets(mounts)
+	t.mounts = make([]mount, len(mounts))
 	for i := range t.mounts {
 		t.mounts[i].fd = -1
 	}
@@ -70,14 +88,16 @@ func NewTable(mounts []Mount, fallback string) (*Table, error) {
 			binds++
 		}
 	}
-	if binds > 0 || fallback == "" {
+	if binds > 0 || fallback.Source == "" {
 		return t, nil
 	}
-	fd, err := openRoot(fallback)
+	fd, err := openRoot(fallback.Source)
 	if err != nil {
-		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(fallback), err)
+		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(fallback.Source), err)
 	}
-	t.fallback = &mount{target: "/", source: fallback, real: fallback, bind: true, fd: fd}
+	t.all = fallback.All
+	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, fd: fd}
+	t.fallback.real = real(*t.fallback)
 	return t, nil
 }
 
@@ -90,6 +110,15 @@ func (t *Table) Targets() []string {
 		}
 	}
 	return list
+}
+
+// Default returns the directory of the host that stands for directories of the container while none
+// is mounted. The zero value means that there is none.
+func (t *Table) Default() Default {
+	if t.fallback == nil {
+		return Default{}
+	}
+	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
 }
 
 // Open returns the host's directory that is cwd in the container. The error wraps
@@ -123,7 +152,7 @@ func (t *Table) Open(cwd string) (*Dir, error) {
 // find returns the mount that decides about a cleaned path, the one with the longest
 // target, and what of the path is below it.
 func (t *Table) find(cwd string) (best *mount, rest string) {
-	if t.fallback != nil {
+	if t.fallback != nil && (t.all || cwd == t.fallback.target) {
 		return t.fallback, "."
 	}
 	for i := range t.mounts {

@@ -18,9 +18,8 @@ import (
 const held = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 var (
-	errDeleted = errors.New("it was deleted")
-	errMount   = errors.New("another file system is mounted there on the host")
-	errLink    = errors.New("a symbolic link is on the way")
+	errMount = errors.New("another file system is mounted there on the host")
+	errLink  = errors.New("a symbolic link is on the way")
 )
 
 // openRoot holds a directory of the host by its path.
@@ -136,13 +135,13 @@ func openPlain(path string) (*os.File, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errNotPlain
 	}
-	return openHeld(fd)
+	return openHeld(fd, os.O_RDONLY)
 }
 
 // openHeld opens the regular file that fd holds. Who has a lease on it may take 45 s to give
 // that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
-func openHeld(fd int) (*os.File, error) {
-	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+func openHeld(fd, how int) (*os.File, error) {
+	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // holds reports whether the entry name of the directory dir is the directory inner.
@@ -166,7 +165,7 @@ func inspect(fd int) (string, error) {
 		return "", err
 	}
 	if st.Nlink == 0 {
-		return "", errDeleted
+		return "", ErrDeleted
 	}
 	// O_PATH asks for no permission on the directory itself; chdir will.
 	if err := unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS); err != nil {

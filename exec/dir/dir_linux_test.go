@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		exchange(os.Args[1], os.Args[2])
 	case "user":
 		openAsUser(os.Args[1])
+	case "binds":
+		askAboutBinds(os.Args[1])
 	default:
 		os.Exit(m.Run())
 	}
@@ -51,7 +53,7 @@ func tree(t *testing.T) string {
 	return root
 }
 
-func newTable(t *testing.T, fallback string, mounts ...Mount) *Table {
+func newTable(t *testing.T, fallback Default, mounts ...Mount) *Table {
 	t.Helper()
 	table, err := NewTable(mounts, fallback)
 	if err != nil {
@@ -61,6 +63,7 @@ func newTable(t *testing.T, fallback string, mounts ...Mount) *Table {
 	return table
 }
 
+// Attacks 82, 83, 85, 87.
 func TestOpen(t *testing.T) {
 	root := tree(t)
 	mounts := []Mount{
@@ -108,7 +111,7 @@ func TestOpen(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			withoutOpenat2 = kernel == "walk"
 			defer func() { withoutOpenat2 = false }()
-			table := newTable(t, "", mounts...)
+			table := newTable(t, Default{}, mounts...)
 			for _, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
 					d, err := table.Open(tt.cwd)
@@ -132,10 +135,12 @@ func TestOpen(t *testing.T) {
 }
 
 // 87: a mount that came after the container started is not what the container sees.
+//
+// Attacks 86, 87.
 func TestOpenOtherMount(t *testing.T) {
 	for _, kernel := range []string{"openat2", "walk"} {
 		withoutOpenat2 = kernel == "walk"
-		table := newTable(t, "", Mount{Target: "/host", Source: "/", Bind: true})
+		table := newTable(t, Default{}, Mount{Target: "/host", Source: "/", Bind: true})
 		if d, err := table.Open("/host/proc"); err == nil {
 			t.Errorf("%s: Open crossed into %s, want an error", kernel, d.Path())
 		}
@@ -143,46 +148,66 @@ func TestOpenOtherMount(t *testing.T) {
 	withoutOpenat2 = false
 }
 
-func TestFallback(t *testing.T) {
+func TestDefault(t *testing.T) {
 	root := tree(t)
 	volume := Mount{Target: "/v", Source: root + "/nested"}
 	file := Mount{Target: "/f", Source: root + "/w/file", Bind: true}
 	bind := Mount{Target: "/b", Source: root + "/nested", Bind: true}
 	gone := Mount{Target: "/g", Source: root + "/gone", Bind: true}
+	app := Default{Source: root + "/w", Target: "/app/"}
+	all := Default{Source: root + "/w", Target: "/app", All: true}
 	tests := []struct {
-		name   string
-		mounts []Mount
-		cwd    string
-		want   string
+		name     string
+		fallback Default
+		mounts   []Mount
+		cwd      string
+		want     string
 	}{
-		{"no mount", nil, "/any/where", "/w"},
-		{"a volume", []Mount{volume}, "/v", "/w"},
-		{"a single file", []Mount{file}, "/", "/w"},
-		{"a bind", []Mount{bind}, "/any/where", ""},
-		{"a bind that cannot be held", []Mount{gone}, "/any/where", ""},
+		{"the one directory", app, nil, "/app", "/w"},
+		{"the same, not cleaned", app, nil, "//app/x/..", "/w"},
+		{"below it", app, nil, "/app/sub", ""},
+		{"above it", app, nil, "/", ""},
+		{"beside it", app, nil, "/application", ""},
+		{"elsewhere", app, nil, "/build", ""},
+		{"no directory", app, nil, "", ""},
+		{"the host's name for it", app, nil, root + "/w", ""},
+		{"no target", Default{Source: root + "/w"}, nil, "/build", ""},
+		{"no target: the root", Default{Source: root + "/w"}, nil, "/", ""},
+		{"a volume elsewhere", app, []Mount{volume}, "/v", ""},
+		{"a volume there", Default{Source: root + "/w", Target: "/v"}, []Mount{volume}, "/v", "/w"},
+		{"below a volume there", Default{Source: root + "/w", Target: "/v"}, []Mount{volume}, "/v/x", ""},
+		{"a single file", app, []Mount{file}, "/app", "/w"},
+		{"all: any", all, nil, "/any/where", "/w"},
+		{"all: a volume", all, []Mount{volume}, "/v", "/w"},
+		{"all: a single file", all, []Mount{file}, "/", "/w"},
+		{"a bind", app, []Mount{bind}, "/app", ""},
+		{"all: a bind", all, []Mount{bind}, "/any/where", ""},
+		{"all: a bind that cannot be held", all, []Mount{gone}, "/any/where", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d, err := newTable(t, root+"/w", tt.mounts...).Open(tt.cwd)
+			d, err := newTable(t, tt.fallback, tt.mounts...).Open(tt.cwd)
 			got := ""
 			if err == nil {
 				got = strings.TrimPrefix(d.Path(), root)
 				d.Close()
 			}
-			if got != tt.want {
+			if got != tt.want || got == "" && !errors.Is(err, ErrMismatch) {
 				t.Errorf("Open(%q) = %q, %v, want %q", tt.cwd, got, err, tt.want)
 			}
 		})
 	}
-	if _, err := NewTable(nil, root+"/nowhere"); err == nil {
+	if _, err := NewTable(nil, Default{Source: root + "/nowhere"}); err == nil {
 		t.Error("NewTable with a missing fallback = nil, want an error")
 	}
-	if _, err := newTable(t, "").Open("/"); !errors.Is(err, ErrMismatch) {
+	if _, err := newTable(t, Default{}).Open("/"); !errors.Is(err, ErrMismatch) {
 		t.Errorf("Open of an empty table: %v, want %v", err, ErrMismatch)
 	}
 }
 
 // A container that is started again may have replaced a source that lies in another.
+//
+// Attack 86.
 func TestSourceBelowSource(t *testing.T) {
 	root := tree(t)
 	inner := root + "/w/closed"
@@ -192,16 +217,18 @@ func TestSourceBelowSource(t *testing.T) {
 	if err := os.Symlink(root+"/secret", inner); err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(t, "", Mount{Target: "/x", Source: inner, Bind: true}, Mount{Target: "/w", Source: root + "/w", Bind: true})
+	table := newTable(t, Default{}, Mount{Target: "/x", Source: inner, Bind: true}, Mount{Target: "/w", Source: root + "/w", Bind: true})
 	if d, err := table.Open("/x/a"); err == nil {
 		t.Errorf("Open = %s, want an error", d.Path())
 	}
 }
 
 // The directory is held: whatever its name leads to later.
+//
+// Attack 84.
 func TestHeld(t *testing.T) {
 	root := tree(t)
-	table := newTable(t, "", Mount{Target: "/w", Source: root + "/w", Bind: true})
+	table := newTable(t, Default{}, Mount{Target: "/w", Source: root + "/w", Bind: true})
 	if err := os.Rename(root+"/w", root+"/moved"); err != nil {
 		t.Fatal(err)
 	}
@@ -228,18 +255,21 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// Attack 87.
 func TestDeletedRoot(t *testing.T) {
 	root := tree(t)
-	table := newTable(t, "", Mount{Target: "/n", Source: root + "/nested", Bind: true})
+	table := newTable(t, Default{}, Mount{Target: "/n", Source: root + "/nested", Bind: true})
 	if err := os.RemoveAll(root + "/nested"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Open("/n"); !errors.Is(err, errDeleted) {
-		t.Errorf("Open = %v, want %v", err, errDeleted)
+	if _, err := table.Open("/n"); !errors.Is(err, ErrDeleted) {
+		t.Errorf("Open = %v, want %v", err, ErrDeleted)
 	}
 }
 
 // 87, unreadable: seen by an ordinary user, as root sees everything.
+//
+// Attack 87.
 func TestUnreadable(t *testing.T) {
 	root := tree(t)
 	if err := os.Chmod(root+"/w/closed", 0o600); err != nil {
@@ -261,7 +291,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 func openAsUser(source string) {
-	table, err := NewTable([]Mount{{Target: "/w", Source: source, Bind: true}}, "")
+	table, err := NewTable([]Mount{{Target: "/w", Source: source, Bind: true}}, Default{})
 	if err == nil {
 		_, err = table.Open("/w/closed")
 	}
@@ -277,6 +307,8 @@ func self(as string, args ...string) *exec.Cmd {
 
 // 84: a directory is exchanged with a link to the outside, again and again, while it is
 // opened. A race in which nothing is ever opened would prove nothing.
+//
+// Attack 84.
 func TestRacingExchange(t *testing.T) {
 	root := tree(t)
 	for _, kernel := range []string{"openat2", "walk"} {
@@ -288,7 +320,7 @@ func TestRacingExchange(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { attacker.Process.Kill(); attacker.Wait() }()
-			table := newTable(t, "", Mount{Target: "/w", Source: root + "/w", Bind: true})
+			table := newTable(t, Default{}, Mount{Target: "/w", Source: root + "/w", Bind: true})
 			var inside, refused int
 			var inner unix.Stat_t
 			if err := unix.Stat(root+"/w", &inner); err != nil {
@@ -317,6 +349,7 @@ func exchange(a, b string) {
 	}
 }
 
+// Attack 128.
 func TestCloexecAll(t *testing.T) {
 	for name, mark := range map[string]func() error{"close_range": CloexecAll, "listed": cloexecListed} {
 		fd, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
@@ -350,7 +383,7 @@ func TestName(t *testing.T) {
 		{Target: "/w/hidden"}, // a volume
 		{Target: "/deep", Source: at("app/sub/deep"), Bind: true},
 		{Target: "/gone", Source: at("none"), Bind: true},
-	}, "")
+	}, Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,13 +396,13 @@ func TestName(t *testing.T) {
 			t.Errorf("Name(%s) = %q, %v, want %q", host, got, ok, want)
 		}
 	}
-	alone, err := NewTable(nil, at("app"))
+	alone, err := NewTable(nil, Default{Source: at("app"), Target: "/srv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer alone.Close()
 	for host, want := range map[string]bool{at("app"): true, at("app/sub"): false, root: false} {
-		if got, ok := alone.Name(host); ok != want || ok && got != "/" {
+		if got, ok := alone.Name(host); ok != want || ok && got != "/srv" {
 			t.Errorf("without a mount Name(%s) = %q, %v, want %v", host, got, ok, want)
 		}
 	}

@@ -41,9 +41,12 @@ func openInside(int, string) (int, error) { return -1, errSystem }
 func covered(int, string) error           { return errSystem }
 func notDir(error) bool                   { return false }
 func closeHeld(int) error                 { return nil }
-func openHeld(int) (*os.File, error)      { return nil, errSystem }
+func openHeld(int, int) (*os.File, error) { return nil, errSystem }
 func holds(int, string, int) bool         { return false }
 func cloexecAll() error                   { return errSystem }
 
 // Same reports whether two descriptors are of one file.
 func Same(int, int) bool { return false }
+
+func mountOf(string) (uint64, string) { return 0, "" }
+func shows(string, string) bool       { return false }

@@ -38,7 +38,7 @@ func (f *File) Open() (*os.File, error) {
 	if !f.Regular() {
 		return nil, fmt.Errorf("open %s: not a regular file", strconv.QuoteToASCII(f.name))
 	}
-	return openHeld(f.fd)
+	return openHeld(f.fd, os.O_RDONLY)
 }
 
 // OpenPlain opens the plain file path, which lies in a directory that a container may write,
@@ -61,20 +61,28 @@ func (f *File) Close() error {
 	return closeHeld(fd)
 }
 
-// File holds what the container calls p, an absolute path, if it is below a bind mount and
-// no link is on the way.
+// File holds what the container calls p, an absolute path, if it is below a bind mount, or the
+// directory that is mounted, and no link is on the way.
 func (t *Table) File(p string) (*File, error) {
 	p = path.Clean(p)
+	m, _ := t.at(p)
+	if m != nil && m != t.fallback && m.bind && m.target == p {
+		d, err := t.Open(p)
+		if err != nil {
+			return nil, err
+		}
+		return &File{fd: d.fd, name: path.Base(d.path), path: d.path, mode: fs.ModeDir}, nil
+	}
 	d, err := t.Open(path.Dir(p))
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	switch m, _ := t.at(p); {
+	switch {
+	case t.fallback != nil:
+		return nil, fmt.Errorf("%w: %s is not below a bind mount: there is none", ErrMismatch, strconv.QuoteToASCII(p))
 	case m == nil || m.target == p:
 		return nil, fmt.Errorf("%w: %s is a mount itself", ErrMismatch, strconv.QuoteToASCII(p))
-	case m == t.fallback:
-		return nil, fmt.Errorf("%w: %s is not below a bind mount: there is none", ErrMismatch, strconv.QuoteToASCII(p))
 	}
 	f, err := openFile(d.fd, path.Base(p))
 	if err != nil {

@@ -28,7 +28,7 @@ func bySource(mounts []Mount) []int {
 // one, by a container that then is started again: it is opened from the held outer
 // source and through no link, so that it leads nowhere else.
 func (t *Table) hold(m Mount) (held mount) {
-	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, fd: -1}
+	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone, fd: -1}
 	defer func() { held.real = real(held) }()
 	if !held.bind {
 		return held

@@ -11,7 +11,7 @@ func (t *Table) Name(host string) (cwd string, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.fallback != nil {
-		return "/", !t.closed && host == real(*t.fallback)
+		return t.fallback.target, !t.closed && host == t.fallback.real
 	}
 	best := -1
 	for i := range t.mounts {

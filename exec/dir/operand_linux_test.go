@@ -21,8 +21,9 @@ func TestFilePath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mounted := newTable(t, "", Mount{Target: "/root", Source: root + "/w", Bind: true}, Mount{Target: "/root/a/b", Source: root + "/nested", Bind: true})
-	fallback := newTable(t, root+"/w/a")
+	mounted := newTable(t, Default{}, Mount{Target: "/root", Source: root + "/w", Bind: true}, Mount{Target: "/root/a/b", Source: root + "/nested", Bind: true},
+		Mount{Target: "/one", Source: root + "/nested/f", Bind: true})
+	fallback := newTable(t, Default{Source: root + "/w/a", Target: "/"})
 	tests := []struct {
 		name, path string
 		table      *Table
@@ -33,11 +34,16 @@ func TestFilePath(t *testing.T) {
 		{"a directory", "/root/a", mounted, root + "/w/a"},
 		{"in a mount in a mount", "/root/a/b/f", mounted, root + "/nested/f"},
 		{"behind a mount", "/root/a/b/x/../../file", mounted, ""},
-		{"a mount", "/root/a/b", mounted, ""},
+		{"a mount in a mount", "/root/a/b", mounted, root + "/nested"},
+		{"the mount", "/root", mounted, root + "/w"},
+		{"the mount, not cleaned", "/root/a/../.", mounted, root + "/w"},
+		{"a file that is mounted", "/one", mounted, ""},
+		{"the directory without a mount", "/", fallback, ""},
 		{"a link", "/root/out", mounted, ""},
 		{"elsewhere", "/etc/passwd", mounted, ""},
 		{"elsewhere, without a mount", "/etc/passwd", fallback, ""},
 		{"without a mount", "/passwd", fallback, ""},
+		{"below nothing, without a mount", "/var/lib/x", fallback, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ var errReplaced = errors.New("it was replaced meanwhile")
 func (t *Table) Share(cwd string) (mounts []Mount, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
-	if t.fallback != nil {
+	if own != nil && own == t.fallback {
 		at = path.Join(own.source, rest)
 		return []Mount{{Target: own.source, Source: own.source, Bind: true}}, at
 	}
@@ -86,7 +86,11 @@ func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 		return err
 	}
 	defer closeHeld(fd)
-	if held, _ := t.find(m.Target); held == nil || !Same(fd, held.fd) {
+	held, _ := t.find(m.Target)
+	if t.fallback != nil { // Share gives it the name that it has on the host
+		held = t.fallback
+	}
+	if held == nil || !Same(fd, held.fd) {
 		return errReplaced
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 
 // TestShare: what another container is given is what this one has of the host's directories,
 // and nothing that another thing hides from this one.
+//
+// Attack 201.
 func TestShare(t *testing.T) {
 	root := t.TempDir()
 	for _, d := range []string{"w/sub/deep", "ro/sub", "w2"} {
@@ -43,10 +45,10 @@ func TestShare(t *testing.T) {
 		{"in one", mounts, "/w/sub/", all, "/w/sub"},
 		{"in one within another", mounts, "/sub/deep", all, "/sub/deep"},
 		{"one over another", []Mount{bind("/w", "w", false), bind("/w", "w2", true)}, "/w", []Mount{bind("/w", "w2", true)}, "/w"},
-		{"none", []Mount{{Target: "/vol"}}, "/anywhere", []Mount{{Target: at("w2"), Source: at("w2"), Bind: true}}, at("w2")},
+		{"none", []Mount{{Target: "/vol"}}, "/app", []Mount{{Target: at("w2"), Source: at("w2"), Bind: true}}, at("w2")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			table, err := NewTable(tt.mounts, at("w2"))
+			table, err := NewTable(tt.mounts, Default{Source: at("w2"), Target: "/app"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,6 +63,8 @@ func TestShare(t *testing.T) {
 
 // TestShown: a container has what is held, or it is told from it. Its root is a directory in
 // which the sources are, as if they were mounted there.
+//
+// Attack 200.
 func TestShown(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -73,7 +77,7 @@ func TestShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, err := NewTable([]Mount{{Target: "/w", Source: at("w"), Bind: true}, {Target: "/w/in", Source: at("w/in"), Bind: true},
-		{Target: "/link/w2", Source: at("image/w2"), Bind: true}, {Target: "/w/hidden"}}, "")
+		{Target: "/link/w2", Source: at("image/w2"), Bind: true}, {Target: "/w/hidden"}}, Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

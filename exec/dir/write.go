@@ -5,6 +5,7 @@ package dir
 import (
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,16 @@ func (t *Table) Guarded(d *Dir, cwd, name string) bool {
 		return false
 	}
 	defer inner.Close()
-	return holds(d.fd, name, inner.fd) && !t.shows(inner.path)
+	return holds(d.fd, name, inner.fd) && !t.shows(inner.path) && !t.known().within(inner.path)
+}
+
+// within reports whether this host has mounted something below the directory p that the
+// container can write there.
+func (w *writes) within(p string) bool {
+	return w.err != nil || slices.ContainsFunc(w.below, func(m MountEntry) bool {
+		_, below := cut(m.At, p)
+		return below
+	})
 }
 
 // shows reports whether a mount shows something of the host's directory p that may be
@@ -35,11 +45,11 @@ func (t *Table) shows(p string) bool {
 		if m.readOnly {
 			continue
 		}
-		if _, inside := cut(m.real, p); inside {
+		if _, inside := below(m.real, p); inside {
 			return true
 		}
-		rest, below := cut(p, m.real)
-		if !below {
+		rest, ok := below(p, m.real)
+		if !ok {
 			continue
 		}
 		// Another mount may lie over it there. It is looked at by itself.
@@ -47,22 +57,13 @@ func (t *Table) shows(p string) bool {
 			return true
 		}
 	}
-	return false
-}
-
-// Writable reports whether the container can change what the host calls p: through one of
-// its mounts the file itself, or a link on the way to it.
-func (t *Table) Writable(p string) bool {
-	for _, at := range append(Way(p), path.Clean(p)) {
-		for _, m := range t.mounts {
-			if m.readOnly || m.source == "." {
-				continue
-			}
-			_, named := cut(at, m.source)
-			_, real := cut(at, m.real)
-			if named || real {
-				return true
-			}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, m := range t.behind {
+		_, inside := below(m.real, p)
+		_, outside := below(p, m.real)
+		if !m.readOnly && (inside || outside) {
+			return true
 		}
 	}
 	return false

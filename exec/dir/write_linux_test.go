@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // treeOf makes directories, and links where a name has a target, and returns where.
@@ -31,7 +33,7 @@ func treeOf(t *testing.T, dirs []string, links map[string]string) string {
 
 func tableOf(t *testing.T, mounts ...Mount) *Table {
 	t.Helper()
-	table, err := NewTable(mounts, "")
+	table, err := NewTable(mounts, Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +43,8 @@ func tableOf(t *testing.T, mounts ...Mount) *Table {
 
 // TestWritable asks for paths that lead through the container's mount in ways that their
 // text does not show.
+//
+// Attack 62.
 func TestWritable(t *testing.T) {
 	base := treeOf(t, []string{"work/bin", "usr/bin"}, map[string]string{
 		"mount": "work", "bin": "work/bin", "work/bin/link": "../../usr/bin/tool", "in": "usr/../work/bin/x", "out": "usr/bin", "loop": "loop",
@@ -60,6 +64,8 @@ func TestWritable(t *testing.T) {
 }
 
 // TestGuarded has a .git that is mounted read-only, and ways to write it all the same.
+//
+// Attacks 88, 89.
 func TestGuarded(t *testing.T) {
 	base := treeOf(t, []string{"work/.git/hooks", "work/sub/.git", "work/plain/.git"}, map[string]string{"again": "work"})
 	at := func(target, source string, readOnly bool) Mount {
@@ -99,8 +105,49 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
+// TestBelow has one directory under two names by a bind mount: what is below one name is below
+// the other.
+//
+// Attack 91.
+func TestBelow(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can bind a directory")
+	}
+	base := treeOf(t, []string{"work/.git/hooks", "again", "other"}, nil)
+	work, again := filepath.Join(base, "work"), filepath.Join(base, "again")
+	if err := unix.Mount(work, again, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(again, unix.MNT_DETACH) })
+	for _, tt := range []struct {
+		p, dir, rest string
+		ok           bool
+	}{
+		{work + "/.git", work, ".git", true}, {work + "/.git", again, ".git", true}, {again + "/.git/hooks", work + "/.git", "hooks", true}, {work, again, ".", true},
+		{work, work + "/.git", "", false}, {base + "/other", again, "", false}, {work + "/.git", base + "/missing", "", false},
+	} {
+		if rest, ok := below(tt.p, tt.dir); ok != tt.ok || ok && rest != tt.rest {
+			t.Errorf("below(%q, %q) = %q, %v, want %q, %v", tt.p, tt.dir, rest, ok, tt.rest, tt.ok)
+		}
+	}
+	guard := []Mount{{Target: "/w", Source: work, Bind: true}, {Target: "/w/.git", Source: work + "/.git", Bind: true, ReadOnly: true}}
+	for _, source := range []string{again, again + "/.git", again + "/.git/hooks"} {
+		table := tableOf(t, append(guard, Mount{Target: "/x", Source: source, Bind: true})...)
+		d, err := table.Open("/w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Guarded(d, "/w", ".git") {
+			t.Errorf("with a mount of %s, too, .git counts as guarded", source)
+		}
+		d.Close()
+	}
+}
+
 // TestGuardedIsHeld puts another directory in the place of the caller's: between the look at
 // .git and the opening of the directory there was time for that.
+//
+// Attack 88.
 func TestGuardedIsHeld(t *testing.T) {
 	base := treeOf(t, []string{"work/sub/.git", "work/evil/.git"}, nil)
 	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},

@@ -22,6 +22,14 @@ import (
 // Signal is a signal's name without SIG: "TERM", "USR1".
 type Signal = string
 
+// Delivery is a signal for a command.
+type Delivery struct {
+	Signal Signal
+	// Group sends it to the foreground group of the command's terminal, or without a terminal to
+	// the command's process group. Else the command alone gets it.
+	Group bool
+}
+
 // Winsize is the size of a terminal.
 type Winsize struct{ Rows, Cols, X, Y uint16 }
 
@@ -53,8 +61,8 @@ type Streams struct {
 	// side. 2 is the terminal as well when FD[2] is -1 and Err is nil.
 	TTY *Winsize
 
-	Resize  <-chan Winsize // read until Run returns; nil when unused
-	Signals <-chan Signal  // for the command's process group; read until Run returns
+	Resize  <-chan Winsize  // read until Run returns; nil when unused
+	Signals <-chan Delivery // read until Run returns
 
 	Started  func(pid int) // called once, before any byte is pumped
 	Stopped  func()        // the command was stopped; the caller stops and sends CONT later
@@ -69,10 +77,17 @@ type Status struct {
 	Consumed uint64 // bytes of In that the command took
 }
 
+// Graceful is a context's cause that says how long a command's process tree has between TERM and KILL.
+type Graceful interface {
+	error
+	Grace() time.Duration
+}
+
 // Host runs commands as processes of this one.
 type Host struct {
-	Grace time.Duration // between TERM and KILL; 5 s when zero; set before the first Run
-	log   *slog.Logger
+	Grace   time.Duration // between TERM and KILL; 5 s when zero; set while no Run goes on
+	Session string        // the session's id, in the environment of all commands; set before the first Run
+	log     *slog.Logger
 	host
 }
 

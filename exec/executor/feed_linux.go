@@ -81,7 +81,7 @@ func (f *feed) refused(err error) {
 // a read end only, which nobody misses now: there is no writer left to tell.
 func (f *feed) end() {
 	f.control(func(fd int) {
-		if r, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err == nil {
+		if r, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
 			f.rest = os.NewFile(uintptr(r), "pipe")
 		}
 	})

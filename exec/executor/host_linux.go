@@ -38,7 +38,7 @@ func (h *Host) open() error {
 	if err != nil {
 		return err
 	}
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
 	}
@@ -68,12 +68,13 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		pl.abandon()
 		return Status{}, context.Cause(ctx)
 	}
-	child, err := h.parent.Start(proctree.Start{
+	child, err := h.parent.Start(ctx, proctree.Start{
 		ID:       c.ID,
+		Session:  h.Session,
 		Path:     c.Path,
 		Args:     c.Args,
 		Env:      c.Env,
-		Dir:      "/proc/self/fd/" + strconv.Itoa(c.Dir),
+		Dir:      c.Dir,
 		Files:    pl.files,
 		TTY:      s.TTY != nil,
 		NewPrivs: c.NewPrivs,
@@ -81,6 +82,9 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 	})
 	if err != nil {
 		pl.abandon()
+		if ctx.Err() != nil {
+			return Status{}, context.Cause(ctx)
+		}
 		return Status{}, startError(c, err)
 	}
 	return h.serve(ctx, &local{child, h, s.TTY != nil}, child.Pid, s, pl)
@@ -90,7 +94,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 type process interface {
 	Done() <-chan struct{}
 	Stopped() <-chan struct{}
-	Signal(name Signal)
+	Signal(d Delivery)
 	End(grace time.Duration) error
 	Reap() syscall.WaitStatus
 }
@@ -102,7 +106,7 @@ type local struct {
 	tty  bool
 }
 
-func (l *local) Signal(name Signal) { l.host.deliver(l.Child, name, l.tty) }
+func (l *local) Signal(d Delivery) { l.host.deliver(l.Child, d, l.tty) }
 
 // serve does what is asked of a command that has just been started, until it has ended.
 func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *plumbing) (Status, error) {
@@ -145,25 +149,32 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (
 				continue
 			}
 			pl.resize(w)
-		case name, ok := <-s.Signals:
+		case d, ok := <-s.Signals:
 			if !ok {
 				s.Signals = nil
 				continue
 			}
-			p.Signal(name)
+			if !d.Group || !pl.signalForeground(d.Signal) {
+				p.Signal(d)
+			}
 		}
 	}
 	pl.finish()
 	if err := pl.drain(ctx); err != nil {
-		return h.abort(p, pl), err
+		return h.abort(ctx, p, pl), err
 	}
 	return status(p.Reap(), pl.consumed()), nil
 }
 
 // abort ends the command's whole tree. It returns when nothing of it is left, and says how
 // the command ended.
-func (h *Host) abort(p process, pl *plumbing) Status {
-	if err := p.End(h.grace()); err != nil {
+func (h *Host) abort(ctx context.Context, p process, pl *plumbing) Status {
+	grace := h.grace()
+	var says Graceful
+	if errors.As(context.Cause(ctx), &says) {
+		grace = says.Grace()
+	}
+	if err := p.End(grace); err != nil {
 		h.log.Error("end a command", "error", err)
 		go p.Reap() // ends when the kernel lets the command go
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}

@@ -61,6 +61,8 @@ func watcherMain() int {
 }
 
 // Whatever a killed watcher ran is gone before its keeper is.
+//
+// Attack 156.
 func TestWatcherKilled(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // A thousand commands at once hold descriptors, not threads, and give all of them back.
+//
+// Attack 145.
 func TestThousand(t *testing.T) {
 	h := newHost(t)
 	output(t, h, sh(t, ":")) // everything that is made once is there

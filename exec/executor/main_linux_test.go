@@ -158,7 +158,7 @@ type call struct {
 	cancel  context.CancelCauseFunc
 	in      *io.PipeWriter
 	out     *screen
-	signals chan Signal
+	signals chan Delivery
 	resize  chan Winsize
 	stopped chan struct{}
 	pid     chan int
@@ -176,7 +176,7 @@ func launch(t testing.TB, h *Host, c Command, w *Winsize) *call {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	in, keys := io.Pipe()
 	run := &call{
-		cancel: cancel, in: keys, out: newScreen(), signals: make(chan Signal), resize: make(chan Winsize),
+		cancel: cancel, in: keys, out: newScreen(), signals: make(chan Delivery), resize: make(chan Winsize),
 		stopped: make(chan struct{}, 8), pid: make(chan int, 1), end: make(chan result, 1),
 	}
 	s := none()

@@ -50,17 +50,30 @@ func setUTF8(tty int) {
 	}
 }
 
+// signalForeground sends the terminal's foreground group a signal that a key can send, and reports
+// whether there is such a terminal and such a key.
+func (pl *plumbing) signalForeground(name Signal) bool {
+	sent := false
+	pl.control(func(fd int) {
+		sent = unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SignalNum("SIG"+name))) == nil
+	})
+	return sent
+}
+
 // resize changes the size of the terminal; the kernel sends WINCH to who is in its
 // foreground.
 func (pl *plumbing) resize(w Winsize) {
+	pl.control(func(fd int) {
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
+	})
+}
+
+// control calls do with the master of the terminal, if there is a terminal.
+func (pl *plumbing) control(do func(fd int)) {
 	if pl.master == nil {
 		return
 	}
-	conn, err := pl.master.SyscallConn()
-	if err != nil {
-		return
+	if conn, err := pl.master.SyscallConn(); err == nil {
+		conn.Control(func(fd uintptr) { do(int(fd)) })
 	}
-	conn.Control(func(fd uintptr) {
-		unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
-	})
 }

@@ -12,6 +12,7 @@ import (
 
 func size() *Winsize { return &Winsize{Rows: 40, Cols: 100} }
 
+// Attack 97.
 func TestTerminal(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"tty", "tty | grep -c ^/dev/pts/", "1\r\n"},
@@ -87,6 +88,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Attack 102.
 func TestPassword(t *testing.T) {
 	run := launch(t, newHost(t), sh(t, "stty -echo; echo ask; read p; stty echo; echo; echo got $p"), size())
 	run.out.expect(t, "ask\r\n")
@@ -104,7 +106,7 @@ func TestSuspend(t *testing.T) {
 	for _, word := range []string{"one", "two"} {
 		run.typed(t, "\x1a")
 		<-run.stopped
-		run.signals <- "CONT"
+		run.signals <- Delivery{"CONT", true}
 		run.typed(t, word+"\n")
 		run.out.expect(t, "got "+word)
 	}
@@ -117,7 +119,7 @@ func TestTerminalSignal(t *testing.T) {
 	for _, name := range []Signal{"HUP", "TERM", "USR1", "WINCH", "TSTP"} {
 		run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 6' "+name+"; echo ready; while :; do read x; done"), size())
 		run.out.expect(t, "ready")
-		run.signals <- name
+		run.signals <- Delivery{Signal: name}
 		run.out.expect(t, "got")
 		if st, err := run.wait(t); st.Code != 6 || err != nil {
 			t.Errorf("%s: %+v, %v, want 6", name, st, err)
@@ -139,6 +141,10 @@ func TestJobControl(t *testing.T) {
 	run.typed(t, "fg\n")
 	run.out.expect(t, "back\r\n")
 	run.typed(t, "\x03")
+	run.out.expect(t, "$ ")
+	run.typed(t, "sh -c 'echo $((40+2)); exec cat'\n")
+	run.out.expect(t, "42\r\n")          // it is in the foreground
+	run.signals <- Delivery{"INT", true} // as a key of the caller's terminal
 	run.out.expect(t, "$ ")
 	run.typed(t, "exit 8\n")
 	if st, err := run.wait(t); st.Code != 8 || err != nil {

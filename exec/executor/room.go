@@ -24,7 +24,7 @@ type Room interface {
 type Guest interface {
 	PID() int                  // on the host
 	Terminal() *os.File        // its terminal's other side, for the caller to close, or nil
-	Signal(name Signal)        // sends it to the command's process group
+	Signal(d Delivery)         // sends the command a signal
 	Done() <-chan struct{}     // closed when the command has ended
 	Stopped() <-chan struct{}  // receives when it was stopped
 	End(d time.Duration) error // ends it and all with it: TERM, KILL after d

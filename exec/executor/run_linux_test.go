@@ -5,12 +5,14 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,6 +102,8 @@ func TestArguments(t *testing.T) {
 
 // A command has the three descriptors that it was given, its directory though it was
 // renamed, a session of its own, no new privileges, and its request's id.
+//
+// Attack 155.
 func TestCircumstances(t *testing.T) {
 	h := newHost(t)
 	dir := t.TempDir()
@@ -140,6 +144,8 @@ func TestCircumstances(t *testing.T) {
 }
 
 // What was withdrawn before it started is not started (security.md 159).
+//
+// Attack 159.
 func TestWithdrawn(t *testing.T) {
 	h := newHost(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -152,5 +158,33 @@ func TestWithdrawn(t *testing.T) {
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the command ran")
+	}
+}
+
+// atOnce ends a context, and gives the command no time.
+type atOnce struct{ error }
+
+func (atOnce) Grace() time.Duration { return 0 }
+
+// TestGraceful: the cause of the end says how long a command has between TERM and KILL.
+func TestGraceful(t *testing.T) {
+	h := newHost(t)
+	h.Grace = time.Hour
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	s := none()
+	s.Out = w
+	// ends when the command has said that it ignores TERM.
+	go func() {
+		r.Read(make([]byte, 1))
+		cancel(fmt.Errorf("stopped: %w", atOnce{errors.New("at once")}))
+	}()
+	st, err := h.Run(ctx, sh(t, "trap '' TERM; echo ready; while :; do sleep 1; done"), s)
+	if st.Signal != "KILL" || err == nil {
+		t.Errorf("Run = %+v, %v, want it killed", st, err)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// deliver sends a signal to a command's group. Nobody waits for the result, as with a
+// deliver sends a signal to a command, or to its group. Nobody waits for the result, as with a
 // key that was pressed.
-func (h *Host) deliver(child *proctree.Child, name Signal, tty bool) {
-	sig := unix.SignalNum("SIG" + name)
+func (h *Host) deliver(child *proctree.Child, d Delivery, tty bool) {
+	sig := unix.SignalNum("SIG" + d.Signal)
 	if sig == 0 {
 		return
 	}
@@ -26,9 +26,13 @@ func (h *Host) deliver(child *proctree.Child, name Signal, tty bool) {
 		// or POSIX: an orphaned process group).
 		sig = unix.SIGSTOP
 	}
-	err := child.Signal(sig)
+	send := child.Signal
+	if d.Group {
+		send = child.SignalGroup
+	}
+	err := send(sig)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) && err != unix.ESRCH {
-		h.log.Warn("signal a command", "pid", child.Pid, "signal", name, "error", err)
+		h.log.Warn("signal a command", "pid", child.Pid, "signal", d.Signal, "error", err)
 	}
 }
 

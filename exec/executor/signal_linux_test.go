@@ -16,8 +16,8 @@ func TestSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 6' "+name+"; echo ready; while :; do read x; done"), nil)
 			run.out.expect(t, "ready\n")
-			run.signals <- "NONSENSE"
-			run.signals <- name
+			run.signals <- Delivery{Signal: "NONSENSE"}
+			run.signals <- Delivery{Signal: name}
 			run.out.expect(t, "got\n")
 			if st, err := run.wait(t); st.Code != 6 || err != nil {
 				t.Errorf("Run = %+v, %v, want 6", st, err)
@@ -26,14 +26,22 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A signal goes to the whole group, as from a terminal.
+// A signal goes to the command alone, or as from a terminal to all of its group.
 func TestSignalGroup(t *testing.T) {
-	run := launch(t, newHost(t), sh(t, "trap : USR1; sh -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.01; done' & wait; wait"), nil)
-	run.out.expect(t, "ready\n")
-	run.signals <- "USR1"
-	run.out.expect(t, "child\n")
-	if st, err := run.wait(t); st.Code != 0 || err != nil {
-		t.Errorf("Run = %+v, %v, want 0", st, err)
+	for name, died := range map[Signal]string{"USR1": "138", "TERM": "143", "HUP": "129"} {
+		for group, code := range map[bool]string{false: "0", true: died} {
+			run := launch(t, newHost(t), sh(t, "trap 'echo got' $0; sh -c 'echo ready; exec cat'; echo child $?", name), nil)
+			run.out.expect(t, "ready\n")
+			run.signals <- Delivery{name, group}
+			if !group {
+				run.signals <- Delivery{Signal: "NONSENSE"} // it is taken when the one before was sent
+				run.in.Close()
+			}
+			shown := run.out.expect(t, "child "+code+"\n")
+			if _, err := run.wait(t); !strings.Contains(shown, "got\n") || err != nil {
+				t.Errorf("%s, group %v: %q, %v, want got", name, group, shown, err)
+			}
+		}
 	}
 }
 
@@ -48,10 +56,10 @@ func TestStopAndContinue(t *testing.T) {
 			run := launch(t, newHost(t), sh(t, tt.script), nil)
 			if tt.name != "stops itself" {
 				run.out.expect(t, "ready\n")
-				run.signals <- "TSTP"
+				run.signals <- Delivery{"TSTP", true}
 			}
 			<-run.stopped
-			run.signals <- "CONT"
+			run.signals <- Delivery{"CONT", true}
 			run.typed(t, "on\n")
 			run.out.expect(t, "on\n")
 			if st, err := run.wait(t); st.Code != 0 || err != nil {
@@ -65,7 +73,7 @@ func TestStopAndContinue(t *testing.T) {
 func TestStopCaught(t *testing.T) {
 	run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 7' TSTP; echo ready; while :; do read x; done"), nil)
 	run.out.expect(t, "ready\n")
-	run.signals <- "TSTP"
+	run.signals <- Delivery{"TSTP", true}
 	run.out.expect(t, "got\n")
 	if st, err := run.wait(t); st.Code != 7 || err != nil {
 		t.Errorf("Run = %+v, %v, want 7", st, err)

@@ -186,6 +186,8 @@ func TestReaderLeaves(t *testing.T) {
 }
 
 // What a command left running keeps its descriptors, and Run does not wait for it.
+//
+// Attack 153.
 func TestLeftBehind(t *testing.T) {
 	scripts := map[string]string{
 		"silent":             "exec 3<>$0; (read x <&3; echo again; echo alive > $1) & echo hi",

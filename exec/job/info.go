@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // writeInfo writes a job's status down in one step: a reader sees the old or the new one.
@@ -69,20 +68,4 @@ func abandoned(info Info, dir string) Info {
 		}
 	}
 	return info
-}
-
-// clipped is the beginning of args, in memory of its own.
-func clipped(args []string) []string {
-	var list []string
-	left := maxArgs
-	for _, arg := range args {
-		if len(arg) > left {
-			return append(list, strings.Clone(arg[:left])+"...")
-		}
-		list, left = append(list, strings.Clone(arg)), left-len(arg)-1
-		if left <= 0 {
-			return append(list, "...")
-		}
-	}
-	return list
 }

@@ -62,7 +62,7 @@ var ErrEnded = errors.New("it has ended")
 type Job struct {
 	dir     string
 	table   *Table
-	signals chan executor.Signal
+	signals chan executor.Delivery
 	started chan struct{}
 	done    chan struct{}
 	size    int64 // of its files; the table's lock guards it
@@ -107,7 +107,7 @@ func (j *Job) start(pid int) {
 	close(j.started)
 }
 
-// Signal sends a signal to the command's process group. Like the kernel it does not count
+// Signal sends a signal to the command. Like the kernel it does not count
 // them: one that comes faster than the last is delivered may be dropped.
 func (j *Job) Signal(name executor.Signal) error {
 	j.mu.Lock()
@@ -117,7 +117,7 @@ func (j *Job) Signal(name executor.Signal) error {
 	}
 	j.sent = name
 	select {
-	case j.signals <- name:
+	case j.signals <- executor.Delivery{Signal: name}:
 	default:
 	}
 	return nil

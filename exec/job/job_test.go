@@ -178,8 +178,8 @@ func TestSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := <-j.Streams().Signals; got != "HUP" {
-		t.Errorf("signal = %s", got)
+	if got := <-j.Streams().Signals; got != (executor.Delivery{Signal: "HUP"}) {
+		t.Errorf("signal = %v", got)
 	}
 	end(t, j, Failed, executor.Status{Code: 129, Signal: "HUP"})
 	if got := j.Info().Status; got != Killed {
@@ -271,20 +271,5 @@ func TestDiscard(t *testing.T) {
 	<-j.Done()
 	if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil || len(table.All()) > 0 {
 		t.Errorf("%v, %v", entries, err)
-	}
-}
-
-func TestClipped(t *testing.T) {
-	for _, args := range [][]string{{"a", "b"}, {strings.Repeat("x", maxArgs)}, {"a", strings.Repeat("x", 1<<20)}, strings.Split(strings.Repeat("x ", 1<<20), " ")} {
-		n := 0
-		for _, arg := range clipped(args) {
-			n += len(arg)
-		}
-		if n > maxArgs+3 {
-			t.Errorf("%d bytes of %d arguments", n, len(args))
-		}
-	}
-	if got := strings.Join(clipped([]string{"a", "", "b"}), "|"); got != "a||b" {
-		t.Errorf("clipped = %q", got)
 	}
 }

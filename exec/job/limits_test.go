@@ -36,6 +36,8 @@ func spill(t *testing.T, j *Job) {
 
 // However they write, jobs have no more on disk than there is for all; each leaves as much
 // free as it has, so that the next one has some, too.
+//
+// Attack 141.
 func TestDisk(t *testing.T) {
 	const disk = 64 << 10
 	table, dir := open(t)

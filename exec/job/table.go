@@ -93,7 +93,7 @@ func Open(dir string) (*Table, error) {
 func (t *Table) job(info Info) *Job {
 	return &Job{
 		dir: filepath.Join(t.dir, info.ID), table: t, info: info,
-		signals: make(chan executor.Signal, 8), started: make(chan struct{}), done: make(chan struct{}),
+		signals: make(chan executor.Delivery, 8), started: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -106,7 +106,8 @@ func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, er
 	if !idForm.Matches(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
-	j := t.job(Info{ID: id, Status: Running, Args: clipped(args), Dir: dir, Started: time.Now(), Keep: keep})
+	short, _ := spelling.Clip(args, maxArgs)
+	j := t.job(Info{ID: id, Status: Running, Args: short, Dir: dir, Started: time.Now(), Keep: keep})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.jobs)-len(t.past) >= MaxRunning {

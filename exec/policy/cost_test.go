@@ -44,6 +44,8 @@ func hostile() map[string][]string {
 }
 
 // TestSteps: no request costs more than the bound, and over it the answer is no.
+//
+// Attacks 70, 146.
 func TestSteps(t *testing.T) {
 	p := hard()
 	for name, args := range hostile() {
@@ -81,6 +83,8 @@ func BenchmarkDecide(b *testing.B) {
 // FuzzMatch: no arguments make the matcher panic or go on for ever; equal requests are
 // decided equally; what no rule matches is denied; and of what is allowed each argument is
 // one that a rule names.
+//
+// Attacks 57, 146.
 func FuzzMatch(f *testing.F) {
 	p := &Policy{Rules: rules(
 		rule("a", Allow, w("log"), flags("-a", "--all"), opt("-n", "[0-9]{1,4}"), opt("--max", "[0-9]{1,4}"), several("[a-z][a-z/-]{0,9}", 0, 3)),

@@ -2,15 +2,19 @@
 
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Reasons that the caller is told. They name rules, and nothing else of the policy.
 const (
-	reasonBroken  = "the host's configuration is broken: docker hostexec policy check tells where"
-	reasonName    = "not the name of a command"
-	reasonUnknown = "not a proxied command"
-	reasonInside  = "shells in that container are not allowed"
-	reasonTooMuch = "too many arguments to be matched against rules"
+	reasonBroken   = "the host's configuration is broken: docker hostexec policy check tells where"
+	reasonName     = "not the name of a command"
+	reasonUnknown  = "not a proxied command"
+	reasonUnlisted = "not a proxied command, and no list can match it: lists match printable ASCII only, up to 64 KiB"
+	reasonInside   = "shells in that container are not allowed"
+	reasonTooMuch  = "too many arguments to be matched against rules"
 )
 
 // RuleBroken is the Rule of what is denied because the configuration cannot be read.
@@ -67,7 +71,15 @@ func (d *decision) decide() Verdict {
 	if d.proxied {
 		return d.whole()
 	}
-	return Verdict{Reason: reasonUnknown}
+	return Verdict{Reason: d.unknown()}
+}
+
+// unknown returns the reason for denying a command that nothing allows.
+func (d *decision) unknown() string {
+	if _, shown := line(d.req.Args); len(d.Auto)+len(d.Manual) > 0 && !shown {
+		return reasonUnlisted
+	}
+	return reasonUnknown
 }
 
 // explicit reports whether an action was typed for the command.
@@ -79,7 +91,8 @@ type hit struct {
 	action Action
 	args   []string
 	paths  []PathCheck
-	code   bool
+	grade  Grade
+	doubt  string // why it asks, although the rule allows
 
 	nearest *Rule // where none matches: that which matched most
 	far     int
@@ -102,30 +115,13 @@ func (d *decision) strictest(denials bool) (h hit) {
 			}
 			continue
 		}
-		action, code := d.effective(r)
+		action, grade, doubt := d.effective(r)
 		if h.rule == nil || action < h.action {
-			h.rule, h.action, h.code = r, action, code
+			h.rule, h.action, h.grade, h.doubt = r, action, grade, doubt
 			h.args, h.paths = d.m.build(r, before)
 		}
 	}
 	return h
-}
-
-// effective returns what a rule that matches does. To allow what runs code of the
-// container's takes an acceptance in writing; without one it asks.
-func (d *decision) effective(r *Rule) (Action, bool) {
-	args := d.m.args
-	if r.Fixed != nil {
-		args = r.Fixed
-	}
-	if d.place().Contained() {
-		return r.Do, false // it runs code, but not the host
-	}
-	code := r.says("code") || d.code(args, r.Fixed != nil)
-	if r.Do == Allow && code && !r.Accept {
-		return Ask, code
-	}
-	return r.Do, code
 }
 
 func (r *Rule) says(effect string) bool {
@@ -169,7 +165,7 @@ func (d *decision) byRule(h hit) Verdict {
 	}
 	v := Verdict{
 		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(),
-		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Code: h.code,
+		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, Doubt: h.doubt,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
 	return v
@@ -197,8 +193,16 @@ func (d *decision) byList() (Verdict, bool) {
 		if !ok {
 			continue
 		}
+		action, doubt := list.action, ""
+		if n := d.strays(); action == Allow && n > 0 && !p.trusted() {
+			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q Pattern) bool { return !q.trusted() }), text); ok {
+				p = q
+			} else {
+				action, doubt = Ask, fmt.Sprintf(doubtOutside, n, "pattern")
+			}
+		}
 		v := d.verdict(d.proxied)
-		v.Action, v.Rule, v.Pattern = list.action, list.name+" "+p.Source, p.Source
+		v.Action, v.Rule, v.Pattern, v.Doubt = action, list.name+" "+p.Source, p.Source, doubt
 		return v, true
 	}
 	return Verdict{}, false
@@ -229,7 +233,7 @@ func (d *decision) verdict(whole bool) Verdict {
 	if len(set.Rules) > 0 {
 		set = Ruleset{}
 	}
-	v := Verdict{Command: d.command(), Place: d.place(), Args: d.req.Args, SHA256: d.set.SHA256, Code: d.code(d.m.args, false)}
+	v := Verdict{Command: d.command(), Place: d.place(), Args: d.req.Args, SHA256: d.set.SHA256, Grade: d.grade(d.m.args)}
 	if whole && d.c.Path != "" && v.Place == d.c.Place {
 		v.Command.Path = d.c.Path // which the pin holds for as well: it is of the command
 	}

@@ -36,7 +36,7 @@ func (p *Policy) Explain(req Request) (Verdict, []Trial) {
 	for i := range trials {
 		t := &trials[i]
 		t.Decides = t.Matched && t.Name == v.Rule
-		if t.Matched && !t.Decides && t.Why == "" {
+		if t.Matched && !t.Decides {
 			t.Why = d.overruled(t, v)
 		}
 	}
@@ -62,7 +62,7 @@ func (d *decision) tryRules() (trials []Trial) {
 			t.Why = "it does not name the container"
 		} else if d.m.match(r) {
 			t.Matched = true
-			t.Action, _ = d.effective(r)
+			t.Action, _, t.Why = d.effective(r)
 		} else {
 			t.Why = d.m.why()
 		}
@@ -80,7 +80,7 @@ func (d *decision) tryLists(list []Pattern, name string, action Action) (trials 
 		case inside(d.req.Args) != "":
 			t.Why = "lists are not about shells in containers"
 		case !shown:
-			t.Why = "lists match neither control characters, nor other than ASCII, nor lines over 64 KiB"
+			t.Why = "lists match printable ASCII only, up to 64 KiB"
 		case p.re == nil || !p.re.MatchString(text):
 			t.Why = "does not match the line"
 		default:

@@ -29,6 +29,8 @@ func TestLine(t *testing.T) {
 }
 
 // TestLineIsShell checks quoting against the real thing: bash reads back what was quoted.
+//
+// Attack 51.
 func TestLineIsShell(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -87,6 +89,8 @@ func unquote(s string) (args []string, ok bool) {
 }
 
 // FuzzLine: whatever comes is printable ASCII, and can be told apart from all else.
+//
+// Attacks 51, 52, 92.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"a\x00b", "\x00", "it's\x00\xff\n", "$'x'\x00\\", " \x00\"'"} {
 		f.Add(s)
@@ -103,6 +107,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
+// Attacks 48, 49, 50, 146.
 func TestParsePattern(t *testing.T) {
 	for _, good := range []string{`^git status$`, `^docker compose (up|down|restart|build).*$`, `[(?i)]`, `\(?i`, `(?:a|b)`, `(?P<x>a)`, `\Q(?i)\E`, `[]](?:x)`, `[^]]`, `[[:alpha:](?]`} {
 		if _, err := ParsePattern(good); err != nil {

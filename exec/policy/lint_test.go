@@ -22,6 +22,16 @@ var (
 	yes  = true
 )
 
+func silent(r *Rule) { r.Effects = nil }
+
+func anywhere(list ...string) []Pattern {
+	all := patterns(list...)
+	for i := range all {
+		all[i].Anywhere = true
+	}
+	return all
+}
+
 func tested(r *Rule) { r.No = [][]string{{"-x"}} }
 
 var lints = []struct {
@@ -41,11 +51,27 @@ var lints = []struct {
 	{"verb", one("terraform", rule("r", Allow, w("plan"))), true, "so allow asks: write accept: host-code-execution"},
 	{"verb that looks", one("terraform", rule("r", Allow, w("fmt"))), false, ""},
 	{"build tool", one("make", rule("r", Allow, w("test"))), true, "write accept: host-code-execution"},
+	{"no effects", one("kubectl", with(rule("r", Allow, w("get")), silent)), true, "effects is missing, and kubectl is not known to be harmless"},
+	{"no effects, but accepted", one("kubectl", with(rule("r", Allow, w("get")), func(r *Rule) { r.Effects, r.Accept = nil, true })), false, ""},
+	{"no effects that asks", one("kubectl", with(rule("r", Ask, w("get")), silent)), false, ""},
+	{"no effects in a container", one("kubectl", with(rule("r", Allow, w("get")), silent), func(s *Ruleset) { s.Place.Image = "img" }), false, ""},
+	{"no effects, harmless", one("uname", with(rule("r", Allow, w("-a")), silent)), false, ""},
+	{"no effects, fixed", one("sh", with(rule("r", Allow, w("go")), func(r *Rule) { r.Fixed, r.Effects = []string{"/x.sh"}, nil })), true, "effects is missing"},
+	{"harmless by another name", one("show", with(rule("r", Allow, w("-a")), silent), func(s *Ruleset) { s.Exec = "/usr/bin/uname" }), true, "show (uname) is not known"},
+	{"unknown verb of a known tool", one("gh", rule("r", Allow, w("pr"), anyOf("list", "create"))), true, "so allow asks: write accept"},
+	{"link", &Policy{Rules: map[string]Ruleset{"mk": {Rules: []Rule{rule("r", Allow, w("test"))}}}, Programs: map[string][]string{"mk": {"mk", "make"}}}, true, "mk (make) runs code"},
+	{"path", one("ls", with(rule("r", Allow, re("[a-z./]+")), tested)), true, "\"[a-z./]+\" matches /, a path outside"},
+	{"path that asks", one("ls", with(rule("r", Ask, re("[a-z./]+")), tested)), false, ""},
+	{"path, anywhere", one("ls", with(rule("r", Allow, re("[a-z./]+")), func(r *Rule) { tested(r); r.Anywhere = true })), false, ""},
+	{"path in a container", one("ls", with(rule("r", Allow, re("[a-z./]+")), tested), func(s *Ruleset) { s.Place.Image = "img" }), false, ""},
+	{"path of no consequence", one("ls", with(rule("r", Allow, re("[a-z./]+")), func(r *Rule) { tested(r); r.Fixed = []string{"x"} })), false, ""},
+	{"path as a value", one("ls", with(rule("r", Allow, opt("--to", "~?[a-z]{1,9}")), tested)), true, "matches '~a'"},
+	{"path among arguments", one("ls", with(rule("r", Allow, several("a/[a-z.]{1,2}", 0, 3)), tested)), true, "matches a/.."},
 	{"build tool, accepted", one("make", with(rule("r", Allow, w("test")), func(r *Rule) { r.Accept = true })), false, ""},
 	{"wild", one("ls", with(rule("r", Allow, re("x.*")), tested)), true, "matches anything"},
 	{"wild that asks", one("ls", with(rule("r", Ask, re(".+")), tested)), false, "matches anything"},
 	{"leading -", one("ls", with(rule("r", Allow, re(".{1,5}")), tested)), false, "could match a leading -"},
-	{"leading - after --", one("ls", with(rule("r", Allow, w("--"), re(".{1,5}")), tested)), false, ""},
+	{"leading - after --", one("ls", with(rule("r", Allow, w("--"), re("[a-z-]{1,5}")), tested)), false, ""},
 	{"no max", one("ls", with(rule("r", Allow, several("a", 0, -1)), tested)), true, "args without max"},
 	{"no test.no", one("ls", rule("r", Allow, free)), false, "no test.no"},
 	{"git", one("git", rule("r", Allow, w("status"))), true, "without gitdir"},
@@ -68,13 +94,20 @@ var lints = []struct {
 	{"anchored alternation", &Policy{Auto: patterns("^(git status|git log)$", "^a$|^b$", `\Ax\z`)}, false, ""},
 	{"unanchored that asks", &Policy{Manual: patterns("git")}, false, "not anchored"},
 	{"interpreter in a list", &Policy{Auto: patterns("^sh -c .*$")}, true, "runs what its arguments say"},
-	{"wild in a list", &Policy{Auto: patterns("^ls .*$")}, false, "lets any arguments through"},
+	{"wild in a list", &Policy{Auto: patterns("^ls .*$")}, true, "a path outside of the workspace"},
+	{"wild in a list, anywhere", &Policy{Auto: anywhere("^ls .*$")}, false, "lets any arguments through"},
 	{"docker run in a list", &Policy{Auto: patterns("^docker run x$")}, true, "root-equivalent"},
 	{"docker compose ps in a list", &Policy{Auto: patterns("^docker compose ps$")}, false, ""},
 	{"build tool in a list", &Policy{Auto: patterns("^make test$")}, false, "HOST CODE EXECUTION"},
+	{"path in a list", &Policy{Auto: patterns("^ls [a-z/.]{1,9}$")}, true, "matches \"ls /\""},
+	{"path in a list that asks", &Policy{Manual: patterns("^ls [a-z/.]{1,9}$")}, false, ""},
+	{"path in a list, spelled out", &Policy{Auto: patterns("^ls /etc/hosts$")}, false, ""},
+	{"words in a list", &Policy{Auto: patterns("^ls (-l )?[a-z0-9_-]{1,9}( main[.]{2}dev)?$")}, false, ""},
+	{"verb in a list", &Policy{Auto: patterns("^terraform show$")}, false, "HOST CODE EXECUTION"},
 	{"list behind rules", &Policy{Auto: patterns("^x y$"), Rules: rules(rule("r", Allow, w("y")))}, false, "never looked at"},
 }
 
+// Attacks 59, 67, 90, 216.
 func TestLint(t *testing.T) {
 	for _, tt := range lints {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ package policy
 import (
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +33,32 @@ func (l *linter) elements(s subject) {
 func (l *linter) token(s subject, t Token) {
 	if wild(t.Source) {
 		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", t)
+	}
+}
+
+// escapes looks for paths outside of the workspace among what a rule's patterns match. Who
+// is asked sees the path, so that only a rule that allows has to say anything of it.
+func (l *linter) escapes(s subject) {
+	if s.Do != Allow || s.Anywhere || s.Fixed != nil {
+		return
+	}
+	for _, e := range s.Argv {
+		if e.Kind == Re || e.Kind == Args {
+			l.escape(s, e.Token, e.begin(), e.loose || e.Kind == Re && e.Token.dashed)
+		}
+		for _, o := range e.Opts {
+			l.escape(s, o.Value, atValue, false)
+		}
+	}
+}
+
+func (l *linter) escape(s subject, t Token, from position, option bool) {
+	switch example, found := t.escape(from, option); {
+	case !found:
+	case example == "":
+		l.add(s.Where, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", t)
+	default:
+		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", t, Line([]string{example}))
 	}
 }
 
@@ -104,20 +131,33 @@ func rootLine(source string) bool {
 		return false
 	}
 	f := strings.Fields(string(re.Sub[1].Rune))
-	return len(f) > 1 && engines[f[0]] && (rootVerbs[f[1]] || len(f) > 2 && rootNested[f[1]][f[2]])
+	return len(f) > 1 && engines(f[0]) && (rootVerbs(f[1]) || len(f) > 2 && rootNested[f[1]] != nil && rootNested[f[1]](f[2]))
 }
 
-// firstWord is the word that every line begins with that a pattern matches, or "".
-func firstWord(source string) string {
+// literal are the words that every line begins with that a pattern matches.
+func literal(source string) []string {
 	re := parse(source)
 	if re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[0].Op != syntax.OpBeginText || re.Sub[1].Op != syntax.OpLiteral {
-		return ""
+		return nil
 	}
-	word, _, whole := strings.Cut(string(re.Sub[1].Rune), " ")
-	if !whole && !(len(re.Sub) == 3 && re.Sub[2].Op == syntax.OpEndText) {
-		return ""
+	text := string(re.Sub[1].Rune)
+	words := strings.Fields(text)
+	if len(words) > 0 && !strings.HasSuffix(text, " ") && !(len(re.Sub) == 3 && re.Sub[2].Op == syntax.OpEndText) {
+		words = words[:len(words)-1] // it goes on
 	}
-	return word
+	return words
+}
+
+// firstWord is the command of all lines that a pattern matches, or "".
+func firstWord(source string) string { return append(literal(source), "")[0] }
+
+// Command is the command of all lines that p matches, or "".
+func (p Pattern) Command() string { return firstWord(p.Source) }
+
+// runs reports whether a line that begins with words is known to run code of the
+// container's.
+func (l *linter) runs(words []string) bool {
+	return len(words) > 0 && l.policy.programs(words[0], l.policy.Rules[words[0]].Exec).known(words[1:], false, true).code()
 }
 
 // lists looks at auto_approve and manual_approve.
@@ -137,7 +177,10 @@ func (l *linter) lists() {
 				l.add(p.Where, title, true, "%s runs what its arguments say", word)
 			case rootLine(p.Source):
 				l.add(p.Where, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")
-			case list.auto && word != "" && builders[tool(word)]:
+			case list.auto && l.strays(p):
+				example, _ := p.escape()
+				l.add(p.Where, title, true, "matches %s, with a path outside of the workspace, so it asks for that: say which words may come, or write {pattern: ..., anywhere: true}", strconv.QuoteToASCII(example))
+			case list.auto && l.runs(literal(p.Source)):
 				l.add(p.Where, title, false, "HOST CODE EXECUTION, unasked: %s runs what stands in files", word)
 			case list.auto && wild(p.Source):
 				l.add(p.Where, title, false, ".* lets any arguments through: commands.%s.rules can say which", word)
@@ -147,6 +190,16 @@ func (l *linter) lists() {
 			}
 		}
 	}
+}
+
+// strays reports whether a pattern that leaves a choice matches lines with paths outside of
+// the workspace.
+func (l *linter) strays(p Pattern) bool {
+	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Contained() {
+		return false
+	}
+	_, found := p.escape()
+	return found
 }
 
 // open reports whether a pattern leaves anything to the caller.

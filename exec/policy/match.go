@@ -170,8 +170,8 @@ func (m *matcher) fits(e *Element, a string) bool {
 			return false
 		}
 		return m.spend(cost(a)) && e.Token.match(a)
-	case Path:
-		return a != "" && (e.loose || a[0] != '-') && ascii(a)
+	case Path: // not even behind --, for ./-x is the same file
+		return a != "" && a[0] != '-' && ascii(a)
 	}
 	return false
 }

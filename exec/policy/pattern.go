@@ -8,9 +8,10 @@ import "regexp"
 // that is looked for in the whole command line as Line has it. Its zero value matches
 // nothing.
 type Pattern struct {
-	Source string
-	Where  string // file:line, for people
-	re     *regexp.Regexp
+	Source   string
+	Where    string // file:line, for people
+	Anywhere bool   // lines that it matches may name paths outside of the workspace
+	re       *regexp.Regexp
 }
 
 // ParsePattern compiles an entry of the lists. It is not anchored: that is for who writes
@@ -22,6 +23,10 @@ func ParsePattern(source string) (Pattern, error) {
 	re, err := regexp.Compile(source)
 	return Pattern{Source: source, re: re}, err
 }
+
+// trusted reports whether the person who wrote p has named the paths of the lines that it
+// matches: p says that they may be any, or leaves no choice.
+func (p Pattern) trusted() bool { return p.Anywhere || !open(p.Source) }
 
 // maxLine is how long a command line the lists look at. It is what a person is shown, too.
 const maxLine = 64 << 10

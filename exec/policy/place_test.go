@@ -49,8 +49,8 @@ func TestPlace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &Policy{Commands: tt.commands, Rules: map[string]Ruleset{"make": tt.set}, Auto: tt.auto}
 			v := p.Decide(Request{Args: []string{"make", "all"}})
-			if v.Place != tt.place || v.Command.Path != tt.path || v.Code != tt.code || v.Action != tt.action {
-				t.Errorf("%v at %q of %v, code %v; want %v at %q of %v, code %v", v.Action, v.Command.Path, v.Place, v.Code, tt.action, tt.path, tt.place, tt.code)
+			if v.Place != tt.place || v.Command.Path != tt.path || v.Grade.Code() != tt.code || v.Action != tt.action {
+				t.Errorf("%v at %q of %v, code %v; want %v at %q of %v, code %v", v.Action, v.Command.Path, v.Place, v.Grade.Code(), tt.action, tt.path, tt.place, tt.code)
 			}
 			if got := p.Place("make"); got != tt.place {
 				t.Errorf("Place = %v, want %v", got, tt.place)

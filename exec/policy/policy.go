@@ -53,7 +53,7 @@ func ParseAction(s string) (Action, error) {
 	case "deny":
 		return Deny, nil
 	}
-	return Deny, fmt.Errorf("unknown action %q: allow, ask or deny", s)
+	return Deny, fmt.Errorf("must be allow, ask or deny: %s", spelling.Quoted(s))
 }
 
 // Shell is the name under which commands for shells with state are decided: its arguments
@@ -95,6 +95,10 @@ type Policy struct {
 	Auto     []Pattern          // approval.auto_approve
 	Manual   []Pattern          // approval.manual_approve
 	Inside   []string           // containers in which --proxy-shell lets shells be; those on the host need no name
+
+	// Programs are the names of the program that runs each command on this host: that of its
+	// path, and those of all that the path links to.
+	Programs map[string][]string
 }
 
 // Lookup returns the proxied command called name.
@@ -128,12 +132,16 @@ func (p *Policy) Asks() bool {
 	if p.Broken != "" {
 		return false
 	}
-	if len(p.Manual) > 0 || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
+	doubtful := func(q Pattern) bool { return !q.trusted() }
+	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, doubtful) || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
 		return true
 	}
 	for _, set := range p.Rules {
-		// One that allows without accepting the container's code asks where there is some.
-		if slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.Do == Ask || r.Do == Allow && !r.Accept }) {
+		// One that allows without accepting the container's code asks where there may be some.
+		// So does one whose patterns match a path outside of the workspace.
+		if slices.ContainsFunc(set.Rules, func(r Rule) bool {
+			return r.Do == Ask || r.Do == Allow && (!r.Accept || !r.Anywhere && r.free())
+		}) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// Attack 53.
 func TestDecide(t *testing.T) {
 	p := &Policy{Commands: []Command{
 		{Name: "make", Action: Allow, Path: "/usr/bin/make"},
@@ -79,6 +80,7 @@ func TestZeroPolicyDenies(t *testing.T) {
 	}
 }
 
+// Attack 61.
 func TestValidName(t *testing.T) {
 	for s, want := range map[string]bool{
 		"make": true, "g++": true, "python3.11": true, "docker-compose": true, "7z": true,

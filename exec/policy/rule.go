@@ -41,6 +41,7 @@ type Rule struct {
 	Always   bool      // Fixed runs whatever the arguments are: there is no Argv
 	Effects  []string
 	Accept   bool   // CodeAccepted
+	Anywhere bool   // what its patterns match may name paths outside of the workspace
 	Reason   string // of a denial, for the caller
 	Settings Settings
 	Yes, No  [][]string // the rule's own tests: what it has to match, and what not
@@ -108,7 +109,7 @@ type Element struct {
 	Opts     []Opt    // options with one
 	Min, Max int      // of Args and Path; Max < 0: any number
 	Type     FileType // of Path
-	Snapshot bool     // of Path
+	Snapshot Snapshot // of Path
 
 	loose bool
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Shape is what a rule matches, in a line for people: words as they are typed, /patterns/,
-// [options], PATH, +(what the host inserts).
+// [options], PATH, +(what the host inserts), (anywhere) where patterns may name any path.
 func (r *Rule) Shape() string {
 	var parts []string
 	for _, e := range r.Argv {
@@ -23,6 +23,9 @@ func (r *Rule) Shape() string {
 	}
 	if r.Fixed != nil {
 		parts = append(parts, "=> "+Line(r.Fixed))
+	}
+	if r.Anywhere {
+		parts = append(parts, "(anywhere)")
 	}
 	return strings.Join(parts, " ")
 }

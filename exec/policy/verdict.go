@@ -13,7 +13,8 @@ type Verdict struct {
 	Action  Action
 	Rule    string // which rule decided, as the user wrote it; empty when none did
 	Pattern string // the pattern of a list that decided
-	Reason  string // why, when it is not allow
+	Reason  string // why, when it is deny
+	Doubt   string // why it asks, although a rule allows it
 	Command Command
 
 	Place    Place       // where it runs
@@ -21,7 +22,7 @@ type Verdict struct {
 	Paths    []PathCheck // those of Args that have to be looked at before it does
 	SHA256   string      // of the program, in hex; empty: any
 	Effects  []string    // what the rule says of itself: read, write, network, code
-	Code     bool        // HOST CODE EXECUTION: it runs what the container may have written
+	Grade    Grade       // how likely it is that the command runs code that the container can write
 	Profile  Profile
 	Timeout  time.Duration // of the run; 0: none
 	Env      Env
@@ -71,7 +72,22 @@ type PathCheck struct {
 	Index    int    // in Verdict.Args
 	Root     string // ws: any mount of the container's that is mapped
 	Type     FileType
-	Snapshot bool // a copy is what is shown and what runs
+	Snapshot Snapshot
+}
+
+// Snapshot is of which paths a copy is what is shown and what runs: between the look at a file
+// and its use the container can put another one, or a link, in its place. The zero value copies.
+type Snapshot int
+
+const (
+	SnapshotFiles Snapshot = iota // of files, on the host; a directory is what its name leads to
+	SnapshotAll                   // of files, wherever the command runs; a directory is refused
+	SnapshotNone                  // of none
+)
+
+// Copies reports whether a file is copied for a command that runs in a container or not.
+func (s Snapshot) Copies(contained bool) bool {
+	return s == SnapshotAll || s == SnapshotFiles && !contained
 }
 
 // FileType is what a path has to be.

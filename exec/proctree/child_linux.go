@@ -52,6 +52,9 @@ func (c *Child) start(sp *spawner, d *deaths, path string, args []string, attr *
 	return nil
 }
 
+// alone says that the session's leader is the command.
+func (c *Child) alone() { c.Pid, c.done = c.session, c.dead }
+
 // await closes dead when the session's leader is. It holds a thread until then.
 func (c *Child) await() {
 	defer close(c.dead)
@@ -75,18 +78,25 @@ func (c *Child) noteStop() {
 	}
 }
 
-// Signal sends a signal to the process's group, as a terminal would.
-func (c *Child) Signal(sig syscall.Signal) error {
+// Signal sends a signal to the process alone.
+func (c *Child) Signal(sig syscall.Signal) error { return c.signal(sig, c.Pid) }
+
+// SignalGroup sends a signal to the process's group, as a terminal does.
+func (c *Child) SignalGroup(sig syscall.Signal) error {
+	err := c.signal(sig, -c.Pid)
+	if err == unix.ESRCH { // it moved to another group of its terminal's
+		err = c.Signal(sig)
+	}
+	return err
+}
+
+func (c *Child) signal(sig syscall.Signal, pid int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reaped {
 		return os.ErrProcessDone
 	}
-	err := unix.Kill(-c.Pid, sig)
-	if err == unix.ESRCH { // it moved to another group of its terminal's
-		err = unix.Kill(c.Pid, sig)
-	}
-	return err
+	return unix.Kill(pid, sig)
 }
 
 // End ends the process and all that descends from it: TERM, KILL after grace. It
@@ -107,7 +117,7 @@ func (c *Child) End(grace time.Duration) error {
 // it was started with.
 func (c *Child) tree() sight {
 	return newKin().see(func(pid int, child *Child) bool {
-		return child == c || child == nil && (sessionOf(pid) == c.session || settledMarker(pid, c.id))
+		return child == c || child == nil && (sessionOf(pid) == c.session || hasMarker(pid, c.id))
 	})
 }
 

@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -49,7 +50,7 @@ func TestStartFails(t *testing.T) {
 	}
 	for _, newPrivs := range []bool{false, true} {
 		for path, want := range map[string]error{"/no/such": fs.ErrNotExist, plain: fs.ErrPermission, "/": fs.ErrPermission} {
-			_, err := p.Start(Start{Path: path, Args: []string{"x"}, NewPrivs: newPrivs})
+			_, err := p.Start(context.Background(), Start{Path: path, Args: []string{"x"}, NewPrivs: newPrivs})
 			if !errors.Is(err, want) {
 				t.Errorf("Start(%s) = %v, want %v", path, err, want)
 			}
@@ -181,7 +182,7 @@ func TestStatusesAreNotStolen(t *testing.T) {
 					}
 					continue
 				}
-				c, err := p.Start(Start{Path: "/bin/sh", Args: []string{"sh", "-c", "(:) & exit 7"}, Files: [3]int{0, 1, 2}})
+				c, err := p.Start(context.Background(), Start{Path: "/bin/sh", Args: []string{"sh", "-c", "(:) & exit 7"}, Files: [3]int{0, 1, 2}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -242,7 +243,7 @@ func BenchmarkStart(b *testing.B) {
 		}
 		defer p.Close()
 		for range b.N {
-			c, err := p.Start(Start{Path: path, Args: args, Files: [3]int{fd, fd, fd}})
+			c, err := p.Start(context.Background(), Start{Path: path, Args: args, Files: [3]int{fd, fd, fd}})
 			if err != nil {
 				b.Fatal(err)
 			}

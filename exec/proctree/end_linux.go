@@ -4,7 +4,6 @@ package proctree
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,14 +16,16 @@ type ending struct {
 	look  func() sight
 	group int // a process group of theirs that cannot be reused, or 0
 
+	found  map[member]bool // every process that a look has shown and that may still be alive
 	told   map[member]bool // who got TERM; a second one often means "at once"
 	frozen map[member]bool
+	order  []member        // the frozen processes, parents before children
 	beyond map[member]bool // whom this process may not signal: what sudo started
 }
 
 // run ends the tree. When news is closed it looks again at once.
 func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
-	e.told, e.frozen, e.beyond = map[member]bool{}, map[member]bool{}, map[member]bool{}
+	e.found, e.told, e.frozen, e.beyond = map[member]bool{}, map[member]bool{}, map[member]bool{}, map[member]bool{}
 	polite := time.Now().Add(grace)
 	hopeless := polite.Add(DefaultGrace) // a process in an uninterruptible wait
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -57,11 +58,44 @@ func (e *ending) left() []member {
 	known := map[int]bool(nil)
 	for {
 		s := e.look()
+		e.keep(&s)
 		left := slices.DeleteFunc(s.alive, func(m member) bool { return e.beyond[m] })
 		if len(left) > 0 || known != nil && contains(known, s.dead) {
 			return left
 		}
 		known = s.dead
+	}
+}
+
+// keep adds to s the processes that an earlier look has found and this one has not, with their
+// descendants. A process without a marker is found by its parent alone, and the parent may die
+// first.
+func (e *ending) keep(s *sight) {
+	shown := map[member]bool{}
+	for _, m := range s.alive {
+		shown[m] = true
+	}
+	var lost []int
+	for m := range e.found {
+		st, ok := readStat(m.pid)
+		switch {
+		case !ok || st.start != m.start || !st.alive():
+			delete(e.found, m)
+		case !shown[m]:
+			lost = append(lost, m.pid)
+		}
+	}
+	if len(lost) > 0 {
+		more := sight{dead: s.dead}
+		newKin().walk(lost, &more)
+		for _, m := range more.alive {
+			if !shown[m] {
+				s.alive = append(s.alive, m)
+			}
+		}
+	}
+	for _, m := range s.alive {
+		e.found[m] = true
 	}
 }
 
@@ -89,14 +123,12 @@ func (e *ending) terminate(left []member) {
 // kill stops the tree before it kills it: nobody can fork while the others are killed,
 // and nobody can lose the parent that it is found by.
 func (e *ending) kill(left []member) {
-	if e.group > 0 {
-		unix.Kill(-e.group, unix.SIGKILL) // the kernel lets no member fork meanwhile
-	}
 	for range 100 { // a tree that outruns this is killed in parts
 		before := len(e.frozen)
 		for _, m := range left {
 			if !e.frozen[m] {
 				e.frozen[m] = true
+				e.order = append(e.order, m)
 				e.send(m, unix.SIGSTOP)
 			}
 		}
@@ -105,8 +137,11 @@ func (e *ending) kill(left []member) {
 		}
 		left = e.left()
 	}
-	for _, m := range slices.Backward(slices.Collect(maps.Keys(e.frozen))) {
+	for _, m := range slices.Backward(e.order) {
 		e.send(m, unix.SIGKILL)
+	}
+	if e.group > 0 {
+		unix.Kill(-e.group, unix.SIGKILL) // of a group that forks too fast no member was found in time
 	}
 }
 

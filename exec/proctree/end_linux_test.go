@@ -18,6 +18,7 @@ const (
 	patience = time.Minute           // one that it must not need
 )
 
+// Attack 152.
 func TestEnd(t *testing.T) {
 	threads := Start{Path: "/proc/self/exe", Args: []string{"threads"}, Env: append(os.Environ(), "PROCTREE_TEST_AS=threads")}
 	tests := []struct {
@@ -175,6 +176,8 @@ func orphan(t *testing.T) (pid int) {
 }
 
 // A pid that another process has got meanwhile is not signalled.
+//
+// Attack 151.
 func TestPidReuse(t *testing.T) {
 	tr := start(t, newParent(t), sh("echo ready; exec sleep 1000"))
 	tr.ready(t)
@@ -210,4 +213,16 @@ func sameMembers(a, b []member) bool {
 	slices.SortFunc(a, byPID)
 	slices.SortFunc(b, byPID)
 	return slices.Equal(a, b)
+}
+
+// A process that one look has found ends with its tree, although it has left its session, has no
+// marker, and survives both TERM and its parent.
+func TestEndKeepsFound(t *testing.T) {
+	tr := start(t, newParent(t), sh(`setsid env -i sh -c 'trap "" TERM; echo ready; exec sleep 1000' & wait`))
+	tr.ready(t)
+	if err := tr.End(short); err != nil {
+		t.Error(err)
+	}
+	tr.gone(t)
+	tr.Reap()
 }

@@ -69,8 +69,13 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 		return nil, err
 	}
 	defer null.Close()
+	life, err := lifeline()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(life)
 	fd := descriptor(null)
-	files := []uintptr{fd, fd, fd}
+	files := []uintptr{uintptr(life), fd, fd}
 	for _, f := range extra {
 		files = append(files, descriptor(f))
 	}
@@ -86,6 +91,15 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	}
 	c.Pid = c.session
 	return c, nil
+}
+
+// lifeline returns the end of a pipe whose other end is open as long as this process lives.
+func lifeline() (fd int, err error) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return -1, os.NewSyscallError("pipe2", err)
+	}
+	return pipe[0], nil
 }
 
 // descriptor is f.Fd(), which would make f blocking, here and at whoever shares it.

@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,12 @@ func keeperMain() int {
 // descriptor 3, and exits with the code it is given or waits.
 func watcherMain() int {
 	talk := os.NewFile(3, "talk")
+	if len(os.Args) > 1 && os.Args[1] == "follows" {
+		fmt.Fprintln(talk, os.Getpid())
+		_, err := io.Copy(talk, os.Stdin)
+		fmt.Fprint(talk, "keeper gone: ", err)
+		return 0
+	}
 	p, err := NewParent()
 	if err != nil {
 		return 1
@@ -38,7 +45,7 @@ func watcherMain() int {
 		return leaverMain(p, talk)
 	}
 	script := `(setsid env -i sh -c 'trap "" TERM; echo ready; sleep 1000' &); sleep 1000 & wait`
-	c, err := p.Start(Start{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 3}})
+	c, err := p.Start(context.Background(), Start{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 3}})
 	if err != nil {
 		return 1
 	}
@@ -63,7 +70,7 @@ func leaverMain(p *Parent, talk *os.File) int {
 			return 1
 		}
 		script := "setsid sleep 1000 >&- 2>&- & echo $!"
-		c, err := p.Start(Start{ID: strconv.FormatBool(leave), Path: "/bin/sh", Args: []string{"sh", "-c", script},
+		c, err := p.Start(context.Background(), Start{ID: strconv.FormatBool(leave), Path: "/bin/sh", Args: []string{"sh", "-c", script},
 			Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 2}, Leave: leave})
 		if err != nil {
 			return 1
@@ -144,6 +151,7 @@ func startKeeper(t *testing.T, args ...string) (*exec.Cmd, int, *bufio.Reader) {
 	return cmd, number(t, strings.TrimSpace(line)), out
 }
 
+// Attack 156.
 func TestKeeper(t *testing.T) {
 	tests := []struct {
 		name string
@@ -177,6 +185,17 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
+// TestKeeperKilled kills the keeper: its watcher learns of it.
+func TestKeeperKilled(t *testing.T) {
+	cmd, watcher, out := startKeeper(t, "follows")
+	t.Cleanup(func() { unix.Kill(watcher, unix.SIGKILL) })
+	cmd.Process.Kill()
+	cmd.Wait()
+	if got, _ := waitEOF(out); got != "keeper gone: <nil>" {
+		t.Errorf("the watcher of a keeper that was killed says %q", got)
+	}
+}
+
 // waitEOF reads on until nobody holds the other end.
 func waitEOF(r io.Reader) (string, bool) {
 	type result struct {
@@ -198,7 +217,7 @@ func waitEOF(r io.Reader) (string, bool) {
 }
 
 func TestKeeperFindsNothing(t *testing.T) {
-	if got := Keep([]string{"/no/such"}, nil, nil); got != 127 {
+	if got := (Keeper{}).Keep([]string{"/no/such"}, nil, nil); got != 127 {
 		t.Errorf("Keep of nothing = %d, want 127", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,7 +80,9 @@ type sight struct {
 func (k kin) see(match func(pid int, c *Child) bool) sight {
 	s := sight{dead: map[int]bool{}}
 	var roots []int
-	for pid, c := range k.own() {
+	own := k.own()
+	settleOrphans(own)
+	for pid, c := range own {
 		if match(pid, c) {
 			roots = append(roots, pid)
 		} else if c == nil && !alive(pid) {
@@ -185,35 +186,10 @@ func markerOf(pid int) (value []byte, ok bool) {
 	return nil, len(env) > 0
 }
 
-// settledMarker is hasMarker of a process that may be in the middle of its exec.
-func settledMarker(pid int, id string) bool {
-	settle(pid)
-	return hasMarker(pid, id)
-}
-
-// settle waits while a process has no environment because it is in the middle of its exec. As
-// long as it has no command line either it is, and on a busy machine that may take long; one
-// that has cleared its environment has one.
-func settle(pid int) {
-	for begin := time.Now(); ; time.Sleep(50 * time.Microsecond) {
-		if _, ok := markerOf(pid); ok || !alive(pid) {
-			return
-		}
-		limit := 5 * time.Millisecond
-		if len(slurp("/proc/"+strconv.Itoa(pid)+"/cmdline")) == 0 {
-			limit = 500 * time.Millisecond
-		}
-		if time.Since(begin) > limit {
-			return
-		}
-	}
-}
-
 // carries reports whether a process was started with marker in its environment, NAME=VALUE
 // or only NAME=. Of one that lets nobody read that, as agents which hold keys do, it
 // cannot be said that it was not.
 func carries(pid int, marker string) bool {
-	settle(pid)
 	return says(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
 }
 
@@ -230,7 +206,7 @@ func says(env []byte, text string) bool {
 // slurp returns what a file of /proc says, nothing if it is gone. os.ReadFile would
 // first ask the poller about it.
 func slurp(name string) []byte {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}

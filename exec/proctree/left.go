@@ -21,11 +21,12 @@ func AllLeft() []Left { return allLeft() }
 // after grace. It returns when none is left, and reports whether there was any.
 func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, grace) }
 
-// EndLost ends what lives of the requests ids of a watcher that was killed together with its
-// keeper, so that nobody's child it is: TERM, KILL after grace. It returns when none is left,
-// and reports whether there was any. What has cleared its environment, and has no parent left
-// that did not, is not found.
-func EndLost(ids []string, grace time.Duration) (bool, error) { return endLost(ids, grace) }
+// EndLost ends what lives of the commands of a session whose watcher and keeper were killed
+// together, so that it was reparented: TERM, KILL after grace. It returns when none is left, and
+// reports whether there was any. Processes are known by SessionMarker: one that has cleared its
+// environment is found only below one that has not. This process and its ancestors are spared. Where
+// it is a command of the session itself nothing is ended, and that is an error.
+func EndLost(session string, grace time.Duration) (bool, error) { return endLost(session, grace) }
 
 // Lingers reports whether anything lives of a process that was started with the marker id and
 // has been reaped.

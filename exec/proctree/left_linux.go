@@ -15,6 +15,7 @@ import (
 func allLeft() []Left {
 	k := newKin()
 	own := k.own()
+	settleOrphans(own)
 	runs := map[string]bool{}
 	for _, c := range own {
 		if c != nil {
@@ -26,7 +27,6 @@ func allLeft() []Left {
 		if c != nil {
 			continue
 		}
-		settle(pid)
 		value, _ := markerOf(pid)
 		id := string(value)
 		if id == "" || runs[id] || strings.Contains(id, ".") { // a shell's own are the shell's
@@ -50,7 +50,7 @@ func allLeft() []Left {
 
 func endLeft(id string, grace time.Duration) (was bool, err error) {
 	e := ending{look: func() sight {
-		s := newKin().see(func(pid int, c *Child) bool { return c == nil && settledMarker(pid, id) })
+		s := newKin().see(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 		was = was || len(s.alive) > 0
 		return s
 	}}
@@ -58,7 +58,7 @@ func endLeft(id string, grace time.Duration) (was bool, err error) {
 }
 
 func lingers(id string) bool {
-	s := newKin().see(func(pid int, c *Child) bool { return c == nil && settledMarker(pid, id) })
+	s := newKin().see(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 	return len(s.alive) > 0
 }
 

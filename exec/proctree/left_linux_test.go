@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -58,27 +59,54 @@ func TestLeft(t *testing.T) {
 // process is a part of is spared.
 func TestEndLost(t *testing.T) {
 	p := newParent(t)
-	one := sh("env -u " + Marker + " sleep 1000 & (trap '' TERM; setsid sleep 1000; :) & echo ready; wait")
-	one.ID = "lost"
+	one := sh("env -u " + SessionMarker + " sleep 1000 & (trap '' TERM; setsid sleep 1000; :) & echo ready; wait")
+	one.Session = "lost"
 	other := sh("sleep 1000 & echo ready; read x <&1")
-	other.ID = "lost2"
+	other.Session = "lost2"
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
-	if was, err := EndLost([]string{"none", "lost"}, 50*time.Millisecond); !was || err != nil {
+	if was, err := EndLost("lost", 50*time.Millisecond); !was || err != nil {
 		t.Errorf("EndLost = %v, %v", was, err)
 	}
 	a.Reap()
 	a.gone(t)
-	if was, err := EndLost([]string{"lost"}, 0); was || err != nil {
+	if was, err := EndLost("lost", 0); was || err != nil {
 		t.Errorf("EndLost again = %v, %v", was, err)
 	}
-	t.Setenv(Marker, "lost2.shell")
-	if was, err := EndLost([]string{"lost2"}, 0); was || err != nil || !exists(b.Pid) {
-		t.Errorf("EndLost of its own = %v, %v", was, err)
+	if was, err := EndLost("los", 0); was || err != nil {
+		t.Errorf("EndLost of a part of the id = %v, %v", was, err)
+	}
+	t.Setenv(SessionMarker, "lost2")
+	if was, err := EndLost("lost2", 0); was || err != errWithin || !exists(b.Pid) {
+		t.Errorf("EndLost of its own = %v, %v, want %v", was, err, errWithin)
 	}
 	if err := b.End(0); err != nil {
 		t.Error(err)
 	}
 	b.Reap()
+}
+
+// Processes with an empty environment cost a look hardly more than others do: all of them are
+// waited for together.
+func TestManyWithoutEnvironment(t *testing.T) {
+	const many = 200
+	p := newParent(t)
+	look := func(env string) time.Duration {
+		tr := start(t, p, sh("i=0; while [ $i -lt $0 ]; do setsid $1 sleep 1000 & i=$((i+1)); done; echo ready", strconv.Itoa(many), env))
+		tr.ready(t)
+		tr.Reap()
+		begin := time.Now()
+		lingers("nobody")
+		took := time.Since(begin)
+		if err := p.End(short); err != nil {
+			t.Error(err)
+		}
+		tr.gone(t)
+		return took
+	}
+	with, without := look("env"), look("env -i")
+	if limit := 5*with + many*settleNamed/4; without > limit {
+		t.Errorf("a look at %d processes took %v, without environments %v, want at most %v", many, with, without, limit)
+	}
 }

@@ -3,25 +3,24 @@
 package proctree
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-func endLost(ids []string, grace time.Duration) (was bool, err error) {
-	// This process may be one of them: it does not end itself.
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return slices.Contains(strings.Split(os.Getenv(Marker), "."), id)
-	})
-	if len(ids) == 0 {
-		return false, nil
+var errWithin = errors.New("this process is one of them")
+
+func endLost(session string, grace time.Duration) (was bool, err error) {
+	if os.Getenv(SessionMarker) == session {
+		return false, errWithin // others of them may wait for its answer
 	}
+	spared := ancestors()
 	e := ending{look: func() sight {
-		s := lost(ids)
+		s := lost(session, spared)
 		was = was || len(s.alive) > 0
 		return s
 	}}
@@ -29,15 +28,47 @@ func endLost(ids []string, grace time.Duration) (was bool, err error) {
 }
 
 // lost looks at every process that there is.
-func lost(ids []string) sight {
-	k, s := newKin(), sight{dead: map[int]bool{}}
+func lost(session string, spared map[int]bool) sight {
+	pids := readable()
+	settle(slices.Clone(pids))
 	var roots []int
-	for _, name := range names("/proc") {
-		pid, err := strconv.Atoi(name)
-		if err == nil && pid != unix.Getpid() && slices.ContainsFunc(ids, func(id string) bool { return hasMarker(pid, id) }) {
+	for _, pid := range pids {
+		if says(environ(pid), SessionMarker+"="+session+"\x00") {
 			roots = append(roots, pid)
 		}
 	}
-	k.walk(roots, &s)
+	s := sight{dead: map[int]bool{}}
+	newKin().walk(roots, &s)
+	s.alive = slices.DeleteFunc(s.alive, func(m member) bool { return spared[m.pid] })
 	return s
+}
+
+// readable returns the processes whose environment this one may read, without the kernel's
+// threads, which have none.
+func readable() (pids []int) {
+	const kthreadd = 2
+	for _, name := range names("/proc") {
+		pid, err := strconv.Atoi(name)
+		if err != nil || unix.Access(environFile(pid), unix.R_OK) != nil {
+			continue
+		}
+		if st, ok := readStat(pid); ok && st.alive() && pid != kthreadd && st.ppid != kthreadd {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// ancestors returns this process and all above it.
+func ancestors() map[int]bool {
+	all := map[int]bool{}
+	for pid := os.Getpid(); pid > 0; {
+		all[pid] = true
+		st, ok := readStat(pid)
+		if !ok {
+			break
+		}
+		pid = st.ppid
+	}
+	return all
 }

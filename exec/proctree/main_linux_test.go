@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -59,7 +60,7 @@ func starterMain() int {
 	if err != nil {
 		return 1
 	}
-	c, err := p.Start(Start{Path: "/bin/grep", Args: []string{"grep", "^Sig[BI]", "/proc/self/status"}, Files: [3]int{0, 1, 2}})
+	c, err := p.Start(context.Background(), Start{Path: "/bin/grep", Args: []string{"grep", "^Sig[BI]", "/proc/self/status"}, Files: [3]int{0, 1, 2}})
 	if err != nil {
 		return 1
 	}
@@ -116,7 +117,7 @@ func start(t *testing.T, p *Parent, s Start) tree {
 	if s.ID == "" {
 		s.ID = t.Name()
 	}
-	c, err := p.Start(s)
+	c, err := p.Start(context.Background(), s)
 	w.Close()
 	if err != nil {
 		t.Fatal(err)

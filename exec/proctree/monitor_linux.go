@@ -4,10 +4,8 @@ package proctree
 
 import (
 	"encoding/binary"
-	"errors"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,32 +28,24 @@ const msgLen = 5
 // monitor is the leader of a session whose terminal is descriptor 0. A command needs a
 // parent like it: in a session that it led itself its group would be an orphan, which
 // no ^Z can stop, and its end would hang up on all that it left running.
-func monitor(args []string) int {
-	runtime.LockOSThread()
-	unix.CloseOnExec(controlFD)
+func monitor(path string, args []string) error {
 	// What ends or stops a command is not for its monitor, which must see it happen.
 	// Handled, not ignored, so that the command has the default.
 	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
-	if len(args) < 3 {
-		return refuse(errors.New("the monitor is no command of its own"))
-	}
-	pid, err := forkExec(args[1], args[2:], &syscall.ProcAttr{
+	pid, err := forkExec(path, args, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Foreground: true, Ctty: 0},
 	})
 	if err != nil {
-		errno := syscall.EINVAL
-		errors.As(err, &errno)
-		tell(msgFailed, uint32(errno))
-		return 127
+		return err
 	}
 	tell(msgStarted, uint32(pid))
 	watch(pid)
 	takeForeground()
 	reap(pid)
-	return 0
+	return nil
 }
 
 // watch reports what becomes of pid, and returns when it is dead and the watcher knows.

@@ -3,11 +3,13 @@
 package proctree
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,27 +25,18 @@ type monitorLink struct {
 
 // startMonitored starts a command on a terminal, under a monitor that is this program
 // again.
-func startMonitored(sp *spawner, d *deaths, s Start) (*Child, error) {
-	link, theirs, err := newLink()
-	if err != nil {
-		return nil, err
-	}
+func startMonitored(ctx context.Context, sp *spawner, d *deaths, s Start) (*Child, error) {
 	attr := s.attr()
-	attr.Files = append(attr.Files, uintptr(theirs))
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
 	c := newChild(s.ID)
-	c.monitor = link
 	c.done = make(chan struct{})
-	err = c.start(sp, d, "/proc/self/exe", append([]string{MonitorName, s.Path}, s.Args...), attr)
-	unix.Close(theirs)
+	link, err := c.startSelf(sp, d, asMonitor, s, attr)
 	if err != nil {
-		link.conn.Close()
 		return nil, err
 	}
-	if c.Pid, err = link.started(); err != nil {
-		link.conn.Close()
-		c.reapLeader()
+	if c.Pid, err = link.started(ctx); err != nil {
+		c.giveUp(link)
 		return nil, err
 	}
 	// ends when the monitor's end of the pair is closed, at its death; Reap waits for it.
@@ -70,9 +63,21 @@ func (l *monitorLink) read() (kind byte, n uint32, err error) {
 	return msg[0], binary.NativeEndian.Uint32(msg[1:]), nil
 }
 
-// started waits until the monitor has started its command.
-func (l *monitorLink) started() (pid int, err error) {
+// started waits until the monitor has started its command, or until ctx ends.
+func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
+	left := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(left)
+		l.conn.SetReadDeadline(time.Unix(1, 0))
+	})
 	kind, n, err := l.read()
+	if !stop() {
+		if err != nil {
+			return 0, context.Cause(ctx)
+		}
+		<-left
+		l.conn.SetReadDeadline(time.Time{}) // or nobody would hear how the command ends
+	}
 	switch {
 	case err != nil:
 		return 0, err

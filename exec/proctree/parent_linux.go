@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -16,10 +17,11 @@ import (
 // Start says how a process is started.
 type Start struct {
 	ID       string // of the request, for Marker
+	Session  string // for SessionMarker; empty: none
 	Path     string // absolute
 	Args     []string
 	Env      []string
-	Dir      string
+	Dir      int    // a held directory; 0: this process's own
 	Files    [3]int // become 0, 1 and 2; all there is
 	TTY      bool   // Files[0] becomes the controlling terminal, under a monitor
 	NewPrivs bool   // setuid programs work
@@ -62,13 +64,14 @@ func NewParent() (*Parent, error) {
 	return p, nil
 }
 
-// Start starts a process. The error wraps the system's own.
-func (p *Parent) Start(s Start) (*Child, error) {
+// Start starts a process. The error wraps the system's own. When ctx ends before the program is
+// executed, all of it is ended, and the error is ctx's cause.
+func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
 	if err != nil {
 		return nil, err
 	}
-	s.Env = marked(s.Env, s.ID)
+	s.Env = s.marked()
 	if s.Leave {
 		s.Env = append(s.Env, LeaveMarker+"="+p.token)
 		p.mu.Lock()
@@ -76,20 +79,25 @@ func (p *Parent) Start(s Start) (*Child, error) {
 		p.mu.Unlock()
 	}
 	if s.TTY {
-		return startMonitored(sp, p.deaths, s)
+		return startMonitored(ctx, sp, p.deaths, s)
 	}
-	c := newChild(s.ID)
-	if err := c.start(sp, p.deaths, s.Path, s.Args, s.attr()); err != nil {
+	if !s.prompt() {
+		return startApart(ctx, sp, p.deaths, s)
+	}
+	c, attr := newChild(s.ID), s.attr()
+	if s.Dir != 0 {
+		attr.Dir = procFD(s.Dir)
+	}
+	if err := c.start(sp, p.deaths, s.Path, s.Args, attr); err != nil {
 		return nil, err
 	}
-	c.Pid = c.session
-	c.done = c.dead
+	c.alone()
 	return c, nil
 }
 
+// attr returns the attributes with which s is started, without its directory.
 func (s *Start) attr() *syscall.ProcAttr {
 	return &syscall.ProcAttr{
-		Dir:   s.Dir,
 		Env:   s.Env,
 		Files: []uintptr{uintptr(s.Files[0]), uintptr(s.Files[1]), uintptr(s.Files[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -148,13 +156,17 @@ func (p *Parent) Close() error {
 	return nil
 }
 
-// marked returns env with the marker of a request, and none of another's.
-func marked(env []string, id string) []string {
-	list := make([]string, 0, len(env)+1)
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, Marker+"=") && !strings.HasPrefix(kv, LeaveMarker+"=") {
+// marked returns the environment with the markers of this start, without those of other starts.
+func (s *Start) marked() []string {
+	list := make([]string, 0, len(s.Env)+3)
+	for _, kv := range s.Env {
+		if name, _, _ := strings.Cut(kv, "="); name != Marker && name != SessionMarker && name != LeaveMarker {
 			list = append(list, kv)
 		}
 	}
-	return append(list, Marker+"="+id)
+	list = append(list, Marker+"="+s.ID)
+	if s.Session != "" {
+		list = append(list, SessionMarker+"="+s.Session)
+	}
+	return list
 }

@@ -16,13 +16,19 @@ import (
 	"time"
 )
 
-// MonitorName is the argv[0] under which this program is the monitor of a tty call. A
-// main that imports executor calls Monitor when it has it.
+// MonitorName is the argv[0] under which this program is the monitor of a tty call, or becomes
+// a command. A main that imports executor calls Monitor when it has it.
 const MonitorName = "hostexec-monitor"
+
+// KeeperName is the argv[0] of a session's topmost process, below which all others are.
+const KeeperName = "hostexec-keeper"
 
 // Marker names the variable that ties a process to the request which started it,
 // whoever its parent has become.
 const Marker = "HOSTEXEC_REQUEST_ID"
+
+// SessionMarker names the variable that ties a process to the session whose watcher started it.
+const SessionMarker = "HOSTEXEC_SESSION"
 
 // LeaveMarker names the variable by which those are known that stay when all else ends,
 // once the request that started them is answered.
@@ -36,19 +42,20 @@ type Keeper struct {
 	Grace time.Duration // DefaultGrace when zero
 }
 
-// Keep starts args[0], an absolute path, with stdio on /dev/null and extra from
+// Keep starts args[0], an absolute path, with stdout and stderr on /dev/null and extra from
 // descriptor 3 on, passes TERM, INT and HUP on to it, and when it dies, however it
 // does, ends every process that descends from it; but if it exits with 0, which says that
 // it has ended its own, what carries LeaveMarker stays. It returns the watcher's exit code.
 // The process must have no other children.
+//
+// The watcher's stdin is a pipe on which nothing comes. It ends when the keeper dies, so that
+// the watcher can end its own commands then.
 func (k Keeper) Keep(args, env []string, extra []*os.File) int { return k.keep(args, env, extra) }
 
-// Keep is Keeper{}.Keep.
-func Keep(args, env []string, extra []*os.File) int { return Keeper{}.Keep(args, env, extra) }
-
 // Monitor is the main function of the process between a terminal and the command that
-// runs on it; args are the process's own. It returns its exit code.
-func Monitor(args []string) int { return monitor(args) }
+// runs on it, and of one that becomes a command whose exec may wait; args are the process's own.
+// It returns its exit code.
+func Monitor(args []string) int { return self(args) }
 
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
 func BecomeSubreaper() error { return becomeSubreaper() }

@@ -15,14 +15,16 @@ import (
 var errSystem = errors.New("keeping process trees is not supported on " + runtime.GOOS)
 
 func (Keeper) keep([]string, []string, []*os.File) int { return refuse() }
-func monitor([]string) int                             { return refuse() }
+func self([]string) int                                { return refuse() }
 func becomeSubreaper() error                           { return errSystem }
 func defaultSignals()                                  {}
 func treeOf(string) []int                              { return nil }
 func allLeft() []Left                                  { return nil }
+func sizes() []Size                                    { return nil }
+func endNow(string) error                              { return errSystem }
 func lingers(string) bool                              { return false }
 func endLeft(string, time.Duration) (bool, error)      { return false, errSystem }
-func endLost([]string, time.Duration) (bool, error)    { return false, nil } // no session was ever served
+func endLost(string, time.Duration) (bool, error)      { return false, nil } // no session was ever served
 
 func refuse() int {
 	fmt.Fprintln(os.Stderr, "hostexec:", errSystem)

@@ -84,13 +84,21 @@ func unblock() error {
 	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
 }
 
-// forkExec is syscall.ForkExec which, like execvp(3) and every shell, has /bin/sh run
-// what the kernel takes for no program: a script without #!.
-func forkExec(path string, args []string, attr *syscall.ProcAttr) (int, error) {
-	pid, err := syscall.ForkExec(path, args, attr)
+// forkExec starts a process.
+func forkExec(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+	err = execute(path, args, func(path string, args []string) (err error) {
+		pid, err = syscall.ForkExec(path, args, attr)
+		return err
+	})
+	return pid, err
+}
+
+// execute executes a program by exec. Like execvp(3) and every shell, it has /bin/sh run a file that
+// the kernel cannot execute: a script without #!.
+func execute(path string, args []string, exec func(path string, args []string) error) error {
+	err := exec(path, args)
 	if err != syscall.ENOEXEC {
-		return pid, err
+		return err
 	}
-	script := append([]string{"/bin/sh", path}, args[min(1, len(args)):]...)
-	return syscall.ForkExec("/bin/sh", script, attr)
+	return exec("/bin/sh", append([]string{"/bin/sh", path}, args[min(1, len(args)):]...))
 }

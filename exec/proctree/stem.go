@@ -27,6 +27,10 @@ func (s Stem) Interrupt(request string) { s.interrupt(request) }
 // Signal sends a signal to the process alone, if it still is the one that was looked at.
 func (s Stem) Signal(sig syscall.Signal) { s.signal(sig) }
 
+// HangUp suspends the process and queues HUP, which ends it as soon as it is continued. Until then
+// processes that are known only as its children can be found.
+func (s Stem) HangUp() { s.hangUp() }
+
 // Prune ends all that has grown from the process since: TERM, KILL after grace. The process
 // itself, and what grew before, stays.
 func (s Stem) Prune(request string, grace time.Duration) error { return s.prune(request, grace) }

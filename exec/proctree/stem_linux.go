@@ -87,7 +87,6 @@ func (s Stem) orphans(k kin, request string) sight {
 		if c != nil || !s.new(pid) {
 			return false
 		}
-		settle(pid)
 		value, _ := markerOf(pid)
 		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
 	})
@@ -104,6 +103,11 @@ func (s Stem) interrupt(request string) {
 func (s Stem) signal(sig syscall.Signal) {
 	e := ending{beyond: map[member]bool{}}
 	e.send(s.root, unix.Signal(sig))
+}
+
+func (s Stem) hangUp() {
+	s.signal(unix.SIGSTOP)
+	s.signal(unix.SIGHUP)
 }
 
 func (s Stem) prune(request string, grace time.Duration) error {

@@ -95,6 +95,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// Attack 141.
 func TestBounded(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Create(dir, request, Header{})

@@ -45,7 +45,8 @@ func testTimeout(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	r.text(t, s, `still=here; first=$$; sleep 1000 & before=$!`)
 	for _, tt := range tests {
-		ctx, cancel := context.WithCancelCause(t.Context())
+		late, done := patient(t.Context()) // all of them sleep longer
+		ctx, cancel := context.WithCancelCause(late)
 		c := Command{Text: "echo partial; " + tt.text}
 		if tt.name == "with scope" {
 			c.Env, c.Dir = []string{"still=not"}, "/"
@@ -55,16 +56,17 @@ func testTimeout(t *testing.T, r *room) {
 			<-began
 			cancel(errLate)
 		}()
-		start := time.Now()
 		c.ID = newID()
 		var out bytes.Buffer
 		_, err := s.Exec(ctx, r.birth, c, Output{Out: both{&out, began}, Err: &out})
+		held := late.Err()
 		cancel(nil)
+		done()
 		if !errors.Is(err, errLate) || !strings.HasPrefix(out.String(), "partial\n") || strings.Contains(out.String(), "outer") {
 			t.Errorf("%s: %v, output %q", tt.name, err, out.String())
 		}
-		if took := time.Since(start); took > patience { // all of them sleep longer
-			t.Errorf("%s: took %s", tt.name, took)
+		if held != nil {
+			t.Errorf("%s: the end of it took too long", tt.name)
 		}
 		if left := marked(c.ID); len(left) > 0 {
 			t.Errorf("%s: left %v", tt.name, left)
@@ -123,7 +125,7 @@ func TestFast(t *testing.T) { everywhere(t, testFast) }
 
 func testFast(t *testing.T, r *room) {
 	s := r.shell(t, "one")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 	defer cancel()
 	if got := r.do(ctx, s, Command{Text: `echo quick`}); got.out != "quick\n" || got.failed != nil {
 		t.Errorf("%+v", got)
@@ -244,7 +246,7 @@ func testKill(t *testing.T, r *room) {
 	done := make(chan error)
 	go func() { // ends when it is cancelled
 		_, err := s.Start(ctx, r.birth, Command{ID: id, Text: `bash -c "sleep 100 & setsid sleep 100 & (trap '' TERM; sleep 100) & echo on; sleep 100"`},
-			Output{Out: began, Err: began, Started: func(p int) { pid = p }})
+			Output{Out: began, Err: began, Started: func(_ string, p int) { pid = p }})
 		done <- err
 	}()
 	<-began
@@ -293,10 +295,12 @@ func testRemoveDead(t *testing.T, r *room) {
 	}
 	removed := make(chan bool)
 	go func() { removed <- r.Remove("one") }() // ends with what the shell has left
+	late, over := patient(t.Context())
+	defer over()
 	for range ids {
 		select {
 		case <-done:
-		case <-time.After(patience):
+		case <-late.Done():
 			t.Fatal("a copy goes on")
 		}
 	}
@@ -340,6 +344,8 @@ func testCopyKilled(t *testing.T, r *room) {
 
 // TestDeafPipe is a shell that hears nothing any more, nor reads: what it is told is more than a
 // pipe holds.
+//
+// Attack 192.
 func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
 
 func testDeafPipe(t *testing.T, r *room) {
@@ -366,5 +372,78 @@ func testDeafPipe(t *testing.T, r *room) {
 	})
 	if got := r.do(t.Context(), r.shell(t, "two"), Command{Text: ":", Env: []string{name + "x=1"}}); !errors.Is(got.failed, errNames) {
 		t.Errorf("longer names: %v", got.failed)
+	}
+}
+
+// TestRemoveUnmarked: what has cleared its environment is known as the shell's child alone, and
+// ends with the shell.
+func TestRemoveUnmarked(t *testing.T) {
+	for _, ignore := range []string{"", "trap '' TERM HUP INT; "} {
+		r := newRoom(t)
+		s := r.shell(t, "one")
+		out := r.text(t, s, `env -i setsid sh -c "`+ignore+`sleep 1000; :" & echo $!`).out
+		pid := strings.TrimSpace(out)
+		eventually(t, "it runs", func() bool { return strings.HasPrefix(commandLine(pid), "sh\x00") })
+		if !r.Remove("one") {
+			t.Error("there was no shell")
+		}
+		if line := commandLine(pid); line != "" {
+			t.Errorf("%q: %s is left", ignore, line)
+		}
+	}
+}
+
+// commandLine is that of a process; it is empty once the process has ended.
+func commandLine(pid string) string {
+	b, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+	return string(b)
+}
+
+// TestBuiltin: a text that redefines what the shell is driven by hangs neither its caller nor the
+// shell.
+func TestBuiltin(t *testing.T) { everywhere(t, testBuiltin) }
+
+func testBuiltin(t *testing.T, r *room) {
+	s := r.shell(t, "one")
+	for _, text := range []string{
+		`builtin() { :; }`,
+		`builtin() { builtin "$@"; }; export -f builtin`,
+		`builtin() { return 1; }; unset() { :; }; printf() { :; }; eval() { :; }; .() { :; }; declare() { :; }`,
+		`enable -n builtin`,
+		`set -e; builtin() { return 1; }; :`,
+		`set -euo pipefail; unset() { return 1; }; builtin() { return 3; }; :`,
+	} {
+		if got := r.text(t, s, "kept=kept; "+text); got.code != 0 || got.err != "" {
+			t.Errorf("%s: %+v", text, got)
+		}
+		if got := r.text(t, s, `echo "$kept"`); got.out != "kept\n" || got.err != "" {
+			t.Errorf("after %s: %+v", text, got)
+		}
+		r.text(t, s, `set +euo pipefail; \unset -f unset declare printf eval .`)
+	}
+	got := r.do(t.Context(), s, Command{Text: `builtin() { :; }; readonly -f builtin`})
+	var dead *TerminatedError
+	if !errors.As(got.failed, &dead) {
+		t.Errorf("a shell that cannot be repaired: %+v", got)
+	}
+	if got := r.text(t, s, `echo "$kept"`); got.out != "\n" {
+		t.Errorf("the next shell: %+v", got)
+	}
+}
+
+// TestFullDisk: a shell that cannot write how its text has ended tells so all the same, and goes
+// on. A limit of what it may write does as a full disk would.
+func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
+
+func testFullDisk(t *testing.T, r *room) {
+	s := r.shell(t, "one")
+	for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start, s.Exec} {
+		got := r.run(t.Context(), how, Command{Text: `trap '' XFSZ; ulimit -S -f 0; kept=$((kept + 1)); (exit 7)`})
+		if got.code != 7 || got.failed != nil {
+			t.Errorf("%+v, want code 7", got)
+		}
+	}
+	if got := r.text(t, s, `ulimit -S -f unlimited; echo $kept`); got.out != "2\n" {
+		t.Errorf("with space again: %+v", got)
 	}
 }

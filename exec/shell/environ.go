@@ -47,12 +47,3 @@ func environ(base, set []string) []string {
 	}
 	return append(env, set...)
 }
-
-func lookUp(env []string, name string) string {
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}

@@ -3,8 +3,10 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -14,12 +16,12 @@ import (
 // it is then, and the error is ctx's cause. The error is a TerminatedError when the shell
 // itself has ended.
 func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+	if err := s.takeTurn(ctx, o); err != nil {
+		return 0, err
 	}
+	defer func() { <-s.turn }()
+	ctx, cancel := c.within(ctx)
+	defer cancel()
 	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return 0, err
@@ -35,7 +37,7 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	}
 	r := &run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}
 	if o.Started != nil {
-		o.Started(l.pid)
+		o.Started(c.ID, l.pid)
 	}
 	if err := l.say(n.source() + c.after(n)); err != nil {
 		return 0, l.death()
@@ -51,6 +53,45 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 		d.keep()
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
+}
+
+// soon is how long a command waits for its turn before that is told.
+const soon = 2 * time.Second
+
+// Busy says that a command waits for its turn in the shell of that name.
+func Busy(name string) string { return "shell " + name + " is busy: waiting for its turn" }
+
+// takeTurn waits until no other command has the shell to itself.
+func (s *Shell) takeTurn(ctx context.Context, o Output) error {
+	late := time.NewTimer(soon)
+	defer late.Stop()
+	for {
+		select {
+		case s.turn <- struct{}{}:
+			return nil
+		case <-late.C:
+			if o.Waits != nil {
+				o.Waits()
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// TimeoutError says that a command took longer than its Timeout.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("Command timeout after %dms", e.After.Milliseconds())
+}
+
+// within returns a context that ends when the command's time is up.
+func (c Command) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, c.Timeout, cmp.Or(c.Late, error(&TimeoutError{c.Timeout})))
 }
 
 // unless is err when there is no other error that explains it.

@@ -4,11 +4,14 @@ package shell
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
 // files are those of one command on this host: what it runs, what it writes, how it ended.
@@ -21,6 +24,7 @@ type files struct {
 	bell  *bell
 	id    string
 	rings <-chan struct{}
+	named []string // files that have their value in their names
 }
 
 func (g *onHost) open(id string, birth Birth) (desk, error) {
@@ -52,33 +56,58 @@ func (f *files) write(script, text string) error {
 }
 
 func (f *files) rung() <-chan struct{} { return f.rings }
-func (f *files) exited() (int, bool)   { return number(f.done + ".exit") }
-func (f *files) pid() (int, bool)      { return number(f.done + ".pid") }
+func (f *files) exited() (int, bool)   { return f.number(f.done + ".exit") }
+func (f *files) pid() (int, bool)      { return f.number(f.done + ".pid") }
 func (f *files) keep()                 { f.pool.drawer.keep(f.sheets) }
 
 func (f *files) remove() {
 	f.bell.forget(f.id)
+	for _, file := range []**os.File{&f.out, &f.err} { // somebody may write for ever
+		os.Remove((*file).Name())
+		f.pool.spool.drop(*file)
+		*file = nil
+	}
 	f.sheets.remove()
-	for _, name := range []string{f.text, f.done + ".pid", f.done + ".pid.tmp", f.done + ".exit", f.done + ".exit.tmp"} {
+	for _, name := range append(f.named, f.text, f.done+".pid", f.done+".pid.tmp", f.done+".exit", f.done+".exit.tmp") {
 		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
 	}
 }
 
 // number reads what renamed wrote, whole.
-func number(file string) (int, bool) {
+func (f *files) number(file string) (int, bool) {
 	b, err := os.ReadFile(file)
-	line, whole := strings.CutSuffix(string(b), "\n")
-	if err != nil || !whole {
+	if err != nil {
 		return 0, false
+	}
+	line, whole := strings.CutSuffix(string(b), "\n")
+	if !whole {
+		return f.numberInName(file)
 	}
 	n, err := strconv.Atoi(line)
 	return n, err == nil
 }
 
-// Spool returns a file for output that somebody wants whole. It is gone with its descriptor.
-func (p *Pool) Spool() (*os.File, error) {
+// numberInName looks for a value in a file's name: renamed writes it there on a full disk.
+func (f *files) numberInName(file string) (int, bool) {
+	matches, _ := filepath.Glob(file + ".*") // the pattern is a good one
+	for _, name := range matches {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, file+".")); err == nil {
+			f.named = append(f.named, name)
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// Spool returns a file for output that somebody wants whole, which counts as the shells' own.
+// It is gone with its descriptor.
+func (p *Pool) Spool() (io.ReadWriteSeeker, error) {
 	if _, err := p.ready(); err != nil {
 		return nil, err
 	}
-	return Spool(p.Dir)
+	f, err := Spool(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &charged{f: f, held: limit.Hold{From: p.limits(), Kind: limit.Spool}}, nil
 }

@@ -10,6 +10,8 @@ import (
 )
 
 // TestHold: nothing but a directory is opened, or waited for.
+//
+// Attack 191.
 func TestHold(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
@@ -25,6 +27,8 @@ func TestHold(t *testing.T) {
 
 // TestDirSwapped: a shell starts in the directory that is held, and a text runs in the one
 // that it was decided for, or not at all.
+//
+// Attack 191.
 func TestDirSwapped(t *testing.T) {
 	r := newRoom(t)
 	one := filepath.Join(r.work, "one")

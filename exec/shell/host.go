@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -22,6 +22,7 @@ type onHost struct {
 	in     *os.File // the shell reads what to do from the other end
 	cancel context.CancelFunc
 	born   proctree.Stem // the shell as it was then
+	hangUp sync.Once
 }
 
 // startHost starts a process on this host.
@@ -74,7 +75,7 @@ func (s *Shell) dir(b Birth) (*os.File, error) {
 		}
 		errs = append(errs, err)
 	}
-	for _, name := range []string{s.options.Dir, lookUp(b.Env, "HOME"), "/"} {
+	for _, name := range []string{s.options.Dir, executor.Getenv(b.Env, "HOME"), "/"} {
 		if name == "" || b.Dir != 0 && name == s.options.Dir {
 			continue
 		}
@@ -120,10 +121,10 @@ func (g *onHost) rid() {
 }
 
 // kill has the runner end the tree. The shell itself, like each that is interactive, does
-// not mind TERM: it goes by HUP, or the end of what it reads, and first, for it would go on
-// with its text when a child of it has ended.
+// not mind TERM: it goes by HUP, or the end of what it reads. It would go on with its text when
+// a child of it has ended.
 func (g *onHost) kill() {
-	g.born.Signal(syscall.SIGHUP)
+	g.hangUp.Do(g.born.HangUp) // a second HangUp would suspend it once more
 	g.in.Close()
 	g.cancel()
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ func (g *inside) meet(in *bufio.Reader) error {
 		}
 	}
 	pid, err := strconv.Atoi(lines[0][len("shell "):])
-	if err != nil || pid <= 1 {
+	if err != nil || pid <= 1 || pid > math.MaxInt32 {
 		return errNonsense
 	}
 	for _, file := range lines[1:] {

@@ -27,7 +27,7 @@ func TestWardenKilled(t *testing.T) {
 	s := r.shell(t, "one")
 	r.text(t, s, `:`)
 	dir, id := wardenDir(s), newID()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := patient(t.Context())
 	defer cancel()
 	_, err := s.Exec(ctx, r.birth, Command{ID: id, Text: `setsid sleep 1000 & kill -KILL $PPID; sleep 1000`}, Output{Out: io.Discard, Err: io.Discard})
 	var dead *TerminatedError
@@ -106,6 +106,8 @@ func TestLiar(t *testing.T) {
 		"a bad code":       {liar{hello, "exit ID 256\n"}, true},
 		"a negative code":  {liar{hello, "exit ID -1\n"}, true},
 		"no number":        {liar{hello, "pid ID 12x\n"}, true},
+		"a long pid":       {liar{hello, "pid ID 4294967301\n"}, true},
+		"a long first pid": {liar{hello: "shell 4294967301\n/bin/bash\n/bin/mv\n/tmp/x\n"}, false},
 		"too many":         {liar{hello, "size ID 1 2 3\n"}, true},
 		"a bad death":      {liar{hello, "dead 256\n"}, true},
 		"no base64":        {liar{hello, "data ID.out\n***\n.\n"}, true},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,9 @@ func (g *inside) news(word string, f []string) error {
 		}
 		d.code.CompareAndSwap(nil, &n[0])
 	case "pid":
+		if n[0] > math.MaxInt32 { // pid_t
+			return errNonsense
+		}
 		d.copy.CompareAndSwap(nil, &n[0])
 	case "lost":
 		d.lost.Store(true)

@@ -102,7 +102,7 @@ func (s *Shell) start(ctx context.Context, b Birth) (*life, error) {
 // INT ends it, but takes it back to where it reads its next line. Bash minds no INT when its
 // child dies of something else; a trap has its turn all the same, before the next command,
 // and sends another one.
-const hello = `\builtin trap '[[ ${__hostexec_runs-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
+const hello = repair + `\builtin trap '[[ ${__hostexec_runs-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
 // giveUp is RTMAX-1 (signal(7)).

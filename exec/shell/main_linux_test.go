@@ -25,7 +25,33 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const patience = time.Minute
+// patience is how long a test waits at least, and steps how many programs the machine must be
+// able to start after that, one by one, before a test gives up: a loaded machine, on which all of
+// a shell's programs are slow to start, does not decide the result.
+const (
+	patience = time.Minute
+	steps    = 1000
+)
+
+// patient returns a context that ends when there is nothing left to wait for.
+func patient(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	// ends with ctx, which the caller ends.
+	go func() {
+		defer cancel()
+		select {
+		case <-time.After(patience):
+		case <-ctx.Done():
+		}
+		for range steps {
+			if ctx.Err() != nil {
+				return
+			}
+			_ = exec.CommandContext(ctx, "bash", "-c", ":").Run() // how it ends tells nothing
+		}
+	}()
+	return ctx, cancel
+}
 
 // room is a pool of shells with a host to run them, and a directory to start in.
 type room struct {
@@ -42,6 +68,7 @@ func everywhere(t *testing.T, test func(*testing.T, *room)) {
 		r := newRoom(t)
 		r.in = here{r.birth.Env}
 		r.birth.Env = nil
+		r.Pool.Patience = 10 * patience // the tests give up before
 		test(t, r)
 	})
 }
@@ -124,7 +151,7 @@ func (r *room) do(ctx context.Context, s *Shell, c Command) result {
 }
 
 func (r *room) run(ctx context.Context, how func(context.Context, Birth, Command, Output) (int, error), c Command) (got result) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := patient(ctx)
 	defer cancel()
 	c.ID = newID()
 	var out, errs bytes.Buffer
@@ -159,9 +186,13 @@ func check(t testing.TB, err error) {
 // eventually waits until cond holds. It is for what no event tells of.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for late := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("not within %s: %s", patience, what)
+	ctx, cancel := patient(context.Background())
+	defer cancel()
+	for !cond() {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("not within %s and %d steps: %s", patience, steps, what)
 		}
 	}
 }

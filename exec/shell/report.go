@@ -11,13 +11,14 @@ import (
 	"os"
 	"time"
 	"unicode/utf8"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Report is what is told, as JSON, of a command besides what it does.
 type Report struct {
 	To      io.Writer
 	Command string
-	Request string // "" where it has none
 	Since   time.Time
 }
 
@@ -32,7 +33,7 @@ func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
 
 // encoder leaves < and & as they are: what reads this is no browser.
 func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(spelling.ASCIIWriter(w)) // it may be a terminal, and the text anybody's
 	e.SetEscapeHTML(false)
 	return e
 }
@@ -44,6 +45,7 @@ type event struct {
 	Command   string     `json:"command,omitempty"`
 	Data      string     `json:"data,omitempty"`
 	ExitCode  *int       `json:"exit_code,omitempty"`
+	Error     string     `json:"error,omitempty"`
 	Duration  *float64   `json:"duration,omitempty"` // seconds
 	Timestamp *time.Time `json:"timestamp,omitempty"`
 }
@@ -53,15 +55,15 @@ func (e *Events) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
 func (e *Events) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
 
 // Started tells that the command runs.
-func (e *Events) Started(pid int) {
+func (e *Events) Started(request string, pid int) {
 	at := e.Since.UTC()
-	e.to.Encode(event{Type: "start", Request: e.Request, PID: pid, Command: e.Command, Timestamp: &at})
+	e.to.Encode(event{Type: "start", Request: request, PID: pid, Command: e.Command, Timestamp: &at})
 }
 
-// Ended tells that it has ended.
-func (e *Events) Ended(code int) {
+// Ended reports that it has ended, and why if it did not end by itself.
+func (e *Events) Ended(code int, why string) {
 	at, took := time.Now().UTC(), time.Since(e.Since).Seconds()
-	e.to.Encode(event{Type: "complete", ExitCode: &code, Duration: &took, Timestamp: &at})
+	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
 
 // Close implements io.Closer: there is nothing to let go.
@@ -101,11 +103,11 @@ func wholeRunes(b []byte) int {
 // Close.
 type Object struct {
 	Report
-	spools [2]*os.File
+	spools [2]io.ReadWriteSeeker
 }
 
-// Object returns r told at the end. Spool makes the files.
-func (r Report) Object(spool func() (*os.File, error)) (*Object, error) {
+// Object returns r told at the end. Spool makes the files, which are closed if they can be.
+func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error) {
 	o := &Object{Report: r}
 	for i := range o.spools {
 		f, err := spool()
@@ -134,20 +136,20 @@ func (o *Object) Out() io.Writer { return o.spools[0] }
 func (o *Object) Err() io.Writer { return o.spools[1] }
 
 // Started tells nothing.
-func (o *Object) Started(int) {}
+func (o *Object) Started(string, int) {}
 
 // Close removes the files.
 func (o *Object) Close() error {
 	for _, f := range o.spools {
-		if f != nil {
-			f.Close()
+		if c, ok := f.(io.Closer); ok {
+			c.Close()
 		}
 	}
 	return nil
 }
 
-// Ended tells what the command wrote, and how it ended.
-func (o *Object) Ended(code int) {
+// Ended reports the command's output, how it ended, and why if it did not end by itself.
+func (o *Object) Ended(code int, why string) {
 	w := bufio.NewWriterSize(o.To, 32<<10)
 	defer w.Flush()
 	fmt.Fprint(w, `{"command":`)
@@ -158,7 +160,12 @@ func (o *Object) Ended(code int) {
 		copyJSON(w, o.spools[i])
 		fmt.Fprint(w, `"`)
 	}
-	fmt.Fprintf(w, `,"exit_code":%d,"duration":%.6f,"timestamp":`, code, time.Since(o.Since).Seconds())
+	fmt.Fprintf(w, `,"exit_code":%d`, code)
+	if why != "" {
+		fmt.Fprint(w, `,"error":`)
+		writeJSON(w, why)
+	}
+	fmt.Fprintf(w, `,"duration":%.6f,"timestamp":`, time.Since(o.Since).Seconds())
 	writeJSON(w, o.Since.UTC().Format(time.RFC3339Nano))
 	fmt.Fprint(w, "}\n")
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"al.essio.dev/pkg/shellescape"
 
@@ -24,6 +25,9 @@ type Command struct {
 	// Exact is that Dir is absolute, and what the directory is called when no link is followed:
 	// one that has another in its place is not entered.
 	Exact bool
+
+	Timeout time.Duration // from the start of its turn; 0: none
+	Late    error         // the error when the time is up; nil: a TimeoutError
 }
 
 var quote = shellescape.Quote
@@ -47,12 +51,13 @@ var mv = sync.OnceValue(func() string {
 	return `LC_ALL=C \builtin command mv -f --`
 })
 
-// renamed writes value, which is shell, to file in one step; badly, if mv cannot run. Then
-// it says so where somebody listens.
+// renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv
+// cannot run. On a full disk an empty file can often still be made: then the value goes into its name.
+// After that it notifies the host.
 func (n names) renamed(value, file string) string {
 	to := quote(file)
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
-	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write
+	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value
 	if n.news != "" {
 		text += `; [[ -p ` + quote(n.news) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
 	}
@@ -158,7 +163,7 @@ const quiet = " </dev/null >/dev/null 2>&1\n"
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
 func (n names) source() string {
-	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; \\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
+	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
@@ -172,11 +177,19 @@ func (c Command) again(n names) string {
 	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }
 
+// repair gives the shell its builtin "builtin" back, by which all others are called, if a text has put
+// a function in its place or disabled it. A text may have done so to unset, too: in POSIX mode a
+// special builtin comes before a function. In front of || set -e ignores a failure. A shell that
+// cannot be repaired ends.
+const repair = `{ \unset -f builtin; __hostexec_works=; \builtin printf -v __hostexec_works y; [[ $__hostexec_works ]] || ` +
+	`{ POSIXLY_CORRECT=; \unset -f builtin enable; \enable builtin printf; \builtin printf -v __hostexec_works y; ` +
+	`[[ $__hostexec_works ]] || \exit 125; \unset -v POSIXLY_CORRECT; }; } 2>/dev/null || [[ 1 ]]; `
+
 // after is the line that puts back what c had for itself, and says how it ended. It is a line
 // of its own: whatever made bash give up the one before, it goes on with this.
 func (c Command) after(n names) string {
 	var b strings.Builder
-	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; \\builtin set +e; ")
+	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; " + repair + "\\builtin set +e; ")
 	if len(c.Env) > 0 {
 		fmt.Fprintf(&b, "[[ ${__hostexec_env+x} ]] && { \\builtin unset -v %s; \\builtin eval -- \"$__hostexec_env\"; \\builtin unset -v __hostexec_env; }; ",
 			strings.Join(c.names(), " "))
@@ -186,6 +199,6 @@ func (c Command) after(n names) string {
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
 	b.WriteString(n.renamed(`"$__hostexec"`, n.exit))
-	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
+	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said __hostexec_works TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
 	return b.String()
 }

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
@@ -45,9 +46,12 @@ type Pool struct {
 	// to give a command up whose children have ended; 10 s when zero.
 	Patience time.Duration
 	Log      *slog.Logger
+	Limits   *limit.Session // what all shells may have on the disk counts there; nil counts for itself
 
 	wg     sync.WaitGroup // of the shells' processes
 	drawer drawer
+	spool  spool
+	own    limit.Session
 
 	mu     sync.Mutex // guards the fields below
 	shells map[string]*Shell
@@ -100,10 +104,18 @@ func (e *TerminatedError) Error() string {
 
 var nameForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 64}
 
-// Create makes a shell. Its process is started by the first command.
-func (p *Pool) Create(name string, o Options) error {
+// CheckName returns ErrName if no shell can have the name.
+func CheckName(name string) error {
 	if !nameForm.Matches(name) {
 		return ErrName
+	}
+	return nil
+}
+
+// Create makes a shell. Its process is started by the first command.
+func (p *Pool) Create(name string, o Options) error {
+	if err := CheckName(name); err != nil {
+		return err
 	}
 	if err := CheckEnv(o.Env); err != nil {
 		return err
@@ -185,6 +197,7 @@ func (p *Pool) Close() error {
 		s.born()
 	}
 	p.wg.Wait()
+	p.spool.close()
 	if p.bell == nil {
 		return nil
 	}
@@ -209,6 +222,13 @@ func (p *Pool) ready() (*bell, error) {
 		p.bell = newBell(done)
 	}
 	return p.bell, nil
+}
+
+func (p *Pool) limits() *limit.Session {
+	if p.Limits == nil {
+		return &p.own
+	}
+	return p.Limits
 }
 
 func (p *Pool) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }

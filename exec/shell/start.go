@@ -11,13 +11,19 @@ import (
 // Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
 // Otherwise it is Exec; when ctx ends the copy ends, and all that descends from it.
 func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, error) {
+	if err := s.takeTurn(ctx, o); err != nil {
+		return 0, err
+	}
+	ctx, cancel := c.within(ctx)
+	defer cancel()
 	j, err := s.fork(ctx, b, c)
+	<-s.turn
 	if err != nil {
 		return 0, err
 	}
 	defer j.desk.remove()
 	if o.Started != nil {
-		o.Started(j.pid)
+		o.Started(c.ID, j.pid)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -36,14 +42,8 @@ type job struct {
 	copy stem
 }
 
-// fork has the shell copy itself, as soon as it is free.
+// fork makes the shell copy itself. The caller holds the turn.
 func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return nil, err

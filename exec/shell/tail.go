@@ -13,7 +13,8 @@ import (
 // Output is where what a command writes goes, as it is written.
 type Output struct {
 	Out, Err io.Writer
-	Started  func(pid int) // called once, before any byte; nil is nothing
+	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
+	Started  func(request string, pid int) // called once, before any byte; nil is nothing
 }
 
 // fileTail copies what is written to a command's files, until it is told that this was all.
@@ -33,6 +34,9 @@ func (f *files) follow(o Output, fail func(error)) tail {
 			fail(t.err)
 		}
 	})
+	for _, file := range []*os.File{f.out, f.err} {
+		f.pool.spool.add(file, f.pool.limits(), fail)
+	}
 	f.pool.drawer.refill(f.pool.Dir)
 	return t
 }

@@ -18,6 +18,10 @@ type Form struct {
 	Min, Max int    // how many
 }
 
+// Container is the form of a container's name: a name that the engine accepts, and that is short
+// enough for a file name with a suffix.
+var Container = Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.-", Min: 1, Max: 201}
+
 // Matches reports whether s has the form f.
 func (f Form) Matches(s string) bool {
 	if len(s) < f.Min || len(s) > f.Max {

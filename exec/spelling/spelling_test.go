@@ -4,10 +4,22 @@ package spelling
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
 // TestMatches has each form say of words what the regular expression says that it stands for.
+// TestQuoted: a plain word stays plain, and nothing else looks like one.
+func TestQuoted(t *testing.T) {
+	for s, want := range map[string]string{
+		"make": "make", "x=/bin/y": "x=/bin/y", "it's": "it's", "": `""`, "a b": `"a b"`, `a"b`: `"a\"b"`, `a\b`: `"a\\b"`, "a\x1b[2J": `"a\x1b[2J"`, "m\u00e4ke": `"m\u00e4ke"`,
+	} {
+		if got := Quoted(s); got != want {
+			t.Errorf("Quoted(%q) = %s, want %s", s, got, want)
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	forms := []struct {
 		form Form
@@ -31,6 +43,17 @@ func TestMatches(t *testing.T) {
 			if got, want := f.form.Matches(s), same.MatchString(s); got != want {
 				t.Errorf("%+v matches %q: %v, want %v as %s", f.form, s, got, want, f.same)
 			}
+		}
+	}
+}
+
+// TestContainer: there is one limit for the names of containers.
+func TestContainer(t *testing.T) {
+	for name, want := range map[string]bool{
+		"web": true, "a": true, strings.Repeat("n", 201): true, strings.Repeat("n", 202): false, "": false, "-a": false, ".a": false, "a/b": false, "a\n": false,
+	} {
+		if got := Container.Matches(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
 }

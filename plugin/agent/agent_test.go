@@ -74,8 +74,8 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		_, _, err := New(tt.in, Given{}, host)
 		var e *Error
-		if !errors.As(err, &e) || e.Type != InvalidConfig || e.Message != tt.want {
-			t.Errorf("New(%+v): %v, want %q", tt.in, err, tt.want)
+		if !errors.As(err, &e) || e.Type != InvalidConfig || e.Message != tt.want || e.Hint == "" {
+			t.Errorf("New(%+v): %v, want %q and a hint", tt.in, err, tt.want)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestNewRefuses(t *testing.T) {
 // What is warned of is the name: the text of a value may be a secret.
 func TestNewWarns(t *testing.T) {
 	_, warnings, err := New(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Given{}, host)
-	if err != nil || len(warnings) != 1 || warnings[0] != "agent.env: A: NONE is not set, and stands for nothing" {
+	if err != nil || len(warnings) != 1 || warnings[0] != "agent.env: A: NONE is not set; an empty value is used" {
 		t.Errorf("warnings = %q, %v", warnings, err)
 	}
 }

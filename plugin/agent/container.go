@@ -13,6 +13,9 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // Contained is one agent in a container. All of it is set before Run.
@@ -30,14 +33,13 @@ type Contained struct {
 	Create func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
 	Gone   func() <-chan struct{} // closed when the session's watcher has gone; called once there is a container
 	Start  func()                 // called just before the container starts
-	Log    func(format string, args ...any)
+	// Stopping reports whether somebody else stops the session, and the container with it.
+	Stopping func() bool
+	Log      func(format string, args ...any)
 
 	id   string
 	tail tail
 }
-
-// stopping is how long a container has between TERM and KILL, in seconds.
-var stopping = 10
 
 // tidying is how long the engine may take over what ends a container.
 const tidying = time.Minute
@@ -127,33 +129,15 @@ func (c *Contained) attach(ctx context.Context, p *begun) error {
 		ways = ways[:1]
 	}
 	for _, way := range ways {
-		conn, err := c.connect(ctx, way)
+		conn, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
+			return c.API.ContainerAttach(ctx, c.id, way)
+		})
 		if err != nil {
 			return err
 		}
 		p.attached = append(p.attached, conn)
 	}
 	return nil
-}
-
-// connect is the engine's ContainerAttach, which does not heed ctx once it has asked.
-func (c *Contained) connect(ctx context.Context, way container.AttachOptions) (types.HijackedResponse, error) {
-	type answer struct {
-		conn types.HijackedResponse
-		err  error
-	}
-	came := make(chan answer, 1)
-	// ends when the engine answers, or with the process.
-	go func() {
-		conn, err := c.API.ContainerAttach(ctx, c.id, way)
-		came <- answer{conn, err}
-	}()
-	select {
-	case a := <-came:
-		return a.conn, a.err
-	case <-ctx.Done():
-		return types.HijackedResponse{}, context.Cause(ctx)
-	}
 }
 
 // monitor waits for the container's end, registered before it starts: one that ends at once
@@ -175,7 +159,11 @@ func (c *Contained) await(ctx context.Context, done <-chan container.WaitRespons
 	for {
 		select {
 		case end := <-done:
-			return int(end.StatusCode)
+			// With an error the code is -1, which would be exit code 255: it says nothing about the container.
+			if end.Error == nil || end.StatusCode >= 0 {
+				return int(end.StatusCode)
+			}
+			c.Log("wait for container %.12s: %s", c.id, end.Error.Message)
 		case err := <-failed:
 			if errdefs.IsNotFound(err) {
 				return 128 + 9 // it was removed
@@ -205,14 +193,15 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 	stopped := true
 	select {
 	case code = <-p.exit:
-		stopped = false
+		stopped = c.Stopping()
 	case <-ctx.Done():
+		code = c.stop(p)
 	case err = <-p.broken:
+		code = c.stop(p)
 	case <-c.Gone():
-		err = errWatcher
-	}
-	if stopped {
-		c.Log("container %.12s is stopped", c.id)
+		if stopped = c.runs(); stopped {
+			err = errWatcher
+		}
 		code = c.stop(p)
 	}
 	p.drain(ctx, stopped)
@@ -220,17 +209,28 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 	if !c.Spec.Container.Keep {
 		c.remove()
 	}
-	if err == nil && code != 0 && !stopped {
+	if err == nil && code != 0 && !stopped && !c.Stopping() {
 		err = exited(code, c.tail.last())
 	}
 	return code, err
 }
 
-// stop asks the container to end, and ends it after ten seconds.
+// runs reports whether the container runs, as far as the engine says. The watcher goes at once when
+// a container has been removed, perhaps before its exit code is here.
+func (c *Contained) runs() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), pinging)
+	defer cancel()
+	got, err := c.API.ContainerInspect(ctx, c.id)
+	return err == nil && got.State.Running || err != nil && !errdefs.IsNotFound(err)
+}
+
+// stop asks the container to end, and ends it after watch.AgentGrace.
 func (c *Contained) stop(p *begun) int {
+	c.Log("container %.12s is stopped", c.id)
 	ctx, cancel := context.WithTimeout(context.Background(), tidying)
 	defer cancel()
-	err := c.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &stopping})
+	seconds := int(watch.AgentGrace / time.Second)
+	err := c.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &seconds})
 	if err != nil && !errdefs.IsNotFound(err) {
 		c.Log("stop container %.12s: %v", c.id, err)
 	}

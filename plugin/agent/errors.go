@@ -48,8 +48,9 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	}{e.Type, e.Message, cause})
 }
 
-func invalid(format string, args ...any) error {
-	return &Error{Type: InvalidConfig, Message: fmt.Sprintf(format, args...)}
+// invalid is the error of a setting that is not valid. hint is a valid one.
+func invalid(hint, format string, args ...any) error {
+	return &Error{Type: InvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 func unavailable(cause error) error {

@@ -1,18 +1,62 @@
 #!/bin/sh
 # A client of docker hostexec: what it is called with is run on the host. It needs a POSIX sh,
-# cat, mv, rm and sleep, and uses inotifywait where there is one. See docs/files.md.
+# cat, mv, rm and sleep, readlink if it is called through a symbolic link, and uses inotifywait
+# where there is one. See docs/files.md.
 #
 #   HOSTEXEC_TIMEOUT, PROXY_TIMEOUT  how long it may take in all: 30, 30s, 5m, 1h; 0: as long as it likes
 #   PROXY_DIR                        the directory of requests, where it is not the usual one
 #   HOSTEXEC_STDIN=null              nothing is read from stdin
 cmd=@CMD@ # empty: as this file was called
 [ -n "$cmd" ] || cmd=${0##*/}
-dir=@DIR@
-[ -d "$dir" ] || dir=${0%/*}
-dir=${PROXY_DIR:-$dir}
 
 say() { printf 'hostexec: %s: %s\n' "$cmd" "$1" >&2; }
 die() { say "$2"; exit "$1"; }
+
+# find NAME sets path to a program of this container, and to none of hostexec's: PATH has proxied
+# commands, too, and this script must not call itself. A shell may have the program built in.
+set -f
+find() {
+	old=$IFS IFS=:
+	for path in /bin /usr/bin $PATH; do
+		path=$path/$1
+		own && break
+		path=
+	done
+	IFS=$old
+	[ -z "$path" ] || return 0
+	path=$(command -v "$1")
+	[ "$path" = "$1" ]
+}
+own() {
+	case $path in [!/]* | */hostexec/sh/* | */hostexec/bin/* | */.hostexec/*) return 1 ;; esac
+	[ -f "$path" ] && [ -x "$path" ] || return 1
+	! [ "$path" -ef "$0" ] && ! [ "$path" -ef /run/hostexec/sh/hostexec ] && ! [ "$path" -ef /run/hostexec/bin/hostexec ]
+}
+need() { find "$1" || die 125 "this script needs a program that is not in this container: $1"; }
+
+[ -z "${HOSTEXEC_WITHIN-}" ] || die 125 "this script needs the container's own $cmd, and found itself in its place"
+export HOSTEXEC_WITHIN=1
+need cat && cat=$path
+need mv && mv=$path
+need rm && rm=$path
+need sleep && sleep=$path
+
+# here sets dir to where this script lies, through symbolic links.
+here() {
+	case $0 in */*) at=$0 ;; *) at=./$0 ;; esac
+	while [ -h "$at" ] && find readlink; do
+		to=$("$path" "$at")
+		case $to in /*) at=$to ;; *) at=${at%/*}/$to ;; esac
+	done
+	dir=${at%/*}
+	[ -e "$dir/$cmd.pid" ] # a copy lies anywhere
+}
+
+dir=@DIR@
+dir=${PROXY_DIR:-$dir}
+if [ ! -d "$dir" ] && [ -z "${PROXY_DIR-}" ] && ! here; then
+	die 125 "no directory for requests: $dir: PROXY_DIR names the one of docker hostexec proxy, such as .hostexec/proxy/$cmd"
+fi
 
 # seconds TEXT sets n.
 seconds() {
@@ -24,7 +68,8 @@ seconds() {
 
 # now sets t, in hundredths of a second.
 now() {
-	if read -r t _ 2>/dev/null </proc/uptime; then t=${t%.*}${t#*.}; else t=$(date +%s)00; fi
+	if read -r t _ 2>/dev/null </proc/uptime; then t=${t%.*}${t#*.}
+	else need date && t=$("$path" +%s)00; fi
 }
 
 # Without a limit of its own a call ends when nothing is heard of the host for so long.
@@ -40,19 +85,22 @@ if [ ! -d "$dir" ] || [ ! -w "$dir" ]; then
 	die 125 "no directory for requests: $dir: is docker hostexec running on the host?"
 fi
 @SERVED@
-read -r id 2>/dev/null </proc/sys/kernel/random/uuid || id=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+read -r id 2>/dev/null </proc/sys/kernel/random/uuid || {
+	need od && id=
+	for n in $("$path" -An -N16 -tx1 /dev/urandom); do id=$id$n; done
+}
 f=$dir/$id
 umask 022
 
 tidy() {
 	[ -z "$pump" ] || kill "$pump" 2>/dev/null
 	[ -z "$pulse" ] || kill "$pulse" 2>/dev/null
-	rm -f "$f.req" "$f.req.tmp" "$f.cmd" "$f.alive" "$f.stdin" "$f.eof" "$f.beat" "$f.stdout" "$f.stderr" "$f.status" "$f.exit"
+	"$rm" -f "$f.req" "$f.req.tmp" "$f.cmd" "$f.alive" "$f.stdin" "$f.eof" "$f.beat" "$f.stdout" "$f.stderr" "$f.status" "$f.exit"
 }
 
 # leave SIGNAL|TIME: the host ends the command, and removes what it finds of this call.
 leave() {
-	if [ -e "$f.req" ] && rm "$f.req" 2>/dev/null; then gone=; else echo "$1" >"$f.cancel"; fi
+	if [ -e "$f.req" ] && "$rm" "$f.req" 2>/dev/null; then gone=; else echo "$1" >"$f.cancel"; fi
 	tidy
 }
 quit() { leave "$1"; trap - "$1"; kill -s "$1" $$; exit 125; }
@@ -71,18 +119,18 @@ for name in TERM COLUMNS LINES NO_COLOR HOSTEXEC_JSON HOSTEXEC_TIMEOUT HOSTEXEC_
 	eval "[ -z \"\${$name+x}\" ] || set -- \"\$@\" \"env=$name=\$$name\""
 done
 printf '%s\0' "$@" >"$f.cmd"
-mv "$f.req.tmp" "$f.req"
+"$mv" "$f.req.tmp" "$f.req" || die 125 "the request cannot be written: $dir"
 
 # beat shows the host that this is still here.
 beat() {
-	( while kill -0 $$ && echo >>"$f.alive" && sleep 1; do :; done ) >/dev/null 2>&1 <&- &
+	( while kill -0 $$ && echo >>"$f.alive" && "$sleep" 1; do :; done ) >/dev/null 2>&1 <&- &
 	pulse=$!
 }
 
 # feed passes stdin on; the file is there when the host wants it.
 feed() {
 	( trap 'kill $c; exit' TERM
-	cat <&5 >>"$f.stdin" & c=$!
+	"$cat" <&5 >>"$f.stdin" & c=$!
 	wait $c && : >"$f.eof" ) >/dev/null 2>&1 &
 	pump=$!
 }
@@ -94,8 +142,8 @@ show() {
 		exec 3<"$f.stdout" 4<"$f.stderr" || return 0
 		open=1
 	fi
-	if [ -s "$f.stdout" ]; then cat <&3 || { leave PIPE; exit 141; }; fi
-	if [ -s "$f.stderr" ]; then cat <&4 >&2 || { leave PIPE; exit 141; }; fi
+	if [ -s "$f.stdout" ]; then "$cat" <&3 || { leave PIPE; exit 141; }; fi
+	if [ -s "$f.stderr" ]; then "$cat" <&4 >&2 || { leave PIPE; exit 141; }; fi
 }
 
 # at N sets pos to how much has been read of descriptor N, if the system says.
@@ -104,16 +152,20 @@ at() {
 	while read -r key val; do [ "$key" != pos: ] || pos=$val; done 2>/dev/null <"/proc/self/fdinfo/$1"
 }
 
+# pause waits for some seconds, or for one where sleep(1) knows no fractions.
+pause() { "$sleep" "$1" 2>/dev/null || "$sleep" 1 || { leave TERM; exit 125; }; }
+
 # nap waits, longer the longer nothing happens.
 nap() {
 	naps=$((naps + 1))
-	if [ $naps -le 4 ]; then sleep 0.002 2>/dev/null || sleep 1
-	elif [ $naps -le 16 ]; then sleep 0.01 2>/dev/null || sleep 1
-	elif [ -n "$waiter" ]; then inotifywait -qq -t 1 -e create -e moved_to -e modify "$dir" >/dev/null 2>&1 || [ $? = 2 ] || waiter=
-	else sleep 0.1 2>/dev/null || sleep 1; fi
+	if [ $naps -le 4 ]; then pause 0.002
+	elif [ $naps -le 16 ]; then pause 0.01
+	elif [ -n "$waiter" ]; then "$waiter" -qq -t 1 -e create -e moved_to -e modify "$dir" >/dev/null 2>&1 || [ $? = 2 ] || waiter=
+	else pause 0.1; fi
 }
 
-waiter=$(command -v inotifywait)
+waiter=
+! find inotifywait || waiter=$path
 naps=0 last='' heard=''
 now
 began=$t quiet=$t
@@ -157,10 +209,15 @@ show
 while [ -n "$open" ] && ! { all stdout 3 && all stderr 4; }; do
 	tries=$((tries + 1))
 	[ $tries -le 100 ] || { tidy; die 125 "some of the output was lost on its way from the host"; }
-	sleep 0.05 2>/dev/null || sleep 1
+	pause 0.05
 	show
 done
 read -r code <"$f.exit"
+# Not every shell knows whether there is data on a stdin that the host did not want.
+case $status in *'"unread":"'*)
+	why=${status#*'"unread":"'}
+	(read -t 0 -r _ <&5) 2>/dev/null && printf '%s\n' "${why%%\"*}" >&2 ;;
+esac
 tidy
 case $code in '' | *[!0-9]*) die 125 "the host's answer makes no sense" ;; esac
 signal=${status#*'"signal":"'}

@@ -5,7 +5,6 @@ package carrier
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -13,8 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -86,6 +85,8 @@ type execRequest struct {
 	Env       map[string]string `json:"env"`
 	TimeoutMs int64             `json:"timeout_ms"`
 }
+
+var errNoLine = errors.New("invalid request: want one line of JSON")
 
 // stCompleted is the status of an Exec's answer where the command has run; stTimeout and
 // stError are the others.
@@ -168,8 +169,8 @@ func attend(ctx context.Context, conn net.Conn, gone func()) {
 // request reads a request, and says why it is refused.
 func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
-	if !utf8.Valid(line) || json.Unmarshal(line, &req) != nil {
-		return ask, "invalid request: want one line of JSON"
+	if err := spelling.Decode(line, &req); err != nil {
+		return ask, unreadable(err, errNoLine).Error()
 	}
 	if !sameKey(req.Secret, l.keys.Secret) {
 		return ask, "invalid secret"

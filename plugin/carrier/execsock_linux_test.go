@@ -70,6 +70,8 @@ func asked(change map[string]any) string {
 
 // TestExecSocket makes requests, and has what is wrong with one be said in the order secret,
 // token, workdir.
+//
+// Attacks 45, 183.
 func TestExecSocket(t *testing.T) {
 	call := tools(t, func(c *heard) {
 		c.start(false, "x")
@@ -111,9 +113,25 @@ func TestExecSocket(t *testing.T) {
 			}
 		})
 	}
-	for _, line := range []string{"x\n", "[]\n", "\n", "\"\xff\"\n"} {
+	for _, line := range []string{"x\n", "[]\n", "\n"} {
 		if got := call(line); got != wrong("invalid request: want one line of JSON") {
 			t.Errorf("%q: %s", line, got)
+		}
+	}
+	good := strings.TrimSuffix(strings.TrimPrefix(asked(nil), "{"), "}\n")
+	for line, why := range map[string]string{
+		"\"\xff\"":                                             "it is not UTF-8",
+		`{` + good + `,"args":["x"]}`:                          `the key "args" is there twice`,
+		`{"COMMAND":"rm",` + good + `}`:                        `the key "COMMAND" is not known`,
+		`{` + good + `,"shell":true}`:                          `the key "shell" is not known`,
+		`{` + good + `,"env":{"A":"1","A":"2"}}`:               `the key "A" is there twice`,
+		`{` + good + `}{}`:                                     "there is more behind it",
+		`{` + strings.Replace(good, "test", `\udc00`, 1) + `}`: `a \u escape is half of a pair`,
+		strings.Repeat("[", 10000):                             "it is nested too deep",
+	} {
+		var got struct{ Status, Error string }
+		if err := json.Unmarshal([]byte(call(line+"\n")), &got); err != nil || got.Status != "error" || got.Error != "invalid request: "+why {
+			t.Errorf("%.100q: %+v, want %q", line, got, why)
 		}
 	}
 	if got := call(`{"secret": "x"`); !strings.Contains(got, "does not end with a newline") {
@@ -133,7 +151,7 @@ func TestExecSocketAnswers(t *testing.T) {
 	}{
 		{wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: "late\n"}, true, `{"status":"timeout","exit_code":124,"stdout":"partial","error":"command execution timed out"}`},
 		{wire.Exit{Outcome: wire.Refused, Code: 126, Text: `{"status":"denied","reason":"Command denied: Denied by user"}` + "\n"}, false, `{"status":"error","exit_code":126,"error":"Command denied: Denied by user"}`},
-		{wire.Exit{Code: 127, Text: `{"status":"not_found","reason":"gone"}` + "\n"}, false, `{"status":"error","exit_code":127,"error":"executable not found: \"make\""}`},
+		{wire.Exit{Code: 127, Text: `{"status":"not_found","reason":"gone"}` + "\n"}, false, `{"status":"error","exit_code":127,"error":"executable not found: make"}`},
 		{wire.Exit{Outcome: wire.Signaled, Code: 137, Signal: "KILL"}, true, `{"status":"completed","exit_code":137,"stdout":"partial"}`},
 	} {
 		call := tools(t, func(c *heard) {
@@ -150,6 +168,8 @@ func TestExecSocketAnswers(t *testing.T) {
 }
 
 // TestExecSocketHangUp has a caller go while its command runs: that ends.
+//
+// Attack 182.
 func TestExecSocketHangUp(t *testing.T) {
 	dir := t.TempDir()
 	ln, err := Bind(dir, "exec.sock", 0o600)
@@ -207,6 +227,8 @@ func TestKeys(t *testing.T) {
 }
 
 // TestCrowd has one address make more connections than may be there: another's are kept.
+//
+// Attack 177.
 func TestCrowd(t *testing.T) {
 	c := &crowd{}
 	one := &guest{c: c, from: "10.0.0.1"}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
 // Files is the carrier that needs neither a socket nor an engine: a directory into which a
@@ -23,7 +24,9 @@ import (
 // what is written is written to files that were made here.
 type Files struct {
 	log    *slog.Logger
-	places []*place
+	limits *limit.Session
+	path   string    // of the first directory, for people
+	places []*place  // only the loop uses it, and Close after that
 	notify *notifier // nil: there is none, and polling has to do
 	proven bool      // events are known to come; the loop's own
 	untold time.Time // when a request was found without an event; the loop's own
@@ -39,6 +42,7 @@ type Files struct {
 
 	mu    sync.Mutex // guards the fields below
 	count int        // calls in flight
+	sent  int        // bytes of requests that were read, and nobody has heard yet
 }
 
 // Place is a directory of requests.
@@ -50,6 +54,12 @@ type Place struct {
 	Others func() []string
 	// Cwd is where a call is made whose caller does not say.
 	Cwd func() string
+	// Allows reports whether requests may come from a user id: files that were put there while
+	// the directory was open are still in it. Nil: from every user id.
+	Allows func(uid int) bool
+	// Renew makes the place again after its directory was deleted or replaced. If it is nil, nobody
+	// looks for that.
+	Renew func() (Place, error)
 }
 
 // place is a Place and what is going on in it.
@@ -60,30 +70,45 @@ type place struct {
 	read  time.Time            // when that was
 	empty map[string]time.Time // requests that may be unfinished, when they were first seen
 	aged  map[string]time.Time // files that say that they are of the future, likewise
+	tried time.Time            // when it was last to be renewed
+	wait  time.Duration        // how long after that it is not
+	lost  bool                 // it could not be renewed
 
-	mu     sync.Mutex // guards the field below
-	flying map[string]*filesCall
+	mu      sync.Mutex // guards the fields below
+	flying  map[string]*filesCall
+	beating int       // calls in flight whose callers touch .heartbeat
+	beaten  time.Time // when the last of these ended
+	retired bool      // no request is taken from it any more
 }
 
 // maxFlying is how many calls there are at a time. Further requests wait as files.
 const maxFlying = 1024
 
+// maxSent is how many bytes of requests are read before those that were read are heard.
+// Further requests wait.
+const maxSent = 8 << 20
+
 // ListenFiles serves the requests in places, those that are there already and those that
-// come. Close ends it.
-func ListenFiles(places []Place, log *slog.Logger) (*Files, error) {
+// come. What their answers have on the disk counts for limits. Close ends it.
+func ListenFiles(places []Place, log *slog.Logger, limits *limit.Session) (*Files, error) {
 	l := &Files{
-		log: log, calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
+		log: log, limits: limits, path: places[0].Box.Path(), calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
 	}
 	for _, p := range places {
-		l.places = append(l.places, &place{Place: p, flying: map[string]*filesCall{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}})
+		l.places = append(l.places, newPlace(p))
 	}
 	l.watch() // before anything is looked for: nothing comes unseen
 	for _, p := range l.places {
 		p.sweep(time.Now())
+		l.share(p)
 	}
 	// ends with done; Close waits for it.
 	l.loop.Go(l.look)
 	return l, nil
+}
+
+func newPlace(p Place) *place {
+	return &place{Place: p, wait: renewing, flying: map[string]*filesCall{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
 }
 
 // Accept returns the caller's end of the next call, which speaks the wire's frames.
@@ -97,17 +122,20 @@ func (l *Files) Accept() (net.Conn, error) {
 }
 
 // Addr implements net.Listener.
-func (l *Files) Addr() net.Addr { return filesAddr{l.places[0].Box.Path()} }
+func (l *Files) Addr() net.Addr { return filesAddr{l.path} }
 
 type filesAddr struct{ path string }
 
 func (a filesAddr) Network() string { return "files" }
 func (a filesAddr) String() string  { return a.path }
 
+// Refuse refuses requests from here on. Calls that are ended later say that it was called.
+func (l *Files) Refuse() { l.drain.Do(func() { close(l.draining) }) }
+
 // Drain refuses requests from here on and returns when no call is in flight any more, or
 // when until is closed.
 func (l *Files) Drain(until <-chan struct{}) {
-	l.drain.Do(func() { close(l.draining) })
+	l.Refuse()
 	idle := make(chan struct{})
 	// ends with the calls, which end at the latest when the server that has accepted them does.
 	go func() {
@@ -125,7 +153,7 @@ func (l *Files) Drain(until <-chan struct{}) {
 func (l *Files) Close() error {
 	var err error
 	l.closing.Do(func() {
-		l.drain.Do(func() { close(l.draining) })
+		l.Refuse()
 		close(l.done)
 		l.loop.Wait()
 		l.flight.Wait()
@@ -133,6 +161,9 @@ func (l *Files) Close() error {
 			err = l.notify.Close()
 		}
 		for _, p := range l.places {
+			if p.Others == nil || len(p.Others()) == 0 {
+				_ = p.Box.Remove(heartbeat) // a caller may have removed it
+			}
 			err = errors.Join(err, p.Box.Close())
 		}
 	})
@@ -153,7 +184,7 @@ func (l *Files) over() bool {
 func (l *Files) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count >= maxFlying {
+	if l.count >= maxFlying || l.sent >= maxSent {
 		return false
 	}
 	l.count++
@@ -167,6 +198,19 @@ func (l *Files) leave() {
 	select {
 	case l.again <- struct{}{}:
 	default:
+	}
+}
+
+// hold notes that n bytes more of requests were read, or, if it is less than 0, heard.
+func (l *Files) hold(n int) {
+	l.mu.Lock()
+	l.sent += n
+	l.mu.Unlock()
+	if n < 0 {
+		select {
+		case l.again <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -184,9 +228,7 @@ func (l *Files) take(p *place, id string) bool {
 		return false
 	}
 	c := newFilesCall(p, ask)
-	p.mu.Lock()
-	p.flying[id] = c
-	p.mu.Unlock()
+	p.start(c)
 	// ends with the call, or with done.
 	l.flight.Go(func() {
 		defer l.leave()
@@ -195,13 +237,30 @@ func (l *Files) take(p *place, id string) bool {
 	return true
 }
 
+// start notes that a call is in flight.
+func (p *place) start(c *filesCall) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flying[c.ask.id] = c
+	if c.ask.beats {
+		p.beating++
+	}
+}
+
 // land has last write the last of a call's files, and its id be free. Who sees them may use
 // the id again at once: of that call nothing is looked at before.
-func (p *place) land(id string, last func()) {
+func (p *place) land(c *filesCall, last func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last()
-	delete(p.flying, id)
+	delete(p.flying, c.ask.id)
+	if c.ask.beats {
+		p.beating--
+		p.beaten = time.Now()
+	}
+	if p.retired && len(p.flying) == 0 {
+		_ = p.Box.Close() // nothing is left in it to lose
+	}
 }
 
 func (p *place) call(id string) *filesCall {
@@ -214,7 +273,7 @@ func (p *place) call(id string) *filesCall {
 // - and _, a dot, and what the file is for.
 func split(name string) (id, what string, ok bool) {
 	id, what, ok = strings.Cut(name, ".")
-	if !ok || id == "" || len(id) > 64 || id[0] == '-' || !known[what] {
+	if !ok || id == "" || len(id) > 64 || !known[what] {
 		return "", "", false
 	}
 	for _, c := range []byte(id) {

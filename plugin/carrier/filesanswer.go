@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -20,8 +21,9 @@ var errFull = errors.New("more than 1 GiB was written to one stream")
 
 // filesOutput is a stream of the command's, and how much was written to it.
 type filesOutput struct {
-	f *os.File
-	n int64
+	f    *os.File
+	n    int64
+	held limit.Hold
 }
 
 // add appends b. A nil filesOutput takes everything: nobody can have it.
@@ -32,14 +34,19 @@ func (o *filesOutput) add(b []byte) error {
 	if o.n+int64(len(b)) > maxAnswer {
 		return errFull
 	}
+	if err := o.held.Set(o.n + int64(len(b))); err != nil {
+		return err
+	}
 	n, err := o.f.Write(b)
 	o.n += int64(n)
+	o.held.Set(o.n)
 	return err
 }
 
 func (o *filesOutput) close() {
 	if o != nil {
 		o.f.Close()
+		o.held.Set(0)
 	}
 }
 
@@ -60,7 +67,7 @@ func (c *filesCall) open() error {
 		if err != nil {
 			return err
 		}
-		*s.o = &filesOutput{f: f}
+		*s.o = &filesOutput{f: f, held: limit.Hold{From: c.limits, Kind: limit.Spool}}
 	}
 	return nil
 }
@@ -70,10 +77,11 @@ type answer struct {
 	Status string `json:"status"`
 	Code   byte   `json:"code"`
 	Signal string `json:"signal"`
-	Stdout int64  `json:"stdout"` // bytes
-	Stderr int64  `json:"stderr"` // bytes
-	Stdin  uint64 `json:"stdin"`  // bytes that the command read, of those that were passed on
-	Reason string `json:"reason"` // why, where the command did not end by itself
+	Stdout int64  `json:"stdout"`           // bytes
+	Stderr int64  `json:"stderr"`           // bytes
+	Stdin  uint64 `json:"stdin"`            // bytes that the command read, of those that were passed on
+	Unread string `json:"unread,omitempty"` // the message for a caller whose stdin has data that the command did not get
+	Reason string `json:"reason"`           // why the command ended, if not by itself
 }
 
 var statuses = map[wire.Outcome]string{
@@ -83,18 +91,22 @@ var statuses = map[wire.Outcome]string{
 // finish writes the end of the call: when <id>.exit is there all else is. Who asked without
 // a .cmd removes what it knows, and knows of no .status unless there is something to say.
 func (c *filesCall) finish(e wire.Exit) {
+	unread := ""
+	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
+		unread, e.Text = strings.TrimSpace(e.Text), ""
+	}
 	c.err.add([]byte(e.Text))
 	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
 		c.p.Box.Remove(c.ask.id + "." + what)
 	}
 	if c.ask.ours || e.Outcome != wire.Exited {
-		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Reason: strings.TrimSpace(e.Text)}
+		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		if err == nil {
 			c.put("status", append(line, '\n'))
 		}
 	}
-	c.p.land(c.ask.id, func() {
+	c.p.land(c, func() {
 		// Not once .exit is there: a reader that fetches removes these one by one. What one
 		// that goes from here on misses is swept.
 		if c.silent || c.abandoned() {

@@ -21,7 +21,8 @@ type filesAsk struct {
 	owner dir.Entry // whose the request was
 	exec  wire.Exec
 	ours  bool // it came with a .cmd: its caller reads .status
-	alive bool // its caller says that it shows that it lives
+	alive bool // its caller says that it changes <id>.alive
+	beats bool // its caller touches .heartbeat
 
 	refusal string // what the caller is told instead
 	code    byte
@@ -57,6 +58,9 @@ func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
 		return ask, false
 	}
 	ask = filesAsk{id: id, owner: e, ours: side != nil}
+	if !p.allows(e) {
+		ask.refuse(wire.CodeFailed, "the request belongs to uid %d, for which this proxy is not open", e.UID)
+	}
 	ask.fill(p, text, side, err)
 	if ask.refusal == "" && !ask.choose(p, side) {
 		return ask, false // another process's
@@ -73,16 +77,20 @@ func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
 		return ask, false
 	}
 	delete(p.empty, id)
+	ask.beats = !ask.alive && p.beats(e, time.Now())
 	if l.over() {
 		ask.refuse(wire.CodeFailed, "the proxy is shutting down")
 	}
 	return ask, true
 }
 
+// allows reports whether a file may come from its owner.
+func (p *place) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
+
 // sidecar is what <id>.cmd says, or nil.
 func (l *Files) sidecar(p *place, id string) []string {
-	text, _, err := p.Box.Read(id+".cmd", wire.MaxExec)
-	if err != nil {
+	text, e, err := p.Box.Read(id+".cmd", wire.MaxExec)
+	if err != nil || !p.allows(e) {
 		return nil
 	}
 	return fields(text)

@@ -4,6 +4,7 @@ package carrier
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -23,11 +25,16 @@ type filesCall struct {
 	woke chan struct{}
 
 	out, err *filesOutput
-	bell     *dir.Bell   // has the caller look; nil if it has none
-	owed     int         // bytes of output that are written, but not granted again yet
-	ended    bool        // the caller has said so; tend's, then finish's
-	cancels  atomic.Bool // the caller has said that it goes
-	silent   bool        // the caller has gone without a word; tend's, then finish's
+	bell     *dir.Bell                   // has the caller look; nil if it has none
+	owed     int                         // bytes of output that are written, but not granted again yet
+	ended    bool                        // the caller has said so; tend's, then finish's
+	cancels  atomic.Bool                 // the caller has said that it goes
+	stale    atomic.Bool                 // the caller no longer touches .heartbeat
+	over     atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
+	silent   bool                        // the caller has gone without a word; tend's, then finish's
+
+	limits *limit.Session
+	ending func() bool // the host refuses requests
 
 	mu    sync.Mutex // guards the fields below, and writing to conn
 	stdin *filesInput
@@ -47,6 +54,7 @@ func (c *filesCall) wake() {
 
 // serve answers the request, by a call unless it is refused.
 func (c *filesCall) serve(l *Files) {
+	c.limits, c.ending = l.limits, l.over
 	c.bell = c.p.Box.Bell(c.ask.id + ".bell")
 	defer c.bell.Close()
 	if err := c.open(); err != nil {
@@ -56,6 +64,11 @@ func (c *filesCall) serve(l *Files) {
 	defer c.out.close()
 	defer c.err.close()
 	exec := c.ask.exec.Append(nil)
+	size := len(exec)
+	l.hold(size)
+	var heard sync.Once
+	hear := func() { heard.Do(func() { l.hold(-size) }) }
+	defer hear()
 	if len(exec) > wire.MaxExec { // many empty arguments become longer
 		c.ask.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
 	}
@@ -79,6 +92,8 @@ func (c *filesCall) serve(l *Files) {
 	tending.Go(func() {
 		// Not before follow reads: a host that does not want it says so while it is sent.
 		_ = c.send(wire.KindExec, exec) // else follow finds the host gone
+		hear()
+		exec = nil
 		c.tend(over)
 	})
 	end := c.follow()
@@ -92,7 +107,7 @@ func (c *filesCall) connect() (theirs net.Conn, done func()) {
 	return theirs, func() {
 		c.conn.Close()
 		if c.stdin != nil {
-			c.stdin.f.Close()
+			c.stdin.close()
 		}
 	}
 }
@@ -104,8 +119,17 @@ func (c *filesCall) follow() wire.Exit {
 	buf := make([]byte, 0, 16<<10)
 	for {
 		kind, b, err := wire.ReadFrame(c.conn, buf)
+		if over := c.over.Load(); err != nil && over != nil {
+			return failed("stdin: " + over.Error())
+		}
 		if err != nil && c.cancels.Load() {
 			return failed("the caller has cancelled the call")
+		}
+		if err != nil && c.stale.Load() {
+			return failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+		}
+		if err != nil && c.ending() {
+			return failed("the proxy is shutting down: the command was ended")
 		}
 		if err != nil {
 			return gone
@@ -185,7 +209,8 @@ func reasonOf(err error) string {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	if errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrUnexpectedEOF) {
+	var over *limit.Error
+	if errors.As(err, &over) || errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err.Error()
 	}
 	return "input/output error"

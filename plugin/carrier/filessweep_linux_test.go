@@ -13,9 +13,11 @@ import (
 )
 
 // TestSweep removes what is old and of nobody, call by call, and nothing else.
+//
+// Attack 19.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
-	box, err := dir.MakeBox(base, "x")
+	box, err := dir.MakeBox(base, "x", dir.ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,8 @@ func TestSweep(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, "x", "dir.exit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{Place: Place{Box: box}, flying: map[string]*filesCall{"flying": {}}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
+	p := newPlace(Place{Box: box})
+	p.flying["flying"] = &filesCall{}
 	left := func() (names []string) {
 		box.Names(func(name string) bool { names = append(names, name); return true })
 		slices.Sort(names)

@@ -3,22 +3,19 @@
 package carrier
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-const (
-	// beating is how often a caller is shown that the host is there.
-	beating = 10 * time.Second
-	// silent is how long a caller that shows that it lives may show nothing. It does each
-	// second; a machine may be busy.
-	silent = 15 * time.Second
-)
+// beating is how often the host shows a caller that it is there.
+const beating = 10 * time.Second
 
 // filesInput is the caller's stdin: a file that it writes to while it is read.
 type filesInput struct {
@@ -27,6 +24,31 @@ type filesInput struct {
 	credit int  // how much the host takes
 	ended  bool
 	buf    [16 << 10]byte
+
+	read    int64 // bytes that were passed on
+	held    limit.Hold
+	backlog dir.Backlog
+}
+
+// look counts what waits of a stream: no caller can be told to wait. One that writes more
+// than its session may have on the disk is given up.
+func (in *filesInput) look() error {
+	if in.whole {
+		return nil // it was the caller's own before
+	}
+	n, err := in.backlog.Waits(in.f, in.read)
+	if err != nil {
+		return nil
+	}
+	if err = in.held.Set(n); err != nil {
+		in.f.Truncate(0)
+	}
+	return err
+}
+
+func (in *filesInput) close() {
+	in.f.Close()
+	in.held.Set(0)
 }
 
 // openInput makes the file into which the caller puts its stdin, or takes the one that it
@@ -37,7 +59,7 @@ func (c *filesCall) openInput() error {
 	if c.stdin != nil || c.ask.exec.FDs[0] == wire.FDNull {
 		return nil
 	}
-	in := &filesInput{credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
+	in := &filesInput{held: limit.Hold{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.whole {
 		in.f, _, err = c.p.Box.Open(c.ask.id + ".stdin")
@@ -70,8 +92,9 @@ func (c *filesCall) credit(n int) {
 // tend looks after the caller until over is closed: whether it is there and wants to stay,
 // and what it has for stdin.
 func (c *filesCall) tend(over <-chan struct{}) {
-	seen, beat := time.Now(), time.Now()
-	mark, shows := "", c.ask.alive
+	beat := time.Now()
+	alive := pulse{name: c.ask.id + ".alive", max: silent, shows: c.ask.alive, seen: beat}
+	heart := pulse{name: heartbeat, max: stale, seen: beat}
 	for wait := polling; ; {
 		t := time.NewTimer(wait)
 		select {
@@ -83,18 +106,27 @@ func (c *filesCall) tend(over <-chan struct{}) {
 		case <-t.C:
 		}
 		now := time.Now()
-		if e, err := c.p.Box.Stat(c.ask.id + ".alive"); err == nil && e.Mark() != mark {
-			mark, shows, seen = e.Mark(), true, now
-		}
-		c.silent = shows && now.Sub(seen) > silent || c.bell.Deserted()
+		c.silent = alive.missed(c.p.Box, now) || c.bell.Deserted()
 		c.ended = c.cancelled()
-		if c.silent || c.ended || c.abandoned() {
+		c.stale.Store(c.ask.beats && heart.missed(c.p.Box, now))
+		if c.silent || c.ended || c.stale.Load() || c.abandoned() {
 			c.conn.Close() // which ends the whole tree
 			return
 		}
 		if now.Sub(beat) >= beating {
 			beat = now
 			c.beat()
+		}
+		c.mu.Lock()
+		in := c.stdin
+		c.mu.Unlock()
+		if in != nil {
+			var over *limit.Error
+			if errors.As(in.look(), &over) {
+				c.over.Store(over)
+				c.conn.Close()
+				return
+			}
 		}
 		wait = min(wait*2, idling)
 		if c.feed() {
@@ -145,6 +177,7 @@ func (c *filesCall) feed() bool {
 		last := in.whole || err == nil
 		n, err := in.f.Read(in.buf[:max])
 		if n > 0 {
+			in.read += int64(n)
 			c.mu.Lock()
 			in.credit -= n
 			c.mu.Unlock()

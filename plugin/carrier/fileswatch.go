@@ -102,8 +102,10 @@ func (l *Files) look() {
 				swept = now
 				for _, p := range l.places {
 					p.sweep(now)
+					l.share(p)
 				}
 			}
+			l.renew(now)
 			if l.scan(now) && l.untold.IsZero() {
 				l.untold = now
 			}
@@ -145,7 +147,7 @@ func (l *Files) told() { l.proven, l.untold = true, time.Time{} }
 func (l *Files) heed(ev event) {
 	id, what, ok := split(ev.name)
 	switch {
-	case !ok:
+	case !ok, !slices.Contains(l.places, ev.p): // a directory that was deleted
 	case what == "req":
 		l.told()
 		l.take(ev.p, id)

@@ -50,7 +50,9 @@ const (
 // NewHTTP returns a carrier that has no port yet. dir is a private directory for output.
 // A request is the session's that has token; "" is none.
 func NewHTTP(dir, token string, cwd func() string) *HTTP {
-	return &HTTP{whole: newWhole(dir), token: token, cwd: cwd}
+	h := &HTTP{whole: newWhole(dir), token: token, cwd: cwd}
+	h.name = "HTTP"
+	return h
 }
 
 // ErrTaken says that another program has the port.

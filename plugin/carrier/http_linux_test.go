@@ -138,6 +138,8 @@ func header(name, value string) func(*http.Request) {
 }
 
 // TestHTTPRequest reads the forms of a request.
+//
+// Attacks 45, 178, 180.
 func TestHTTPRequest(t *testing.T) {
 	h := door(t, func(c *heard) {
 		c.start(false, "")
@@ -163,6 +165,8 @@ func TestHTTPRequest(t *testing.T) {
 }
 
 // TestHTTPRefuses turns away what is no request of the session's.
+//
+// Attacks 45, 122, 123, 172, 173, 174, 178.
 func TestHTTPRefuses(t *testing.T) {
 	h := door(t, func(c *heard) { c.t.Errorf("a call came: %q", c.ask.Args) })
 	const body = `{"args": ["make"]}`
@@ -189,8 +193,18 @@ func TestHTTPRefuses(t *testing.T) {
 		{"no JSON", "make", nil, 400, errNotJSON.Error()},
 		{"nothing", "", nil, 400, errNotJSON.Error()},
 		{"a list", `["make"]`, nil, 400, errNotJSON.Error()},
-		{"no UTF-8", "{\"args\": [\"make\xff\"]}", nil, 400, errNotJSON.Error()},
-		{"two of them", body + body, nil, 400, errNotJSON.Error()},
+		{"no UTF-8", "{\"args\": [\"make\xff\"]}", nil, 400, "invalid request: it is not UTF-8"},
+		{"two of them", body + body, nil, 400, "invalid request: there is more behind it"},
+		{"two commands, in two cases", `{"cmd": "make", "CMD": "rm -rf /"}`, nil, 400, `invalid request: the key "CMD" is not known`},
+		{"two commands", `{"cmd": "make", "cmd": "rm -rf /"}`, nil, 400, `invalid request: the key "cmd" is there twice`},
+		{"two commands, one escaped", `{"cmd": "make", "\u0063md": "rm"}`, nil, 400, `invalid request: the key "cmd" is there twice`},
+		{"two of args", `{"args": ["make"], "args": ["rm"]}`, nil, 400, `invalid request: the key "args" is there twice`},
+		{"args in another case", `{"args": ["make"], "Args": ["rm"]}`, nil, 400, `invalid request: the key "Args" is not known`},
+		{"a key that is not known", `{"args": ["make"], "shell": true}`, nil, 400, `invalid request: the key "shell" is not known`},
+		{"twice in what is passed over", `{"args": ["make"], "env": {"A": "1", "A": "2"}}`, nil, 400, `invalid request: the key "A" is there twice`},
+		{"half a pair", `{"args": ["make", "\ud800"]}`, nil, 400, `invalid request: a \u escape is half of a pair`},
+		{"deep", `{"args": ["make"], "env": ` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`, nil, 400, "invalid request: it is nested too deep"},
+		{"deep and open", strings.Repeat(`{"env":`, 10000), nil, 400, "invalid request: it is nested too deep"},
 		{"numbers", `{"args": ["make", 1]}`, nil, 400, errNotJSON.Error()},
 		{"null for an argument", `{"args": ["make", null]}`, nil, 400, errNotJSON.Error()},
 		{"no command", `{}`, nil, 400, errNoCommand.Error()},
@@ -261,6 +275,9 @@ func TestHTTPAnswers(t *testing.T) {
 		{"denied by a rule", func(c *heard) {
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 127, Text: line("not_proxied", "not a proxied command")})
 		}, `{"status":"denied","reason":"not a proxied command","exit_code":127}`},
+		{"a job", func(c *heard) {
+			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*told).OneAnswer())})
+		}, `{"status":"error","reason":"not there over HTTP","exit_code":125}`},
 		{"nobody answered", func(c *heard) {
 			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "Command timed out waiting for approval")})
 		}, `{"status":"timeout","reason":"Command timed out waiting for approval","exit_code":124}`},
@@ -271,7 +288,7 @@ func TestHTTPAnswers(t *testing.T) {
 		}, `{"status":"timeout","reason":"command execution timed out","exit_code":124,"stdout":"partial"}`},
 		{"not there", func(c *heard) {
 			c.end(wire.Exit{Code: 127, Text: line("not_found", "not found on the host any more")})
-		}, `{"status":"error","reason":"executable not found: \"make\"","exit_code":127}`},
+		}, `{"status":"error","reason":"executable not found: make","exit_code":127}`},
 		{"failed", func(c *heard) { c.end(wire.Exit{Code: 125, Text: "hostexec: in its own words\n"}) },
 			`{"status":"error","reason":"in its own words","exit_code":125}`},
 		{"gone", func(c *heard) { c.start(false, "x") },
@@ -280,7 +297,11 @@ func TestHTTPAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := door(t, tt.serve)
 			w := post(h, `{"args": ["make"]}`)
-			if got := w.Body.String(); w.Code != 200 || got != tt.want+"\n" {
+			code := 200
+			if tt.name == "a job" {
+				code = 400
+			}
+			if got := w.Body.String(); w.Code != code || got != tt.want+"\n" {
 				t.Errorf("%d %swant %s", w.Code, got, tt.want)
 			}
 		})
@@ -299,6 +320,8 @@ func TestHTTPAsks(t *testing.T) {
 }
 
 // TestHTTPCapped has a command write more than is kept: it goes on, and that is marked.
+//
+// Attacks 141, 181.
 func TestHTTPCapped(t *testing.T) {
 	h := door(t, func(c *heard) {
 		c.start(false, "x")
@@ -330,6 +353,8 @@ func TestHTTPCapped(t *testing.T) {
 }
 
 // TestHTTPNoDisk has output that goes nowhere be marked, and the call go on.
+//
+// Attack 181.
 func TestHTTPNoDisk(t *testing.T) {
 	h := door(t, func(c *heard) {
 		c.start(false, "x")
@@ -353,6 +378,8 @@ func TestHTTPNoDisk(t *testing.T) {
 }
 
 // TestHTTPTooMany has more calls than there may be: those that come then are told so.
+//
+// Attack 181.
 func TestHTTPTooMany(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
 	h := door(t, func(c *heard) { began <- struct{}{}; <-finish; echo(c) })

@@ -96,7 +96,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply := h.make(ctx, ask)
 	defer reply.close()
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(taking)) // fails in tests only
-	write(w, http.StatusOK, reply.result(), reply)
+	code := http.StatusOK
+	if reply.why.Status == "unsupported" {
+		code = http.StatusBadRequest
+	}
+	write(w, code, reply.result(), reply)
 }
 
 // heeding returns a context that is done when the other end of conn has hung up: net/http stops looking

@@ -60,6 +60,8 @@ func answered(t *testing.T, conn net.Conn) string {
 
 // TestHTTPHangUp has a caller go: the call ends, whatever it was doing, and whatever was said
 // behind the request.
+//
+// Attack 182.
 func TestHTTPHangUp(t *testing.T) {
 	for _, behind := range []string{"", "x"} {
 		began, ended := make(chan struct{}), make(chan struct{})
@@ -89,6 +91,8 @@ func TestHTTPHangUp(t *testing.T) {
 
 // TestHTTPDawdlers has strangers take their time: they are dropped, and no request waits
 // for them.
+//
+// Attack 177.
 func TestHTTPDawdlers(t *testing.T) {
 	_, at := listening(t, echo)
 	idle := dialTo(t, at)
@@ -118,6 +122,8 @@ func TestHTTPDawdlers(t *testing.T) {
 
 // TestHTTPTooManyDawdlers has requests refused that do not send their bodies, with the token and
 // without: they go, and none counts for more than a stranger.
+//
+// Attack 177.
 func TestHTTPTooManyDawdlers(t *testing.T) {
 	t.Parallel() // it is waiting
 	h, at := listening(t, echo)
@@ -138,6 +144,8 @@ func TestHTTPTooManyDawdlers(t *testing.T) {
 }
 
 // TestHTTPHugeHeader has a header that is longer than one may be.
+//
+// Attack 178.
 func TestHTTPHugeHeader(t *testing.T) {
 	_, at := listening(t, echo)
 	conn := dialTo(t, at)
@@ -169,6 +177,8 @@ func TestHTTPPorts(t *testing.T) {
 }
 
 // TestHTTPNear hears nobody but those on the same network: not this host itself.
+//
+// Attack 175.
 func TestHTTPNear(t *testing.T) {
 	_, at := listening(t, echo)
 	itself, err := net.Dial("tcp", at) // from the same address

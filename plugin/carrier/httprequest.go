@@ -5,14 +5,15 @@ package carrier
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -69,11 +70,18 @@ func (h *HTTP) refusal(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// httpRequest is the body of a request. What else it says is passed over: who asks is known.
+// httpRequest is the body of a request.
 type httpRequest struct {
 	Cmd     *string   `json:"cmd"`
 	Args    []*string `json:"args"` // they win
 	Workdir string    `json:"workdir"`
+
+	// What clients say of themselves is passed over: who asks is known.
+	Project  json.RawMessage `json:"project"`
+	Branch   json.RawMessage `json:"branch"`
+	Cloister json.RawMessage `json:"cloister"`
+	Agent    json.RawMessage `json:"agent"`
+	Env      json.RawMessage `json:"env"`
 }
 
 var (
@@ -89,8 +97,8 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 		return ask, err // and nobody waits for the rest of it
 	}
 	var req httpRequest
-	if !utf8.Valid(body) || json.Unmarshal(body, &req) != nil {
-		return ask, errNotJSON
+	if err := spelling.Decode(body, &req); err != nil {
+		return ask, unreadable(err, errNotJSON)
 	}
 	args, err := req.words()
 	if err != nil {
@@ -101,6 +109,15 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 		ask.Cwd = h.cwd()
 	}
 	return ask, checkWords(append(args, ask.Cwd))
+}
+
+// unreadable says what is wrong with a request of JSON: plain, unless two programs could differ over it.
+func unreadable(err, plain error) error {
+	var ambiguous spelling.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		return fmt.Errorf("invalid request: %w", ambiguous)
+	}
+	return plain
 }
 
 func (req *httpRequest) words() (words []string, err error) {

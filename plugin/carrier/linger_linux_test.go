@@ -49,6 +49,8 @@ func lingering(t *testing.T) int {
 
 // TestLinger passes a descriptor whose close would block, at each of the moments at which
 // it is closed for the last time, and wants the connection closed all the same.
+//
+// Attack 27.
 func TestLinger(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -15,7 +16,9 @@ import (
 // many small frames go in one write, and a call that is closed waits for no stream.
 type link struct {
 	stream io.ReadWriteCloser
+	exited func() bool // whether the relay's process has ended; nil: the stream says so
 	writer sync.WaitGroup
+	over   chan struct{} // closed when it has ended
 
 	mu    sync.Mutex // guards the fields below
 	more  sync.Cond  // out, or what waits for room in it, has changed
@@ -112,7 +115,7 @@ func (l *link) write() {
 		l.out = spare[:0]
 		l.more.Broadcast()
 		l.mu.Unlock()
-		if _, err := l.stream.Write(b); err != nil {
+		if err := l.pass(b); err != nil {
 			l.cut() // the reader sees to the rest
 			return
 		}
@@ -121,6 +124,46 @@ func (l *link) write() {
 			spare = nil // nothing is held for calls that are not there
 		}
 	}
+}
+
+// stalled is how long the stream may take nothing before the relay's process is looked for.
+const stalled = time.Second
+
+// pass writes b to the stream. An engine takes nothing more for a process that has ended, and
+// ends the stream only when all that the process wrote is read. The reader may wait for this
+// very write, so that neither ends: when the process has gone, the link is cut here.
+func (l *link) pass(b []byte) error {
+	over, looked := make(chan struct{}), make(chan struct{})
+	// ends when the write does, or the relay has.
+	look := time.AfterFunc(stalled, func() {
+		defer close(looked)
+		l.look(over)
+	})
+	defer func() {
+		close(over)
+		if !look.Stop() {
+			<-looked
+		}
+	}()
+	_, err := l.stream.Write(b)
+	return err
+}
+
+// look cuts the link when the relay's process has ended. It returns at the latest when over is closed.
+func (l *link) look(over <-chan struct{}) {
+	if l.exited == nil {
+		return
+	}
+	tick := time.NewTicker(stalled)
+	defer tick.Stop()
+	for !l.exited() {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+	}
+	l.cut()
 }
 
 func (l *link) idle() bool {
@@ -146,7 +189,10 @@ func (l *link) end() {
 func (l *link) cut() {
 	l.stream.Close()
 	l.mu.Lock()
-	l.ended = true
+	if !l.ended {
+		l.ended = true
+		close(l.over)
+	}
 	calls := l.calls
 	l.calls = nil
 	l.more.Broadcast()

@@ -21,7 +21,9 @@ type notifier struct {
 	fd     int        // the same
 	done   chan struct{}
 	ended  sync.WaitGroup
-	places map[int32]*place // by the inotify's numbers; filled before anything is read
+
+	mu     sync.Mutex       // guards the field below
+	places map[int32]*place // by watch descriptor
 }
 
 // event is a file that has come.
@@ -40,15 +42,45 @@ func newNotifier(places []*place) (*notifier, error) {
 		f: os.NewFile(uintptr(fd), "inotify"), fd: fd, places: map[int32]*place{},
 	}
 	for _, p := range places {
-		wd, err := unix.InotifyAddWatch(fd, p.Box.Held(), unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE)
-		if err != nil {
-			return nil, errors.Join(os.NewSyscallError("inotify_add_watch", err), n.f.Close())
+		if err := n.add(p); err != nil {
+			return nil, errors.Join(err, n.f.Close())
 		}
-		n.places[int32(wd)] = p
 	}
 	// ends when f is closed; Close waits for it.
 	n.ended.Go(n.read)
 	return n, nil
+}
+
+// add watches p.
+func (n *notifier) add(p *place) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	wd, err := unix.InotifyAddWatch(n.fd, p.Box.Held(), unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE)
+	if err != nil {
+		return os.NewSyscallError("inotify_add_watch", err)
+	}
+	n.places[int32(wd)] = p
+	return nil
+}
+
+// exchange watches next in place of p.
+func (n *notifier) exchange(p, next *place) error {
+	n.mu.Lock()
+	for wd, known := range n.places {
+		if known == p {
+			delete(n.places, wd)
+			_, _ = unix.InotifyRmWatch(n.fd, uint32(wd)) // the kernel may have removed it
+		}
+	}
+	n.mu.Unlock()
+	return n.add(next)
+}
+
+// place returns the directory of the watch descriptor wd, or nil.
+func (n *notifier) place(wd int32) *place {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.places[wd]
 }
 
 // Close ends it.
@@ -86,11 +118,15 @@ func (n *notifier) tell(wd int32, mask uint32, name []byte) {
 		return
 	}
 	text := unix.ByteSliceToString(name)
+	p := n.place(wd)
+	if p == nil {
+		return
+	}
 	if _, what, ok := split(text); text != probe && (!ok || !newsworthy[what]) {
 		return
 	}
 	select {
-	case n.Events <- event{n.places[wd], text}:
+	case n.Events <- event{p, text}:
 	case <-n.done:
 	}
 }

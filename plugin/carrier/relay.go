@@ -57,10 +57,11 @@ const maxCalls = 4096
 
 // Serve takes the calls of the relay at the other end of stream until that ends, and says
 // why it did. When the relay has said that it is ready it calls up, with whether the relay
-// claims to have reached the session's socket; an error of up ends it all. When Serve
+// claims to have reached the session's socket; an error of up ends it all. exited reports
+// whether the relay's process has ended: it is asked while the stream takes nothing. When Serve
 // returns, stream is closed and every call of it is at its end.
-func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error) error {
-	l := &link{stream: stream, calls: map[uint32]*relayed{}}
+func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
+	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*relayed{}}
 	l.more.L = &l.mu
 	defer l.end()
 	socket, err := r.greet(stream)
@@ -73,7 +74,7 @@ func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error) err
 	// ends when the link does; end waits for it.
 	l.writer.Go(l.write)
 	err = r.read(l)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) { // the latter where it was noticed here
 		err = errors.New("the relay has ended")
 	}
 	return err
@@ -120,6 +121,8 @@ func (r *Relay) read(l *link) error {
 		}
 		select {
 		case r.calls <- c:
+		case <-l.over: // nobody takes it, and the relay has gone
+			return net.ErrClosed
 		case <-r.done:
 			return net.ErrClosed
 		}

@@ -49,11 +49,17 @@ func (f far) hears(call uint32, text string) {
 // served is a Relay that serves a stream, and how that ended.
 func served(t *testing.T) (*Relay, far, <-chan error) {
 	t.Helper()
+	return servedOf(t, nil)
+}
+
+// servedOf is served, of a relay whose process has ended when exited says so.
+func servedOf(t *testing.T, exited func() bool) (*Relay, far, <-chan error) {
+	t.Helper()
 	near, other := net.Pipe()
 	r := NewRelay("the nonce")
 	ended := make(chan error, 1)
 	// ends with the stream, which the cleanup closes.
-	go func() { ended <- r.Serve(near, func(bool) error { return nil }) }()
+	go func() { ended <- r.Serve(near, func(bool) error { return nil }, exited) }()
 	t.Cleanup(func() { r.Close(); other.Close() })
 	return r, far{other, t}, ended
 }
@@ -106,6 +112,8 @@ func TestRelayCarriesCalls(t *testing.T) {
 }
 
 // A call that is not read from keeps no other from its answer, nor from its end.
+//
+// Attack 167.
 func TestRelayStalledCall(t *testing.T) {
 	r, f, ended := served(t)
 	f.say(hello(wire.Hello{Nonce: "the nonce"}))
@@ -129,6 +137,8 @@ func TestRelayStalledCall(t *testing.T) {
 
 // A relay that reads nothing has no call wait past its end, not one that has more to say
 // than there is room for, nor the reader for one that does not listen.
+//
+// Attack 166.
 func TestRelayDeaf(t *testing.T) {
 	r, f, ended := served(t)
 	f.say(hello(wire.Hello{Nonce: "the nonce"}))
@@ -150,6 +160,8 @@ func TestRelayDeaf(t *testing.T) {
 }
 
 // What comes after a call's end, of which there may be any amount, is not kept.
+//
+// Attack 166.
 func TestRelayAfterEnd(t *testing.T) {
 	r, f, _ := served(t)
 	f.say(hello(wire.Hello{Nonce: "the nonce"}))
@@ -165,6 +177,8 @@ func TestRelayAfterEnd(t *testing.T) {
 }
 
 // A relay that reads nothing has the host keep no more for it, however many calls it makes.
+//
+// Attack 166.
 func TestRelayDeafFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, f, ended := served(t)
@@ -195,6 +209,40 @@ func TestRelayDeafFlood(t *testing.T) {
 	})
 }
 
+// TestRelayExited has a relay make calls, read nothing of the answers and end, where the engine
+// keeps the stream open: the host looks whether it has ended, and all calls have.
+//
+// Attack 217.
+func TestRelayExited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone atomic.Bool
+		var looks atomic.Int32
+		r, f, ended := servedOf(t, func() bool { looks.Add(1); return gone.Load() })
+		f.say(hello(wire.Hello{Nonce: "the nonce"}))
+		f.say(chunk(1, "x"))
+		c := accepted(t, r)
+		full := make(chan error, 1)
+		// ends when the stream does: nobody reads what it writes.
+		go func() { _, err := c.Write(make([]byte, 2*maxQueued)); full <- err }()
+		// ends when the stream does: nobody waits for this call.
+		go func() { f.Write(chunk(2, "y")) }()
+		time.Sleep(10 * stalled)
+		if n := looks.Load(); n < 5 || n > 10 {
+			t.Errorf("it was looked for %d times in ten seconds", n)
+		}
+		gone.Store(true)
+		if err := <-full; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("write: %v, want %v", err, net.ErrClosed)
+		}
+		if err := <-ended; err == nil {
+			t.Error("its end is no error")
+		}
+		f.Close()
+		r.Close()
+	})
+}
+
+// Attack 165.
 func TestRelayRefuses(t *testing.T) {
 	good := hello(wire.Hello{Nonce: "the nonce"})
 	long := wire.AppendChunk(nil, 1, wire.MaxChunk+1)
@@ -225,6 +273,7 @@ func TestRelayRefuses(t *testing.T) {
 	}
 }
 
+// Attack 165.
 func TestRelayTooManyCalls(t *testing.T) {
 	r, f, ended := served(t)
 	f.say(hello(wire.Hello{Nonce: "the nonce"}))

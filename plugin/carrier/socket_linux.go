@@ -96,19 +96,20 @@ func (c *conn) Read(p []byte) (int, error) {
 	heard := c.heard
 	c.heard = true
 	c.mu.Unlock()
-	if heard {
+	if heard || !dir.MayReceive() {
 		return c.receive(p, func(fd int) (int, error) { return unix.Read(fd, p) })
 	}
 	oob := make([]byte, unix.CmsgSpace(maxFDs*4))
-	var oobn, flags int
+	var fds []int
+	var ferr error
 	n, err := c.receive(p, func(fd int) (n int, err error) {
-		n, oobn, flags, _, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		fds, ferr = dir.Receive(func() ([]int, error) {
+			var oobn, flags int
+			n, oobn, flags, _, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+			return rights(oob[:max(oobn, 0)], flags)
+		})
 		return n, err
 	})
-	fds, ferr := rights(oob[:oobn])
-	if ferr == nil && flags&unix.MSG_CTRUNC != 0 {
-		ferr = errors.New("more descriptors than a call may bring")
-	}
 	if ferr != nil {
 		closeAll(fds)
 		return 0, ferr
@@ -186,8 +187,9 @@ func drain(fd int) {
 	}
 }
 
-// rights returns the descriptors of all SCM_RIGHTS messages in oob.
-func rights(oob []byte) (fds []int, err error) {
+// rights returns the descriptors of all SCM_RIGHTS messages in oob, and an error where there
+// were more than it has room for.
+func rights(oob []byte, flags int) (fds []int, err error) {
 	msgs, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {
 		return nil, err
@@ -198,6 +200,9 @@ func rights(oob []byte) (fds []int, err error) {
 			return fds, err
 		}
 		fds = append(fds, got...)
+	}
+	if flags&unix.MSG_CTRUNC != 0 {
+		return fds, errors.New("more descriptors than a call may bring")
 	}
 	return fds, nil
 }

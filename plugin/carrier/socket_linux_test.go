@@ -67,6 +67,7 @@ func TestListenAgain(t *testing.T) {
 	}
 }
 
+// Attacks 26, 27.
 func TestPassed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -118,14 +119,15 @@ func TestPassed(t *testing.T) {
 // pass sends one byte with n descriptors.
 func pass(t *testing.T, c *net.UnixConn, n int) {
 	t.Helper()
-	null, err := os.Open(os.DevNull)
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer null.Close()
+	defer r.Close()
+	defer w.Close()
 	fds := make([]int, n)
 	for i := range fds {
-		fds[i] = int(null.Fd())
+		fds[i] = int(r.Fd())
 	}
 	var oob []byte
 	if n > 0 {
@@ -136,7 +138,53 @@ func pass(t *testing.T, c *net.UnixConn, n int) {
 	}
 }
 
+// A descriptor of another kind is closed as it comes, with those that came along.
+//
+// Attack 28.
+func TestPassedOther(t *testing.T) {
+	dir, ln := listen(t)
+	before := openFDs(t)
+	dialed, err := state.Dial(dir, Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{os.DevNull, "/etc/passwd", "/", "/proc/self/environ", "/dev/ptmx"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := dialed.WriteMsgUnix([]byte{0}, unix.UnixRights(int(r.Fd()), int(f.Fd())), nil); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		c.(*conn).heard = false // as if it were the first message of a connection
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+		if fds := c.(*conn).Passed(); len(fds) != 0 {
+			t.Errorf("%s: %d descriptors are kept", name, len(fds))
+		}
+	}
+	r.Close()
+	w.Close()
+	dialed.Close()
+	c.Close()
+	if after := openFDs(t); after > before {
+		t.Errorf("%d descriptors are open, %d were before", after, before)
+	}
+}
+
 // What nobody took is closed with the connection, also when nothing was ever read.
+//
+// Attack 27.
 func TestCloseDropsDescriptors(t *testing.T) {
 	dir, ln := listen(t)
 	before := openFDs(t)

@@ -21,6 +21,7 @@ import (
 type whole struct {
 	dir   string       // for output that is too much to be held
 	spare atomic.Int64 // bytes that it may take there
+	name  string       // of the carrier, for callers that get no more than an answer
 	calls chan net.Conn
 	done  chan struct{} // closed by end
 
@@ -97,9 +98,13 @@ func (l *whole) end() {
 // told is the caller's end of a call, which hears why the call's command runs.
 type told struct {
 	net.Conn
+	carrier string
 	asked   bool
 	pattern string
 }
+
+// OneAnswer implements what exec/call asks.
+func (c *told) OneAnswer() string { return c.carrier }
 
 // Decided implements what exec/call tells. What it writes is read behind a later frame.
 func (c *told) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
@@ -127,7 +132,7 @@ func (r *reply) close() {
 
 // make makes a call and follows it to its end. When ctx is done the caller hangs up.
 func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
-	r := &reply{name: strconv.QuoteToASCII(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: failed("the host's side of this call has gone")}
+	r := &reply{name: printable(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: failed("the host's side of this call has gone")}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")
 	payload := ask.Append(nil)
@@ -137,7 +142,7 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 	}
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	t := &told{Conn: theirs}
+	t := &told{Conn: theirs, carrier: l.name}
 	select {
 	case l.calls <- t:
 	case <-l.done:
@@ -212,4 +217,12 @@ func parseEnding(text string) (e ending) {
 		return ending{Reason: strings.TrimPrefix(text, "hostexec: ")}
 	}
 	return e
+}
+
+// printable returns s unchanged if it is printable ASCII without quotes, and quoted otherwise.
+func printable(s string) string {
+	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
+		return q
+	}
+	return s
 }

@@ -11,6 +11,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
+// Attack 179.
 func TestSplitWords(t *testing.T) {
 	for _, tt := range []struct {
 		line string
@@ -41,6 +42,8 @@ func TestSplitWords(t *testing.T) {
 }
 
 // FuzzSplitWords takes apart what was put together, and what a shell takes apart the same.
+//
+// Attack 179.
 func FuzzSplitWords(f *testing.F) {
 	f.Add("a\x01'b c'\x01\"", `a 'b' "c\d" \e`)
 	f.Fuzz(func(t *testing.T, joined, line string) {

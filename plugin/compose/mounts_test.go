@@ -54,6 +54,8 @@ volumes:
 }
 
 // TestMountsOfOthers has what a service gets by other keys than volumes.
+//
+// Attack 197.
 func TestMountsOfOthers(t *testing.T) {
 	for _, tt := range []struct{ name, web, want, lenders string }{
 		{"a secret", "secrets: [{source: s, target: /run/secrets/s}]", "[bind /key:/run/secrets/s:ro]", "[]"},

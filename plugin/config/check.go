@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -50,6 +51,9 @@ func Check(src Source) []policy.Problem {
 // program checks that nobody but the user and root can change what path runs.
 func program(path, digest string) error {
 	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w: install it, or have exec say where it is", path, bare(err))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, bare(err))
 	}

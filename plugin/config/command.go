@@ -184,6 +184,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	known["fixed"] = d.words("fixed", &r.Fixed)
 	known["effects"] = d.words("effects", &r.Effects)
 	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
+	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, truth)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
 	known["test"] = func(n *yaml.Node) {
 		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.Yes), "no": d.argvs("no", &r.No)})
@@ -201,15 +202,23 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	case !argv && r.Fixed == nil:
 		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
 	}
-	for _, e := range r.Effects {
-		if _, err := choice("read", "write", "network", "code")(e); err != nil {
-			d.fail(n, "rule %s: effects: %v", r.ID, err)
-		}
+	if err := CheckEffects(r.Effects); err != nil {
+		d.fail(n, "rule %s: effects: %v", r.ID, err)
 	}
 	if err := r.Compile(); err != nil {
 		d.fail(n, "rule %s: %v", r.ID, err)
 	}
 	return r
+}
+
+// CheckEffects says why all cannot be the effects of a rule.
+func CheckEffects(all []string) error {
+	for _, e := range all {
+		if _, err := choice("read", "write", "network", "code")(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reason is one line of printable ASCII: the container's terminal shows it.

@@ -92,6 +92,7 @@ type Config struct {
 	Audit    Audit
 	Notify   Notify
 	Jobs     Jobs
+	Limits   Limits
 	Proxies  []Proxy  // for run in this project
 	Agent    Agent    // that docker hostexec agent runs
 	Warnings []string // what was passed over
@@ -119,8 +120,8 @@ type Audit struct {
 	Sync         string // always, approved, or empty: as the system does
 	PerContainer bool
 	Redact       []*regexp.Regexp
-	Rotate       int64 // bytes; 0: never
-	Keep         int   // how many rotated logs
+	Rotate       int64 // bytes; 0: as the program thinks best
+	Keep         int   // how many rotated logs; 0: as the program thinks best
 }
 
 // Jobs is how much is kept of what a session's jobs write, in bytes; 0: as the program
@@ -213,6 +214,7 @@ func (c *Config) Policy(cmds []policy.Command) *policy.Policy {
 	if c.Err != nil {
 		p.Broken = c.Err.Error()
 	}
+	c.identify(p)
 	return p
 }
 
@@ -232,6 +234,16 @@ func (c *Config) Files() []string {
 	var files []string
 	for _, s := range c.stamps {
 		files = append(files, s.path)
+	}
+	return files
+}
+
+// Parts returns the files of the configuration that exist.
+func (c *Config) Parts() (files []string) {
+	for _, s := range c.stamps {
+		if s.info != nil && filepath.Ext(s.path) == ".yaml" { // not the record of trusted files
+			files = append(files, s.path)
+		}
 	}
 	return files
 }

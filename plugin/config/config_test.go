@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -53,6 +54,7 @@ hostexec:
 audit: {sync: always, per_container: true, redact: ['token=\S+'], rotate: 10MiB, keep: 3}
 notify: {command: [/usr/bin/notify, -x], bell: false}
 jobs: {disk: 1GiB}
+limits: {calls: 50, argv: 16MiB, refusals: 5}
 proxies: [make, git=ask]
 defaults: {timeout: 1m, env: clean}
 commands:
@@ -74,7 +76,7 @@ commands:
     rules:
       - {id: view, do: ask, argv: [pr, view]}
       - {id: list, do: allow, argv: [pr, list]}
-  new: {rules: [{do: allow, argv: []}]}
+  new: {rules: [{do: allow, effects: [read], argv: []}]}
 `
 
 func TestLoad(t *testing.T) {
@@ -96,6 +98,9 @@ func TestLoad(t *testing.T) {
 	}
 	if c.Jobs != (Jobs{Disk: 1 << 30}) {
 		t.Errorf("jobs %+v", c.Jobs)
+	}
+	if l := c.Limits; l.Limits != (limit.Limits{limit.Calls: 50, limit.Argv: 16 << 20}) || l.Refusals != 5 {
+		t.Errorf("limits %+v", l)
 	}
 	if got, want := proxies(c), []string{"make app.yaml:5", "git=deny app.yaml:5", "go app.yaml:5"}; !slices.Equal(got, want) {
 		t.Errorf("proxies %q, want %q", got, want)
@@ -145,7 +150,7 @@ var broken = []struct{ name, text, want string }{
 	{"no mapping", "- a", ":1: the file: keys and values wanted"},
 	{"unknown key", "version: 1\nbogus: 1", `:2: unknown key "bogus" in the file`},
 	{"duplicate key of a section with two names", "approval: {timeout: 1m}\nhostexec: {timeout: 2m}", `:2: duplicate key "timeout" in hostexec: approval and hostexec are the same section`},
-	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: 'x*' matches nothing at all`},
+	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: x* matches nothing at all`},
 	{"unknown key in a section", "approval:\n  auto: []", `:2: unknown key "auto" in approval`},
 	{"unknown key in a rule", "commands:\n x:\n  rules:\n  - {do: allow, argv: [], allow: x}", `:4: unknown key "allow" in rule`},
 	{"duplicate key", "version: 1\napproval: {}\napproval: {}", `:3: duplicate key "approval" in the file: it stands in line 2 already`},
@@ -160,7 +165,15 @@ var broken = []struct{ name, text, want string }{
 	{"timeout", "approval: {timeout: soon}", `"soon" is not a duration`},
 	{"no timeout", "approval: {timeout: 0s}", "no time to answer"},
 	{"wait", "approval: {wait: never}", "none of always"},
-	{"list", "approval: {auto_approve: ls}", "a list wanted"},
+	{"list", "approval: {auto_approve: ls}", `auto_approve: a list wanted: write ["ls"]`},
+	{"list, keys", "approval: {auto_approve: {a: b}}", "auto_approve: a list wanted, as in [a, b]"},
+	{"pattern without one", "approval: {auto_approve: [{anywhere: true}]}", "pattern is missing"},
+	{"anywhere", "commands: {x: {rules: [{do: ask, argv: [], anywhere: maybe}]}}", `anywhere: "maybe" is neither true nor false`},
+	{"anywhere, a list", "commands: {x: {rules: [{do: ask, argv: [], anywhere: [true]}]}}", "anywhere: one value wanted, and not a list"},
+	{"anywhere, nothing", "commands: {x: {rules: [{do: ask, argv: [], anywhere: }]}}", "anywhere: the value is missing"},
+	{"snapshot", "commands: {x: {rules: [{do: ask, argv: [{path: ws, snapshot: some}]}]}}", `snapshot: "some" is neither true nor false`},
+	{"snapshot, keys", "commands: {x: {rules: [{do: ask, argv: [{path: ws, snapshot: {a: b}}]}]}}", "snapshot: one value wanted, and not keys and values"},
+	{"effects, a word", "commands: {x: {rules: [{do: ask, argv: [], effects: read}]}}", `effects: a list wanted: write ["read"]`},
 	{"pattern", "approval: {auto_approve: [{patern: x}]}", `unknown key "patern"`},
 	{"name", "commands: {../x: {}}", "cannot be the name of a command"},
 	{"our name", "commands: {hostexec: {}}", "cannot be the name of a command"},
@@ -181,7 +194,7 @@ var broken = []struct{ name, text, want string }{
 	{"digest in a container", "commands: {x: {where: 'container:a', exec: /bin/x, sha256: 0000000000000000000000000000000000000000000000000000000000000000}}", "name that by its digest"},
 	{"gitdir", "commands: {x: {gitdir: /x}}", "none of host, ro-mount"},
 	{"no do", "commands: {x: {rules: [{argv: []}]}}", "no do"},
-	{"do", "commands: {x: {rules: [{do: yes, argv: []}]}}", "unknown action"},
+	{"do", "commands: {x: {rules: [{do: yes, argv: []}]}}", "do: must be allow, ask or deny: yes"},
 	{"no argv", "commands: {x: {rules: [{do: allow}]}}", "neither argv nor fixed"},
 	{"element", "commands: {x: {rules: [{do: allow, argv: [{glob: x}]}]}}", `unknown key "glob"`},
 	{"null element", "commands: {x: {rules: [{do: allow, argv: [~]}]}}", "argv: a word"},
@@ -191,7 +204,7 @@ var broken = []struct{ name, text, want string }{
 	{"option", "commands: {x: {rules: [{do: allow, argv: [{flags: [x]}]}]}}", "not an option"},
 	{"option twice", "commands: {x: {rules: [{do: allow, argv: [{flags: [-x]}, {opts: {-x: a}}]}]}}", "given twice"},
 	{"range", "commands: {x: {rules: [{do: allow, argv: [{args: a, min: 2, max: 1}]}]}}", "min 2, max 1"},
-	{"snapshot", "commands: {x: {rules: [{do: allow, argv: [{path: ws, snapshot: true}]}]}}", "snapshot takes type: file"},
+	{"snapshot", "commands: {x: {rules: [{do: allow, argv: [{path: ws, type: dir, snapshot: true}]}]}}", "snapshot takes files"},
 	{"stdin", "commands: {x: {stdin: tty}}", "none of none, pipe, capture"},
 	{"capture", "commands: {x: {stdin: capture(1GiB)}}", "at most 1MiB"},
 	{"variable", "commands: {x: {env: {set: {A=B: x}}}}", "cannot be the name of a variable"},
@@ -200,18 +213,25 @@ var broken = []struct{ name, text, want string }{
 	{"accept", "commands: {x: {rules: [{do: ask, argv: [], accept: all}]}}", "none of host-code-execution"},
 	{"reason", "commands: {x: {rules: [{do: deny, argv: [], reason: \"a\\e[2J\"}]}}", "printable ASCII"},
 	{"own test", "commands: {x: {rules: [{do: allow, argv: [a], test: {yes: [[b]]}}]}}", "its own test fails"},
-	{"proxies", "proxies: [--rm]", ":1: proxies: '--rm': a command is named by"},
-	{"proxy of no form", "proxies:\n- make=maybe", ":2: proxies: 'make=maybe': 'maybe' is neither"},
+	{"proxies", "proxies: [--rm]", ":1: proxies: --rm: a command is named by"},
+	{"proxy of no form", "proxies:\n- make=maybe", ":2: proxies: make=maybe: must be allow, ask, deny or an absolute path: maybe"},
 	{"element of nothing", "commands: {a: {rules: [{do: ask, argv: [{}]}]}}", "an element with nothing in it"},
-	{"proxy twice", "proxies: [make, make=ask]", "proxies: 'make=ask': given twice"},
+	{"proxy twice", "proxies: [make, make=ask]", "proxies: make=ask: given twice"},
 	{"notify", "notify: {command: [notify]}", "not an absolute path"},
-	{"jobs of no size", "jobs: {disk: 0}", "no room for anything"},
+	{"no calls at all", "limits: {calls: 0}", "0 switches no limit off"},
+	{"fewer calls", "limits: {calls: -1}", "is not a number"},
+	{"calls that are no number", "limits: {processes: 1KiB}", "is not a number"},
+	{"no memory", "limits: {argv: 0}", "0 switches no limit off"},
+	{"another limit", "limits: {cpus: 1}", "unknown key"},
+	{"jobs of no size", "jobs: {disk: 0}", "0 switches no limit off"},
 	{"jobs of less", "jobs: {output: -1}", "is not a size"},
 	{"project in config.yaml", "project: /x", `unknown key "project"`},
 	{"too large", strings.Repeat("#", maxFile+1), "at most"},
 }
 
 // TestBroken: nothing is allowed then.
+//
+// Attacks 69, 188, 205.
 func TestBroken(t *testing.T) {
 	for _, tt := range broken {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,6 +293,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
+// Attack 69.
 func FuzzParse(f *testing.F) {
 	for _, p := range Presets() {
 		f.Add([]byte(p.Text))
@@ -289,7 +310,14 @@ func FuzzParse(f *testing.F) {
 			}
 			p := c.Policy(nil)
 			for _, name := range p.Names() {
-				p.Explain(policy.Request{Args: []string{name, "a", "-b"}})
+				req := policy.Request{Args: []string{name, "a", "-b"}}
+				p.Explain(req)
+				if set, ruled := p.Rules[name]; ruled && len(set.Rules) == 0 && p.Decide(req).Action != policy.Deny {
+					t.Errorf("%q is allowed without a rule", name)
+				}
+				if !policy.ValidName(name) {
+					t.Errorf("the name %q is accepted", name)
+				}
 			}
 			p.Lint()
 		}

@@ -169,6 +169,7 @@ curl -o /x file:///etc/passwd
 GIT status
 `
 
+// Attacks 54, 55, 56, 58, 60, 64, 66, 67.
 func TestPresetsRefuseCorpus(t *testing.T) {
 	p := everyPreset(t)
 	n := 0

@@ -35,6 +35,7 @@ type document struct {
 	audit    audit
 	notify   Notify
 	jobs     Jobs
+	limits   Limits
 	proxies  []Proxy
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
@@ -81,6 +82,7 @@ func parse(file string, text []byte, r role) *document {
 	}
 	if r != workspace {
 		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
+		known["limits"] = d.readLimits
 		known["agent"] = func(n *yaml.Node) { d.agent = n } // what it says allows nothing
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}
@@ -107,8 +109,8 @@ func absolute(s string) (string, error) {
 func (d *document) readApproval(n *yaml.Node, name string) {
 	a := &d.approval
 	known := map[string]func(*yaml.Node){
-		"auto_approve":   d.patterns(name+".auto_approve", &a.auto),
-		"manual_approve": d.patterns(name+".manual_approve", &a.manual),
+		"auto_approve":   d.patterns(name+".auto_approve", true, &a.auto),
+		"manual_approve": d.patterns(name+".manual_approve", false, &a.manual),
 	}
 	if d.role != workspace {
 		known["timeout"] = maybe(d.reader, "timeout", &a.timeout, patience)
@@ -139,14 +141,21 @@ func patience(s string) (time.Duration, error) {
 	return t, err
 }
 
-// patterns reads a list of regular expressions, as words or as {pattern: word}. A bad one
+// patterns reads a list of regular expressions, as words or as {pattern: word}, which may say
+// anywhere: true besides where auto is. A bad one
 // is passed over: what it would have let through is denied, or is --proxy's to decide.
-func (d *document) patterns(what string, into *[]policy.Pattern) func(*yaml.Node) {
+func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
-			source, bad := "", len(d.problems)
+			source, anywhere, bad := "", false, len(d.problems)
 			if read := scalar(d.reader, what, &source, text); n.Kind == yaml.MappingNode {
-				d.fields(n, what, map[string]func(*yaml.Node){"pattern": read})
+				known := map[string]func(*yaml.Node){"pattern": read}
+				if auto {
+					known["anywhere"] = scalar(d.reader, "anywhere", &anywhere, truth)
+				}
+				if d.fields(n, what, known); source == "" && len(d.problems) == bad {
+					d.fail(n, "%s: pattern is missing: write {pattern: '^...$'}", what)
+				}
 			} else {
 				read(n)
 			}
@@ -158,7 +167,7 @@ func (d *document) patterns(what string, into *[]policy.Pattern) func(*yaml.Node
 				d.warn(n, true, "%s: %s: %v: passed over", what, policy.Line([]string{source}), err)
 				return
 			}
-			p.Where = d.where(n)
+			p.Where, p.Anywhere = d.where(n), anywhere
 			*into = append(*into, p)
 		})
 	}
@@ -169,8 +178,8 @@ func (d *document) readAudit(n *yaml.Node) {
 	d.fields(n, "audit", map[string]func(*yaml.Node){
 		"sync":          maybe(d.reader, "sync", &a.sync, choice("always", "approved")),
 		"per_container": maybe(d.reader, "per_container", &a.perContainer, truth),
-		"rotate":        maybe(d.reader, "rotate", &a.rotate, size),
-		"keep":          maybe(d.reader, "keep", &a.keep, count),
+		"rotate":        maybe(d.reader, "rotate", &a.rotate, rotation),
+		"keep":          maybe(d.reader, "keep", &a.keep, kept),
 		"redact": func(n *yaml.Node) {
 			d.list(n, "redact", func(n *yaml.Node) {
 				var re *regexp.Regexp
@@ -193,7 +202,7 @@ func (d *document) readJobs(n *yaml.Node) {
 func room(s string) (int64, error) {
 	n, err := size(s)
 	if err == nil && n == 0 {
-		err = errors.New("no room for anything")
+		err = errors.New("0 switches no limit off, and leaves room for nothing: a size such as 64KiB or 1GiB is wanted")
 	}
 	return n, err
 }

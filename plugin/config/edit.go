@@ -17,17 +17,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Add appends a rule to file that matches argv and nothing else, argv[0] being the
-// command's name, and returns the rule's title. Comments stay, empty lines do not. Adding
-// what is there already changes nothing.
-func Add(file string, argv []string, do policy.Action, acceptCode bool) (title string, err error) {
+// Add appends r to file, a rule of the command argv[0] that matches its arguments and nothing
+// else, and returns the rule's title. Of r it takes Do, Effects and Accept. Comments stay,
+// empty lines do not. Adding what is there already changes nothing.
+func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	if len(argv) == 0 {
 		return "", errors.New("no command named")
 	}
 	if err := CheckName(argv[0]); err != nil {
 		return "", fmt.Errorf("%s: %w", quoted(argv[0]), err)
 	}
-	id := ruleOf(argv, do)
+	id := ruleOf(argv, r.Do)
 	title = argv[0] + "/" + id
 	return title, edit(file, func(root *yaml.Node) error {
 		commands, err := child(root, "commands", yaml.MappingNode)
@@ -47,8 +47,15 @@ func Add(file string, argv []string, do policy.Action, acceptCode bool) (title s
 		for _, a := range argv[1:] {
 			words.Content = append(words.Content, word(a))
 		}
-		rule.Content = []*yaml.Node{bareWord("id"), bareWord(id), bareWord("do"), bareWord(do.String()), bareWord("argv"), words}
-		if acceptCode {
+		rule.Content = []*yaml.Node{bareWord("id"), bareWord(id), bareWord("do"), bareWord(r.Do.String()), bareWord("argv"), words}
+		if len(r.Effects) > 0 {
+			effects := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, e := range r.Effects {
+				effects.Content = append(effects.Content, bareWord(e))
+			}
+			rule.Content = append(rule.Content, bareWord("effects"), effects)
+		}
+		if r.Accept {
 			rule.Content = append(rule.Content, bareWord("accept"), bareWord(policy.CodeAccepted))
 		}
 		rules.Style = 0

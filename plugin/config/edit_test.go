@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +38,11 @@ commands:
 	src := home(t, map[string]string{"state/config.yaml": text})
 	file := src.Global()
 	odd := []string{"git", "commit", "-m", "a: b # c\n\"yes\"", "1", "", "no"}
-	title, err := Add(file, odd, policy.Ask, false)
+	title, err := Add(file, odd, policy.Rule{Do: policy.Ask})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Add(file, odd, policy.Ask, false); err != nil || again != title {
+	if again, err := Add(file, odd, policy.Rule{Do: policy.Ask}); err != nil || again != title {
 		t.Errorf("added twice: %s, %v", again, err)
 	}
 	c := Load(src)
@@ -70,12 +71,12 @@ commands:
 // TestAddToNothing: there need be no file, and what a command was made for goes with it.
 func TestAddToNothing(t *testing.T) {
 	src := home(t, nil)
-	title, err := Add(src.OfProject(), []string{"make", "test"}, policy.Allow, true)
+	title, err := Add(src.OfProject(), []string{"make", "test"}, policy.Rule{Do: policy.Allow, Effects: []string{"code", "read"}, Accept: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Code {
-		t.Errorf("%v, code %v", v.Action, v.Code)
+	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Grade.Code() || !slices.Equal(v.Effects, []string{"code", "read"}) {
+		t.Errorf("%v, code %v", v.Action, v.Grade.Code())
 	}
 	if err := Remove(src.OfProject(), title); err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestAddToNothing(t *testing.T) {
 		t.Errorf("left:\n%s", got)
 	}
 	for _, argv := range [][]string{nil, {""}, {"../x"}, {"make", "\xff"}, {"make", "a\x00b"}} {
-		if _, err := Add(src.Global(), argv, policy.Allow, false); err == nil {
+		if _, err := Add(src.Global(), argv, policy.Rule{Do: policy.Allow}); err == nil {
 			t.Errorf("added %q", argv)
 		}
 	}
@@ -112,7 +113,7 @@ func TestRemoveUnnamed(t *testing.T) {
 func TestEditRefuses(t *testing.T) {
 	for name, text := range map[string]string{"broken": "commands: [", "of another shape": "commands: [x]", "unknown key": "bogus: 1"} {
 		src := home(t, map[string]string{"state/config.yaml": text})
-		if _, err := Add(src.Global(), []string{"ls"}, policy.Allow, false); err == nil {
+		if _, err := Add(src.Global(), []string{"ls"}, policy.Rule{Do: policy.Allow}); err == nil {
 			t.Errorf("%s: added", name)
 		}
 		if got := read(t, src.Global()); got != text {

@@ -89,15 +89,23 @@ func (d *document) path(n *yaml.Node, e *policy.Element) {
 	known := d.span(e)
 	known["path"] = scalar(d.reader, "path", &root, choice("ws"))
 	known["type"] = scalar(d.reader, "type", &kind, choice("any", "file", "dir"))
-	known["snapshot"] = scalar(d.reader, "snapshot", &e.Snapshot, truth)
+	known["snapshot"] = scalar(d.reader, "snapshot", &e.Snapshot, snapshot)
 	d.fields(n, "path", known)
 	e.Type = policy.FileType(kind)
 	if kind == "" {
 		e.Type = policy.TypeAny
 	}
-	if e.Snapshot && e.Type != policy.TypeFile {
-		d.fail(n, "path: snapshot takes type: file")
+	if e.Snapshot == policy.SnapshotAll && e.Type == policy.TypeDir {
+		d.fail(n, "path: snapshot takes files: a directory is not copied")
 	}
+}
+
+func snapshot(s string) (policy.Snapshot, error) {
+	copied, err := truth(s)
+	if err != nil || copied {
+		return policy.SnapshotAll, err
+	}
+	return policy.SnapshotNone, nil
 }
 
 func (d *document) opts(into *[]policy.Opt) func(*yaml.Node) {

@@ -47,6 +47,7 @@ func (c *Config) merge(d *document) {
 	}
 	c.Jobs.Output = cmp.Or(d.jobs.Output, c.Jobs.Output)
 	c.Jobs.Disk = cmp.Or(d.jobs.Disk, c.Jobs.Disk)
+	c.Limits = d.limits.over(c.Limits)
 	c.defaults = d.defaults.Over(c.defaults)
 	c.agent(d)
 }
@@ -60,7 +61,7 @@ func set[T any](at *T, value *T) {
 // appendNew adds the patterns that are not there yet.
 func appendNew(all, more []policy.Pattern) []policy.Pattern {
 	for _, p := range more {
-		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source }) {
+		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
 			all = append(all, p)
 		}
 	}

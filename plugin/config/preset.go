@@ -48,7 +48,7 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("no preset is called %q: there are %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("no such preset: %s: there are %s", quoted(name), strings.Join(names, ", "))
 }
 
 var execLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^    exec: (.*)$`) })

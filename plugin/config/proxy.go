@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -76,7 +76,7 @@ func shortValue(c *state.Command, value string) error {
 	case strings.HasPrefix(value, "/"):
 		return setPath(c, value)
 	}
-	return fmt.Errorf("%s is neither allow, ask or deny nor an absolute path", quoted(value))
+	return fmt.Errorf("must be allow, ask, deny or an absolute path: %s", quoted(value))
 }
 
 func longValue(c *state.Command, option string) error {
@@ -119,13 +119,10 @@ func setPath(c *state.Command, path string) error {
 		return errors.New("two paths given")
 	}
 	if !filepath.IsAbs(path) {
-		return fmt.Errorf("path %s is not absolute", quoted(path))
+		return fmt.Errorf("must be an absolute path: %s", quoted(path))
 	}
 	c.Path = filepath.Clean(path)
 	return nil
 }
 
-func quoted(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return "'" + strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`) + "'"
-}
+func quoted(s string) string { return spelling.Quoted(s) }

@@ -152,8 +152,13 @@ func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 	if null(n) {
 		return
 	}
-	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "%s: a list wanted", what)
+	switch n.Kind {
+	case yaml.SequenceNode:
+	case yaml.ScalarNode:
+		r.fail(n, "%s: a list wanted: write [%s]", what, strconv.QuoteToASCII(n.Value))
+		return
+	default:
+		r.fail(n, "%s: a list wanted, as in [a, b]", what)
 		return
 	}
 	for _, entry := range n.Content {
@@ -164,11 +169,17 @@ func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 // word returns a scalar as it is written: what YAML takes for a number or a truth is a word
 // to a command, too.
 func (r *reader) word(n *yaml.Node, what string) (string, bool) {
-	if n.Kind != yaml.ScalarNode || null(n) {
-		r.fail(n, "%s: a word wanted (\"\" is an empty one)", what)
-		return "", false
+	switch {
+	case null(n):
+		r.fail(n, "%s: the value is missing (\"\" is an empty one)", what)
+	case n.Kind == yaml.SequenceNode:
+		r.fail(n, "%s: one value wanted, and not a list", what)
+	case n.Kind != yaml.ScalarNode:
+		r.fail(n, "%s: one value wanted, and not keys and values", what)
+	default:
+		return n.Value, true
 	}
-	return n.Value, true
+	return "", false
 }
 
 func (r *reader) words(what string, into *[]string) func(*yaml.Node) {

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
+// Attack 68.
 func TestTrust(t *testing.T) {
 	const text = "approval: {auto_approve: ['^ls$']}\ncommands: {gh: {rules: [{id: new, do: ask, argv: [api]}]}}"
 	src := home(t, map[string]string{
@@ -97,6 +98,8 @@ func TestProposedProxies(t *testing.T) {
 }
 
 // TestProposalLimits: a workspace adds, it changes nothing of the host's.
+//
+// Attack 68.
 func TestProposalLimits(t *testing.T) {
 	const base = "commands:\n  gh:\n    exec: /usr/bin/gh\n    rules: [{id: no, do: deny, argv: [api]}]\n"
 	for name, text := range map[string]string{
@@ -105,6 +108,7 @@ func TestProposalLimits(t *testing.T) {
 		"the environment":      "commands: {gh: {env: {set: {A: b}}}}",
 		"audit":                "audit: {sync: approved}",
 		"jobs":                 "jobs: {disk: 1TiB}",
+		"limits":               "limits: {calls: 5000}",
 		"notify":               "notify: {command: [/bin/true]}",
 		"defaults":             "defaults: {tty: allow}",
 		"timeout":              "approval: {timeout: 24h}",
@@ -132,6 +136,8 @@ func TestProposalLimits(t *testing.T) {
 
 // TestHostileProposal: what a container puts in place of the file costs neither time nor
 // the configuration of the host.
+//
+// Attack 68.
 func TestHostileProposal(t *testing.T) {
 	for name, plant := range map[string]func(path string) error{
 		"nothing":     func(string) error { return nil },

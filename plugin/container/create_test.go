@@ -12,6 +12,8 @@ import (
 )
 
 // TestConfig: a container has what its place says, goes by itself, and gains nothing.
+//
+// Attacks 203, 206.
 func TestConfig(t *testing.T) {
 	r := &Rooms{Session: "0123", Home: "/home/you/.docker/hostexec"}
 	c := executor.Command{ID: "4567", Args: []string{"make", "-j", "4"}, Env: []string{"A=b"}}

@@ -14,6 +14,8 @@ import (
 )
 
 // TestExplain: who asked is told what to do about it, on the engine that it is about.
+//
+// Attack 204.
 func TestExplain(t *testing.T) {
 	lost := fmt.Errorf("No such image: img:latest (%w)", errdefs.ErrNotFound)
 	network := fmt.Errorf("network image not found (%w)", errdefs.ErrNotFound)

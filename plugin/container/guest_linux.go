@@ -43,9 +43,9 @@ func (g *guest) Stopped() <-chan struct{} { return g.stopped }
 
 // Signal implements executor.Guest. Nobody waits for the result, as with a key that was
 // pressed.
-func (g *guest) Signal(name executor.Signal) {
+func (g *guest) Signal(d executor.Delivery) {
 	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a frozen container
-	g.conn.Write(wire.AppendFrame(nil, wire.KindSignal, []byte(name)))
+	g.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
 }
 
 // listen hears of the command until its end. A room that has gone without a word was

@@ -59,7 +59,9 @@ func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, 
 	if err != nil {
 		return nil, nil, c.refused(err)
 	}
-	conn, err := c.attach(ctx, e.ID)
+	conn, err := Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
+		return c.api.ContainerExecAttach(ctx, e.ID, container.ExecAttachOptions{})
+	})
 	if err != nil {
 		return nil, nil, c.refused(err)
 	}
@@ -72,33 +74,6 @@ func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, 
 		w.CloseWithError(err)
 	})
 	return s, func(ctx context.Context) (int, error) { return c.exit(ctx, e.ID) }, nil
-}
-
-// attach is the engine's ContainerExecAttach, which does not heed ctx once it has asked. An
-// answer that comes too late is hung up.
-func (c *Inside) attach(ctx context.Context, exec string) (types.HijackedResponse, error) {
-	type answer struct {
-		conn types.HijackedResponse
-		err  error
-	}
-	came := make(chan answer)
-	// ends when the engine answers, or with the process.
-	go func() {
-		conn, err := c.api.ContainerExecAttach(ctx, exec, container.ExecAttachOptions{})
-		select {
-		case came <- answer{conn, err}:
-		case <-ctx.Done():
-			if err == nil {
-				conn.Close()
-			}
-		}
-	}()
-	select {
-	case a := <-came:
-		return a.conn, a.err
-	case <-ctx.Done():
-		return types.HijackedResponse{}, context.Cause(ctx)
-	}
 }
 
 // refused is the engine's error in few words. It has ended, or has gone, or is paused.

@@ -5,16 +5,19 @@ package container
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"testing"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 )
 
-// stuck is an engine that makes an exec, and does not answer who attaches to it.
+// stuck is an engine that makes an exec, and answers who attaches to it too late.
 type stuck struct {
 	insideEngine
 	asked, over chan struct{}
+	conn        net.Conn
 }
 
 func (stuck) ContainerExecCreate(context.Context, string, container.ExecOptions) (container.ExecCreateResponse, error) {
@@ -24,13 +27,14 @@ func (stuck) ContainerExecCreate(context.Context, string, container.ExecOptions)
 func (s stuck) ContainerExecAttach(context.Context, string, container.ExecAttachOptions) (types.HijackedResponse, error) {
 	close(s.asked)
 	<-s.over
-	return types.HijackedResponse{}, errors.New("too late")
+	return types.NewHijackedResponse(s.conn, ""), nil
 }
 
-// TestStuckEngine: who starts a process waits no longer than its context.
+// TestStuckEngine: who starts a process waits no longer than its context, and what the engine
+// opens later is closed.
 func TestStuckEngine(t *testing.T) {
-	s := stuck{asked: make(chan struct{}), over: make(chan struct{})}
-	defer close(s.over)
+	ours, theirs := net.Pipe()
+	s := stuck{asked: make(chan struct{}), over: make(chan struct{}), conn: ours}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	mine := errors.New("mine")
 	go func() { // ends when the engine is asked
@@ -39,5 +43,9 @@ func TestStuckEngine(t *testing.T) {
 	}()
 	if _, _, err := (&Inside{s, "id", "name"}).Start(ctx, nil); !errors.Is(err, mine) {
 		t.Errorf("it ends with %v", err)
+	}
+	close(s.over)
+	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a connection that came late: %v, want it closed", err)
 	}
 }

@@ -98,10 +98,15 @@ func (g *guest) furnish() (*net.UnixListener, error) {
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := link(g.rooms.Program, filepath.Join(g.dir, room.Name)); err != nil {
+	if err := duplicate(g.rooms.Program, filepath.Join(g.dir, room.Name)); err != nil {
 		return nil, fmt.Errorf("put %s into a container: %w", room.Name, err)
 	}
-	d, err := os.Open(g.dir)
+	root, err := os.OpenRoot(g.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	d, err := root.Open(".")
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +118,15 @@ func (g *guest) furnish() (*net.UnixListener, error) {
 	}
 	ln.SetUnlinkOnClose(false) // the path above means something else by then
 	// No umask shuts the container's user out.
-	err = errors.Join(os.Chmod(filepath.Join(g.dir, room.Socket), 0o666), d.Chmod(0o755))
+	err = errors.Join(root.Chmod(room.Socket, 0o666), d.Chmod(0o755))
 	if err != nil {
 		ln.Close()
 	}
 	return ln, err
 }
 
-// link makes name another name of file, or a copy where the file system cannot.
-func link(file, name string) error {
-	if os.Link(file, name) == nil {
-		return nil
-	}
+// duplicate makes name a copy of file: no container has a file that another one has.
+func duplicate(file, name string) error {
 	src, err := os.Open(file)
 	if err != nil {
 		return err

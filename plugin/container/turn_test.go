@@ -11,6 +11,8 @@ import (
 
 // TestTurns: there are as many as there may be, the next one waits, and who leaves meanwhile
 // takes none.
+//
+// Attack 203.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := make(turns, 2)

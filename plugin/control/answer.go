@@ -13,15 +13,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// Pending asks which requests wait for a person.
+// Pending asks which requests wait for a person. A long one is cut: Whole has all of it.
 func (c *Client) Pending(ctx context.Context) ([]Question, error) {
 	var all []Question
-	body, err := c.do(ctx, http.MethodGet, "/pending", nil, http.StatusOK)
-	if err == nil {
-		if err = json.Unmarshal(body, &all); err != nil {
-			err = fmt.Errorf("ask the watcher: %w", err)
-		}
-	}
+	err := c.get(ctx, "/pending", &all)
 	return all, err
 }
 
@@ -71,7 +66,7 @@ func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
 		return unexpected(resp)
 	}
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxBody)
+	lines.Buffer(nil, maxReply)
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
@@ -79,7 +74,7 @@ func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
 		}
 		var all []Question
 		if err := json.Unmarshal([]byte(data), &all); err != nil {
-			return fmt.Errorf("ask the watcher: %w", err)
+			return badReply(err)
 		}
 		show(all)
 	}

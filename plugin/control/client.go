@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -20,6 +21,16 @@ import (
 
 // ErrNoWatcher says that no watcher serves the session.
 var ErrNoWatcher = errors.New("no watcher serves the session")
+
+// StoppedError says that a watcher does not answer because a signal has suspended it.
+type StoppedError struct{ PID int }
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("the watcher (process %d) was suspended by a signal", e.PID)
+}
+
+// Hint is the command that continues the watcher.
+func (e *StoppedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
 
 // ErrCalled says that this process is a command that a container called.
 var ErrCalled = errors.New("a command that a container called may not answer for you")
@@ -35,7 +46,14 @@ type Client struct{ http http.Client }
 func Dial(dir string) *Client {
 	return &Client{http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			return state.Dial(dir, filepath.Base(state.ControlSock(dir)))
+			conn, err := state.Dial(dir, filepath.Base(state.ControlSock(dir)))
+			if err != nil {
+				return nil, err
+			}
+			if p, ok := peerOf(conn); ok && stopped(p.pid) {
+				return nil, errors.Join(&StoppedError{p.pid}, conn.Close())
+			}
+			return conn, nil
 		},
 	}}}
 }
@@ -46,19 +64,14 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Status asks what the session is doing.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var st Status
-	body, err := c.do(ctx, http.MethodGet, "/session", nil, http.StatusOK)
-	if err != nil {
-		return st, err
-	}
-	if err := json.Unmarshal(body, &st); err != nil {
-		return st, fmt.Errorf("ask the watcher: %w", err)
-	}
-	return st, nil
+	err := c.get(ctx, "/session", &st)
+	return st, err
 }
 
-// Stop asks the watcher to end. It returns when the watcher has agreed to.
-func (c *Client) Stop(ctx context.Context) error {
-	_, err := c.do(ctx, http.MethodPost, "/stop", nil, http.StatusAccepted)
+// Stop asks the watcher to end. All that it ends has grace between TERM and KILL; negative: the default.
+// Stop returns when the watcher has agreed.
+func (c *Client) Stop(ctx context.Context, grace time.Duration) error {
+	_, err := c.do(ctx, http.MethodPost, "/stop?grace="+grace.String(), nil, http.StatusAccepted)
 	return err
 }
 
@@ -72,8 +85,15 @@ func (c *Client) Kill(ctx context.Context, id string) error {
 	return err
 }
 
-// maxBody is how much of an answer is read: five questions of two megabytes each, quoted.
-const maxBody = 64 << 20
+// maxReply is how many bytes of a reply are read. Each entry of a list is bounded, so that a
+// list has more entries than a host has processes before it is reached.
+const maxReply = 1 << 30
+
+// errTooLong says that a reply is longer than maxReply. It is never taken for a shorter one.
+var errTooLong = fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
+
+// badReply says that a reply is no reply, or a part of one.
+func badReply(err error) error { return fmt.Errorf("read the watcher's reply: %w", err) }
 
 func (c *Client) do(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://watcher"+path, bytes.NewReader(body))
@@ -88,9 +108,12 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 	if resp.StatusCode != want {
 		return nil, unexpected(resp)
 	}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err == nil && len(b) > maxReply {
+		err = errTooLong
+	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the watcher: %w", err)
+		return nil, badReply(err)
 	}
 	return b, nil
 }
@@ -98,6 +121,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 func (c *Client) explain(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
 		return ErrNoWatcher
+	}
+	if halted := (*StoppedError)(nil); errors.As(err, &halted) {
+		return halted
 	}
 	return fmt.Errorf("ask the watcher: %w", err)
 }
@@ -128,5 +154,5 @@ func trouble(resp *http.Response) error {
 	if p.Error == approval.ErrTerms.Error() {
 		return approval.ErrTerms
 	}
-	return fmt.Errorf("the watcher answered %s: %s", resp.Status, printable(p.Error))
+	return errors.New(printable(p.Error))
 }

@@ -7,16 +7,21 @@
 //	GET  /sessions       the same and what it is, as the page lists sessions
 //	GET  /audit          how its last requests ended
 //	GET  /pending        the requests that wait for a person
+//	GET  /pending/{id}   one of them, whole: lists have the beginning of long texts
+//	GET  /calls/{id}     a call that runs, whole
 //	GET  /events         the same, whenever it changes (SSE); who listens can be asked
 //	POST /approve/{id}   let one run, as it was shown, once or on terms
 //	POST /deny/{id}      refuse it
 //	GET  /grants         the approvals that hold on
+//	GET  /grants/{id}    one of them, whole
 //	DELETE /grants/{id}  revoke one
 //	POST /kill/{id}      end the command that runs for a request, its whole tree, or what is left
 //	GET  /left           what commands that have ended left running
+//	GET  /left/{id}      the same of one command, whole
 //	GET  /shells         the shells with state
 //	PUT, DELETE, POST /shells/{name}  make one, end one, run a command in one
 //	GET  /jobs           the jobs, those that have ended too
+//	GET  /jobs/{id}      one of them, whole
 //	POST /jobs/{id}/signal  end one, or send it a signal
 //	POST /stop           end the watcher and every command it runs
 //
@@ -49,6 +54,8 @@ type Status struct {
 	PID     int       `json:"pid"` // the watcher's
 
 	Shells []shell.Info `json:"shells,omitempty"` // those with state
+
+	Warnings []string `json:"warnings,omitempty"` // what makes the session dangerous, in printable ASCII
 }
 
 // Running is a call whose command runs.
@@ -58,6 +65,7 @@ type Running struct {
 	Dir     string    `json:"dir"` // on the host
 	PID     int       `json:"pid"` // on the host
 	Since   time.Time `json:"since"`
+	Cut     *Cut      `json:"cut,omitempty"` // in a list: this is the beginning of the texts
 }
 
 // The states of a session that has a watcher.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
@@ -23,13 +24,17 @@ import (
 type session struct {
 	st      Status
 	stopped chan struct{}
+	grace   time.Duration
 	queue   approval.Queue
 	runs    string // the request whose command runs
 	sent    string // the signal that the job was sent
 }
 
 func (s *session) Status() Status { return s.st }
-func (s *session) Stop()          { close(s.stopped) }
+func (s *session) Stop(grace time.Duration) {
+	s.grace = grace
+	close(s.stopped)
+}
 
 func (s *session) Record() state.Session {
 	return state.Session{ID: "5f0c1a2b3c4d", ContainerName: "web"}
@@ -117,10 +122,12 @@ func TestControl(t *testing.T) {
 		t.Errorf("Kill of what does not = %v, want %v", err, ErrNotRunning)
 	}
 	checkJobs(t, c)
-	if err := c.Stop(context.Background()); err != nil {
+	if err := c.Stop(context.Background(), 3*time.Second); err != nil {
 		t.Error(err)
 	}
-	<-s.stopped
+	if <-s.stopped; s.grace != 3*time.Second {
+		t.Errorf("grace of Stop = %s, want 3s", s.grace)
+	}
 	if _, err := c.do(context.Background(), http.MethodPost, "/session", nil, http.StatusOK); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("an unknown request: %v, want the other version named", err)
 	}

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // maxDecision is how much an answer may be, in bytes.
@@ -42,7 +44,7 @@ func approve(q *approval.Queue, id string, d Decision, by string) error {
 func pending(q *approval.Queue) []Question {
 	all := []Question{} // [] in JSON, not null
 	for _, ask := range q.Pending() {
-		all = append(all, shown(ask))
+		all = append(all, listed(ask))
 	}
 	return all
 }
@@ -50,17 +52,22 @@ func pending(q *approval.Queue) []Question {
 // decide takes a decision from the request and has it settled.
 func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Decision) error) {
 	var d Decision
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDecision))
-	in.DisallowUnknownFields()
-	err := in.Decode(&d)
-	if err == nil && in.More() {
-		err = errors.New("there is more behind it")
-	}
-	if err != nil {
-		Reply(w, http.StatusBadRequest, problem{"not a decision: " + err.Error()})
+	if !take(w, r, maxDecision, "not a decision", &d) {
 		return
 	}
 	conclude(w, r, done, settle(d))
+}
+
+// take reads the request's body of at most max bytes into v, or answers that it cannot, and is what.
+func take(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
+	if err == nil {
+		err = spelling.Decode(b, v)
+	}
+	if err != nil {
+		Reply(w, http.StatusBadRequest, problem{what + ": " + err.Error()})
+	}
+	return err == nil
 }
 
 // conclude answers what was to be done, by what came of it.

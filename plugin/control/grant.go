@@ -4,9 +4,7 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -28,6 +26,7 @@ type Grant struct {
 	Made      time.Time `json:"made"`
 	Until     time.Time `json:"until,omitzero"` // absent: until the session ends
 	Left      int       `json:"left,omitempty"` // calls; absent: any number
+	Cut       *Cut      `json:"cut,omitempty"`  // in a list: this is the beginning of the texts
 }
 
 func shownGrant(g approval.Grant) Grant {
@@ -43,7 +42,7 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, r *http.Request) {
 		all := []Grant{} // [] in JSON, not null
 		for _, g := range q.Grants() {
-			all = append(all, shownGrant(g))
+			all = append(all, listedGrant(g))
 		}
 		Reply(w, http.StatusOK, all)
 	})
@@ -55,12 +54,7 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 // Grants asks which approvals hold on.
 func (c *Client) Grants(ctx context.Context) ([]Grant, error) {
 	var all []Grant
-	body, err := c.do(ctx, http.MethodGet, "/grants", nil, http.StatusOK)
-	if err == nil {
-		if err = json.Unmarshal(body, &all); err != nil {
-			err = fmt.Errorf("ask the watcher: %w", err)
-		}
-	}
+	err := c.get(ctx, "/grants", &all)
 	return all, err
 }
 

@@ -29,19 +29,31 @@ type Event struct {
 	User      string    `json:"user,omitempty"`   // who decided, if it was a person
 }
 
-// How much of the log is looked at, and how many events of it are shown.
+// How much of the log is looked at, how many events of it are shown, and how much of a command.
 const (
 	tail      = 512 << 10
+	maxTail   = 8 << 20
 	maxEvents = 100
+	maxCmd    = 1 << 10
 )
 
 // History returns how the last requests ended that the audit log at path tells of, the
 // newest first: those of session, or if that is empty of all.
 func History(path, session string) ([]Event, error) {
 	text, err := audit.Tail(path, tail)
+	list := ends(text, session)
+	if err == nil && len(list) < maxEvents && len(text) > tail/2 { // the records are long
+		text, err = audit.Tail(path, maxTail)
+		list = ends(text, session)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
+	return list, nil
+}
+
+// ends returns the ends that text tells of, the newest first.
+func ends(text []byte, session string) []Event {
 	list := []Event{} // [] in JSON, not null
 	lines := strings.Split(string(text), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -51,7 +63,7 @@ func History(path, session string) ([]Event, error) {
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 // kinds are the records that tell an end.
@@ -65,9 +77,10 @@ func event(line string) (Event, bool) {
 	if err != nil && !errors.Is(err, audit.ErrHash) || !ok {
 		return Event{}, false
 	}
+	var s shortener
 	return Event{
 		Time: e.Time, Kind: kind, Request: Printable(e.Request), Session: Printable(e.Session),
-		Container: Printable(e.Container), Project: Printable(e.Project), Cmd: audit.Show(e.Command),
-		Exit: e.Exit, Signal: Printable(e.Signal), Seconds: e.Took.Seconds(), Reason: Printable(e.Reason), User: Printable(e.By),
+		Container: Printable(e.Container), Project: Printable(e.Project), Cmd: clip(audit.Show(e.Command), maxCmd),
+		Exit: e.Exit, Signal: Printable(e.Signal), Seconds: e.Took.Seconds(), Reason: Printable(s.text(e.Reason)), User: Printable(e.By),
 	}, true
 }

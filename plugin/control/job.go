@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -23,12 +21,23 @@ type Signal struct {
 // ending is how long a job may take to end: its grace, and what the end of a tree takes.
 const ending = 20 * time.Second
 
+// Job is a job as it is shown: all in printable ASCII.
+type Job struct {
+	job.Info
+	Cut *Cut `json:"cut,omitempty"` // in a list: this is the beginning of the texts
+}
+
+func shownJob(info job.Info) Job {
+	info.Args, info.Dir, info.Reason = PrintableArgs(info.Args), printable(info.Dir), printable(info.Reason)
+	return Job{Info: info}
+}
+
 func serveJobs(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /jobs", func(w http.ResponseWriter, r *http.Request) {
-		all := []job.Info{} // [] in JSON, not null
+		all := []Job{} // [] in JSON, not null
 		for _, info := range s.Jobs() {
-			info.Args, info.Dir, info.Reason = PrintableArgs(info.Args), printable(info.Dir), printable(info.Reason)
-			all = append(all, info)
+			short := Job{Info: info}.listed()
+			all = append(all, Job{shownJob(short.Info).Info, short.Cut})
 		}
 		Reply(w, http.StatusOK, all)
 	})
@@ -38,10 +47,7 @@ func serveJobs(mux *http.ServeMux, s Session) {
 // signalJob ends a job, or sends it a signal.
 func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	var body Signal
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDecision))
-	in.DisallowUnknownFields()
-	if err := in.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
-		Reply(w, http.StatusBadRequest, problem{"not a signal: " + err.Error()})
+	if r.ContentLength != 0 && !take(w, r, maxDecision, "not a signal", &body) {
 		return
 	}
 	if body.Signal != "" {
@@ -80,16 +86,10 @@ func patient(w http.ResponseWriter) bool {
 }
 
 // Jobs asks for the session's jobs.
-func (c *Client) Jobs(ctx context.Context) ([]job.Info, error) {
-	var all []job.Info
-	body, err := c.do(ctx, http.MethodGet, "/jobs", nil, http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, fmt.Errorf("ask the watcher: %w", err)
-	}
-	return all, nil
+func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+	var all []Job
+	err := c.get(ctx, "/jobs", &all)
+	return all, err
 }
 
 // SignalJob sends a job a signal; without one it ends the job, and waits until it has. The

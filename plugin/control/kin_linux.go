@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // called reports whether process pid was started by a call of some session: its ancestors
@@ -24,7 +24,7 @@ func called(pid int) bool {
 			return true
 		}
 		name, _, _ := bytes.Cut(argv, []byte{0})
-		if string(name) == state.KeeperName {
+		if string(name) == proctree.KeeperName {
 			return true
 		}
 		if pid, err = parent(pid); err != nil {
@@ -34,16 +34,31 @@ func called(pid int) bool {
 	return false
 }
 
-// parent is field 4 of proc_pid_stat(5). What stands in parentheses before may hold
-// anything.
+// parent returns the parent of process pid.
 func parent(pid int) (int, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := stat(pid)
 	if err != nil {
 		return 0, err
 	}
+	return strconv.Atoi(string(fields[1]))
+}
+
+// stopped reports whether a signal (SIGSTOP, SIGTSTP) has suspended process pid.
+func stopped(pid int) bool {
+	fields, err := stat(pid)
+	return err == nil && string(fields[0]) == "T"
+}
+
+// stat returns the fields of proc_pid_stat(5) from the state on: state, parent and so on. The name in
+// parentheses before them may contain any byte.
+func stat(pid int) ([][]byte, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("process %d has no parent", pid)
+		return nil, fmt.Errorf("process %d has no parent", pid)
 	}
-	return strconv.Atoi(string(fields[1]))
+	return fields, nil
 }

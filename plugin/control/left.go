@@ -4,8 +4,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -17,12 +15,14 @@ type Left struct {
 	PID     int       `json:"pid"`  // its
 	Since   time.Time `json:"since"`
 	Count   int       `json:"count"` // of processes
+	Cut     *Cut      `json:"cut,omitempty"`
 }
 
 func serveLeft(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /left", func(w http.ResponseWriter, r *http.Request) {
 		all := []Left{} // [] in JSON, not null
 		for _, l := range s.Left() {
+			l = l.listed()
 			l.Args = PrintableArgs(l.Args)
 			all = append(all, l)
 		}
@@ -33,12 +33,6 @@ func serveLeft(mux *http.ServeMux, s Session) {
 // Left asks for what the session's commands left running.
 func (c *Client) Left(ctx context.Context) ([]Left, error) {
 	var all []Left
-	body, err := c.do(ctx, http.MethodGet, "/left", nil, http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(body, &all); err != nil {
-		return nil, fmt.Errorf("ask the watcher: %w", err)
-	}
-	return all, nil
+	err := c.get(ctx, "/left", &all)
+	return all, err
 }

@@ -8,29 +8,32 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // Question is a request that waits for a person, as it is shown: all in printable ASCII.
 type Question struct {
-	ID        string    `json:"id"`
-	Args      []string  `json:"args"` // one quoted as in Go where it is not printable
-	Cwd       string    `json:"cwd"`  // in the container
-	Dir       string    `json:"dir"`  // on the host
-	Path      string    `json:"path"` // the program
-	Rule      string    `json:"rule"`
-	Session   string    `json:"session"`
-	Container string    `json:"container"`
-	Project   string    `json:"project"`
-	Branch    string    `json:"branch,omitempty"`
-	Agent     string    `json:"agent,omitempty"`
-	Effects   []string  `json:"effects,omitempty"` // of the command, as the rule has them
-	Code      bool      `json:"code,omitempty"`    // it runs code that the container can write
-	Notes     []string  `json:"notes,omitempty"`   // what else there is to know
-	Asked     time.Time `json:"asked"`
-	Deadline  time.Time `json:"deadline"`
-	Waiting   []string  `json:"waiting"` // the requests that get the answer
-	Gone      int       `json:"gone"`    // of those, whose callers have left and may come back until the deadline
-	Digest    string    `json:"digest"`  // of what is asked, for the answer
+	ID        string       `json:"id"`
+	Args      []string     `json:"args"` // quoted as in Go if not printable
+	Cwd       string       `json:"cwd"`  // in the container
+	Dir       string       `json:"dir"`  // on the host
+	Path      string       `json:"path"` // the program
+	Rule      string       `json:"rule"`
+	Session   string       `json:"session"`
+	Container string       `json:"container"`
+	Project   string       `json:"project"`
+	Branch    string       `json:"branch,omitempty"`
+	Agent     string       `json:"agent,omitempty"`
+	Effects   []string     `json:"effects,omitempty"` // of the command, as the rule has them
+	Code      bool         `json:"code,omitempty"`    // it may run code that the container can write
+	Grade     policy.Grade `json:"grade,omitempty"`   // how likely that is: certain, possible or unknown
+	Notes     []string     `json:"notes,omitempty"`   // further facts for the decision
+	Asked     time.Time    `json:"asked"`
+	Deadline  time.Time    `json:"deadline"`
+	Waiting   []string     `json:"waiting"`          // the requests that get the answer
+	Gone      int          `json:"gone"`             // how many of these have no caller now
+	Digest    string       `json:"digest,omitempty"` // of what is asked, for the answer; absent where the texts are cut
+	Cut       *Cut         `json:"cut,omitempty"`    // in a list: this is the beginning of the texts
 }
 
 // Decision is the body of an answer: what it answers, why if it is a denial, and for how
@@ -68,7 +71,8 @@ func shown(q approval.Question) Question {
 	for i, arg := range q.Args {
 		s.Args[i] = printable(arg)
 	}
-	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = printable(q.Branch), printable(q.Agent), PrintableArgs(q.Effects), q.Code, texts(q.Notes)
+	s.Grade = q.Grade
+	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = printable(q.Branch), printable(q.Agent), PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
 	return s
 }
 

@@ -4,6 +4,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os/user"
@@ -92,9 +93,37 @@ func TestQuestions(t *testing.T) {
 func TestBadDecisions(t *testing.T) {
 	_, c := serve(t)
 	for _, body := range []string{"", "null x", "{", `{"digest": 3}`, `{"digets": ""}`, strings.Repeat(" ", maxDecision+1)} {
-		_, err := c.do(t.Context(), http.MethodPost, "/approve/01", []byte(body), http.StatusOK)
-		if err == nil || !strings.Contains(err.Error(), "400") {
+		if _, err := c.do(t.Context(), http.MethodPost, "/approve/01", []byte(body), http.StatusBadRequest); err != nil {
 			t.Errorf("%.20q: %v, want 400", body, err)
+		}
+	}
+}
+
+// TestStrict sends what two readers of JSON could read differently: nothing is done.
+//
+// Attack 45.
+func TestStrict(t *testing.T) {
+	_, c := serve(t)
+	for _, path := range []string{"POST /approve/01", "POST /deny/01", "POST /jobs/01/signal"} {
+		method, path, _ := strings.Cut(path, " ")
+		key := "digest"
+		if path == "/jobs/01/signal" {
+			key = "signal"
+		}
+		for body, why := range map[string]string{
+			`{"` + key + `":"a","` + key + `":"b"}`:                  `the key "` + key + `" is there twice`,
+			`{"` + key + `":"a","` + strings.ToUpper(key) + `":"b"}`: `the key "` + strings.ToUpper(key) + `" is not known`,
+			`{"` + key + `":"a","more":1}`:                           `the key "more" is not known`,
+			`{"` + key + `":"a"} {}`:                                 "there is more behind it",
+			`{"` + key + `":"\ud800"}`:                               "is half of a pair",
+			strings.Repeat(`[`, 10000):                               "it is nested too deep",
+			"{\"" + key + "\":\"\xff\"}":                             "it is not UTF-8",
+		} {
+			answer, err := c.do(t.Context(), method, path, []byte(body), http.StatusBadRequest)
+			var told problem
+			if err != nil || json.Unmarshal(answer, &told) != nil || !strings.Contains(told.Error, why) {
+				t.Errorf("%s %s with %.60q: %v, %s, want 400 and %s", method, path, body, err, answer, why)
+			}
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 type Session interface {
 	Status() Status
 	Record() state.Session
-	AuditLog() string       // its path
-	Stop()                  // asks the watcher to end; does not wait
-	Kill(id string) bool    // ends the command of a request, if it runs; does not wait
-	Left() []Left           // what commands that have ended left running
-	EndLeft(id string) bool // ends what a request's has, if there is any, and waits until it has
-	Queue() *approval.Queue // of the requests that wait for a person
-	Jobs() []job.Info       // oldest first
+	AuditLog() string         // its path
+	Stop(grace time.Duration) // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
+	Kill(id string) bool      // ends the command of a request, if it runs; does not wait
+	Left() []Left             // what ended commands have left running
+	EndLeft(id string) bool   // ends what the command of a request has left running, and waits; false: there is nothing
+	Queue() *approval.Queue   // of the requests that wait for a person
+	Jobs() []job.Info         // oldest first
 	// EndJob ends a job and waits until it has, or sends it a signal. The error wraps
 	// job.ErrUnknown or job.ErrEnded.
 	EndJob(ctx context.Context, id, signal string) error
@@ -35,11 +35,16 @@ func Serve(ln *net.UnixListener, s Session) error {
 	mux := http.NewServeMux()
 	serveSession(mux, s)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, r *http.Request) {
-		s.Stop()
+		grace, err := time.ParseDuration(r.FormValue("grace"))
+		if err != nil {
+			grace = -1
+		}
+		s.Stop(grace)
 		w.WriteHeader(http.StatusAccepted)
 	})
 	mux.HandleFunc("POST /kill/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
 	serveJobs(mux, s)
+	serveWhole(mux, s)
 	serveLeft(mux, s)
 	if h, ok := s.(ShellHost); ok {
 		serveShells(mux, h)

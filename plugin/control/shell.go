@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -38,23 +37,27 @@ type ShellCommand struct {
 	Timeout int64    `json:"timeout_ms,omitempty"` // 0: none
 }
 
-// ShellEvent is one of those that answer a ShellCommand, a line of JSON each: PID, then any
-// number of Out and Err, then Exit or Error.
+// ShellEvent is one of those that answer a ShellCommand, a line of JSON each: Waits if it has to, PID,
+// then any number of Out and Err, then Exit or Error.
 type ShellEvent struct {
-	PID   int    `json:"pid,omitempty"`
-	Out   []byte `json:"out,omitempty"`
-	Err   []byte `json:"err,omitempty"`
-	Exit  *int   `json:"exit,omitempty"`
-	Error string `json:"error,omitempty"`
-	Code  int    `json:"code,omitempty"` // what to exit with, where there is an Error
+	PID     int    `json:"pid,omitempty"`
+	Request string `json:"request,omitempty"` // with PID
+	Out     []byte `json:"out,omitempty"`
+	Err     []byte `json:"err,omitempty"`
+	Waits   bool   `json:"waits,omitempty"` // for its turn: the shell is busy
+	Exit    *int   `json:"exit,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Code    int    `json:"code,omitempty"` // the exit code, if there is an Error
 }
 
 // serveShells adds the shells to mux.
 func serveShells(mux *http.ServeMux, h ShellHost) {
-	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, h.Shells()) })
+	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) {
+		Reply(w, http.StatusOK, Status{Shells: h.Shells()}.listed().Shells)
+	})
 	mux.HandleFunc("PUT /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		var o ShellOptions
-		if !take(w, r, &o) {
+		if !take(w, r, maxShellCommand, notWanted, &o) {
 			return
 		}
 		if err := h.CreateShell(r.Context(), r.PathValue("name"), o); err != nil {
@@ -72,7 +75,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 	}))
 	mux.HandleFunc("POST /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
 		var c ShellCommand
-		if take(w, r, &c) {
+		if take(w, r, maxShellCommand, notWanted, &c) {
 			runShell(w, r, h, c)
 		}
 	}))
@@ -81,19 +84,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 // maxShellCommand is how much a command for a shell may be, in bytes.
 const maxShellCommand = 4 << 20
 
-// take reads the request's body into v, or answers that it cannot.
-func take(w http.ResponseWriter, r *http.Request, v any) bool {
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxShellCommand))
-	in.DisallowUnknownFields()
-	if err := in.Decode(v); err != nil {
-		Reply(w, http.StatusBadRequest, problem{"not what is wanted here: " + err.Error()})
-		return false
-	}
-	return true
-}
-
-// errShellTimeout is that a command took longer than was given.
-var errShellTimeout = errors.New("Command timeout")
+const notWanted = "not what is wanted here"
 
 // runShell runs c and tells of it as it goes. When the client goes, so does the command.
 func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellCommand) {
@@ -101,28 +92,24 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 	if conn.SetReadDeadline(time.Time{}) != nil || conn.SetWriteDeadline(time.Time{}) != nil {
 		return
 	}
-	ctx := r.Context()
-	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(c.Timeout)*time.Millisecond, errShellTimeout)
-		defer cancel()
-	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := &shellEvents{to: json.NewEncoder(w), flush: conn.Flush}
-	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir}
-	code, err := h.RunShell(ctx, whoAsks(r), r.PathValue("name"), command, c.Start, shell.Output{
-		Out: eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
-		Err: eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
-		Started: func(pid int) {
-			out.send(ShellEvent{PID: pid})
+	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir, Timeout: time.Duration(c.Timeout) * time.Millisecond}
+	code, err := h.RunShell(r.Context(), whoAsks(r), r.PathValue("name"), command, c.Start, shell.Output{
+		Out:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
+		Err:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
+		Waits: func() { out.send(ShellEvent{Waits: true}) },
+		Started: func(request string, pid int) {
+			out.send(ShellEvent{Request: request, PID: pid})
 		},
 	})
 	var bad *shell.EnvNameError
+	var late *shell.TimeoutError
 	switch {
 	case err == nil:
 		out.send(ShellEvent{Exit: &code})
-	case errors.Is(err, errShellTimeout):
-		out.send(ShellEvent{Error: fmt.Sprintf("Command timeout after %dms", c.Timeout), Code: 124})
+	case errors.As(err, &late):
+		out.send(ShellEvent{Error: err.Error(), Code: 124})
 	case errors.As(err, &bad):
 		out.send(ShellEvent{Error: err.Error(), Code: 2})
 	default:

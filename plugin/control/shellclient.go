@@ -17,18 +17,16 @@ import (
 // Shells asks which shells there are.
 func (c *Client) Shells(ctx context.Context) ([]shell.Info, error) {
 	var all []shell.Info
-	body, err := c.do(ctx, http.MethodGet, "/shells", nil, http.StatusOK)
-	if err == nil {
-		if err = json.Unmarshal(body, &all); err != nil {
-			err = fmt.Errorf("ask the watcher: %w", err)
-		}
-	}
+	err := c.get(ctx, "/shells", &all)
 	return all, err
 }
 
 // CreateShell makes a shell.
 func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) error {
 	body, err := json.Marshal(o)
+	if err == nil {
+		err = shell.CheckName(name)
+	}
 	if err == nil {
 		_, err = c.do(ctx, http.MethodPut, "/shells/"+url.PathEscape(name), body, http.StatusOK)
 	}
@@ -37,6 +35,9 @@ func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) e
 
 // RemoveShell ends a shell, if there is one of that name.
 func (c *Client) RemoveShell(ctx context.Context, name string) error {
+	if err := shell.CheckName(name); err != nil {
+		return err
+	}
 	_, err := c.do(ctx, http.MethodDelete, "/shells/"+url.PathEscape(name), nil, http.StatusOK)
 	return err
 }
@@ -44,6 +45,9 @@ func (c *Client) RemoveShell(ctx context.Context, name string) error {
 // RunShell has a shell run a command and calls show with what happens. It returns after the
 // last event; when ctx ends so does the command.
 func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand, show func(ShellEvent) error) error {
+	if err := shell.CheckName(name); err != nil {
+		return err
+	}
 	body, err := json.Marshal(command)
 	if err != nil {
 		return err

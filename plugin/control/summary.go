@@ -48,9 +48,9 @@ func Summarize(rec state.Session, st Status) Summary {
 // serveSession adds to mux what is asked of a session as a whole. The lists are those of the
 // page, for this session alone.
 func serveSession(mux *http.ServeMux, s Session) {
-	mux.HandleFunc("GET /session", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, s.Status()) })
+	mux.HandleFunc("GET /session", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, s.Status().listed()) })
 	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, r *http.Request) {
-		Reply(w, http.StatusOK, []Summary{Summarize(s.Record(), s.Status())})
+		Reply(w, http.StatusOK, []Summary{Summarize(s.Record(), s.Status().listed())})
 	})
 	mux.HandleFunc("GET /audit", func(w http.ResponseWriter, r *http.Request) {
 		list, err := History(s.AuditLog(), s.Record().ID)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inject is what a container needs so that its programs find the host's: one
-// read-only mount, a PATH that begins there, labels, and, for login shells, which
-// forget PATH, links in /usr/local/bin.
+// read-only mount, a PATH that begins there and, for rules, ends there, labels, and links in
+// /usr/local/bin for login shells, which forget PATH.
 //
 //	/run/hostexec            the session's share, read-only
 //	    bin/hostexec         the shim, static, of the engine's architecture
 //	    bin/make             -> hostexec, one for each command
+//	    rules/gh             -> ../bin/hostexec, one for each that only has rules
 //	/usr/local/bin/make      -> /run/hostexec/bin/make
 //
 // Its one law: it hides nothing that the image or the user put there. It describes
@@ -27,6 +28,10 @@ const Target = state.Target
 
 // Bin is the directory of the commands in a container.
 const Bin = Target + "/bin"
+
+// Rules is the directory of the commands that only have rules. It is the last one of PATH: rules are
+// for all containers, and a program that a container has itself stays what its name means there.
+const Rules = Target + "/" + rules
 
 // Shim is the name of the shim, which is a command itself.
 const Shim = "hostexec"
@@ -94,22 +99,27 @@ func Path(env []string) (path string, set bool) {
 	return "", false
 }
 
-// Env returns a copy of env in which PATH is path with Bin before it.
-func Env(env []string, path string) []string {
+// Env returns a copy of env in which PATH is path with Bin before it and, where ruled, Rules behind it.
+func Env(env []string, path string, ruled bool) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return kv == "PATH" || strings.HasPrefix(kv, "PATH=")
 	})
-	return append(out, "PATH="+Prefixed(path))
+	return append(out, "PATH="+Around(path, ruled))
 }
 
-// Prefixed returns path with Bin before it. It takes care of a path that has Bin already (of an image committed from such a
-// container) and of an empty one (a trailing colon would mean the current directory).
-func Prefixed(path string) string {
+// Around returns path with Bin before it and, if ruled, Rules behind it. A path can have them already, of
+// an image that was committed from such a container. An empty path gets no colon: a trailing one would
+// mean the current directory.
+func Around(path string, ruled bool) string {
 	switch {
 	case path == "":
-		return Bin
+		path = Bin
 	case path == Bin, strings.HasPrefix(path, Bin+":"):
-		return path
+	default:
+		path = Bin + ":" + path
 	}
-	return Bin + ":" + path
+	if ruled && !strings.HasSuffix(path, ":"+Rules) {
+		path += ":" + Rules
+	}
+	return path
 }

@@ -41,17 +41,21 @@ func TestEnv(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		env, want  []string
+		ruled      bool
 	}{
-		{"added", DefaultPath, []string{"A=1"}, []string{"A=1", "PATH=/run/hostexec/bin:" + DefaultPath}},
-		{"all others are replaced", "/b", []string{"PATH=/a", "A=1", "PATH=/b", "PATH"}, []string{"A=1", "PATH=/run/hostexec/bin:/b"}},
-		{"empty: no trailing colon, which would be the current directory", "", nil, []string{"PATH=/run/hostexec/bin"}},
-		{"there already, from a committed container", Bin + ":/bin", nil, []string{"PATH=/run/hostexec/bin:/bin"}},
-		{"only ours", Bin, nil, []string{"PATH=/run/hostexec/bin"}},
-		{"a longer name is not ours", Bin + "x:/bin", nil, []string{"PATH=/run/hostexec/bin:/run/hostexec/binx:/bin"}},
+		{"added", DefaultPath, []string{"A=1"}, []string{"A=1", "PATH=/run/hostexec/bin:" + DefaultPath}, false},
+		{"rules come last", "/b", []string{"A=1"}, []string{"A=1", "PATH=/run/hostexec/bin:/b:/run/hostexec/rules"}, true},
+		{"rules, and no path", "", nil, []string{"PATH=/run/hostexec/bin:/run/hostexec/rules"}, true},
+		{"rules there already", Bin + ":/bin:" + Rules, nil, []string{"PATH=/run/hostexec/bin:/bin:/run/hostexec/rules"}, true},
+		{"all others are replaced", "/b", []string{"PATH=/a", "A=1", "PATH=/b", "PATH"}, []string{"A=1", "PATH=/run/hostexec/bin:/b"}, false},
+		{"empty: no trailing colon, which would be the current directory", "", nil, []string{"PATH=/run/hostexec/bin"}, false},
+		{"there already, from a committed container", Bin + ":/bin", nil, []string{"PATH=/run/hostexec/bin:/bin"}, false},
+		{"only ours", Bin, nil, []string{"PATH=/run/hostexec/bin"}, false},
+		{"a longer name is not ours", Bin + "x:/bin", nil, []string{"PATH=/run/hostexec/bin:/run/hostexec/binx:/bin"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := slices.Clone(tt.env)
-			if got := Env(tt.env, tt.path); !slices.Equal(got, tt.want) {
+			if got := Env(tt.env, tt.path, tt.ruled); !slices.Equal(got, tt.want) {
 				t.Errorf("Env(%q, %q) = %q, want %q", tt.env, tt.path, got, tt.want)
 			}
 			if !slices.Equal(tt.env, before) {
@@ -142,27 +146,54 @@ func TestLinkable(t *testing.T) {
 
 // A directory entry would fail to unpack over a link that the image has in its place.
 func TestLinksAreLeavesOnly(t *testing.T) {
-	archive, err := Links([]string{"make", "hostexec"})
+	archive, err := Links([]string{"make", "hostexec"}, []string{"gh"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for r := tar.NewReader(archive); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, h := range entries(t, archive) {
 		if h.Typeflag != tar.TypeSymlink || h.Uid != 0 || h.Gid != 0 {
 			t.Errorf("%s: type %c, owner %d:%d, want a symlink of 0:0", h.Name, h.Typeflag, h.Uid, h.Gid)
 		}
 		got = append(got, h.Name+" -> "+h.Linkname)
 	}
-	want := []string{"usr/local/bin/make -> /run/hostexec/bin/make", "usr/local/bin/hostexec -> /run/hostexec/bin/hostexec"}
+	want := []string{"usr/local/bin/make -> /run/hostexec/bin/make", "usr/local/bin/hostexec -> /run/hostexec/bin/hostexec", "usr/local/bin/gh -> /run/hostexec/rules/gh"}
 	if !slices.Equal(got, want) {
 		t.Errorf("links = %q, want %q", got, want)
+	}
+}
+
+// TestArchive checks that what a running container gets comes in one archive: the links lie beside the share, and after it.
+func TestArchive(t *testing.T) {
+	archive, err := Archive("amd64", []string{"make"}, nil, "run/hostexec/", "make", "hostexec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range entries(t, archive) {
+		got = append(got, h.Name)
+	}
+	want := []string{
+		"run/hostexec/", "run/hostexec/bin/", "run/hostexec/relay/", "run/hostexec/carrier", "run/hostexec/bin/hostexec",
+		"run/hostexec/bin/make", "usr/local/bin/make", "usr/local/bin/hostexec",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("entries = %q, want %q", got, want)
+	}
+}
+
+// entries are those of an archive.
+func entries(t *testing.T, archive io.Reader) (all []*tar.Header) {
+	t.Helper()
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
 	}
 }
 

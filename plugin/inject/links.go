@@ -5,6 +5,7 @@ package inject
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,25 +22,29 @@ func Linkable(exists bool, linkTarget string) bool {
 	return !exists || Within(linkTarget, Target)
 }
 
-// Links returns an archive, to be unpacked at /, of a link in LinkDir for each of names.
-// It has no entries for directories: where the image has a link for one of those,
+// Links returns an archive that is unpacked at /. It has a link in LinkDir for each of names, to Bin, and for each
+// of ruled, to Rules. It has no entries for directories: where the image has a link for one of those,
 // unpacking would fail. They dangle when the container is committed, which is right.
-func Links(names []string) (io.Reader, error) {
+func Links(names, ruled []string) (io.Reader, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
+	if err := errors.Join(writeLinks(w, Bin, names), writeLinks(w, Rules, ruled), w.Close()); err != nil {
+		return nil, fmt.Errorf("link commands: %w", err)
+	}
+	return &buf, nil
+}
+
+func writeLinks(w *tar.Writer, dir string, names []string) error {
 	for _, name := range names {
 		err := w.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeSymlink,
 			Name:     strings.TrimPrefix(LinkDir, "/") + "/" + name,
-			Linkname: Bin + "/" + name,
+			Linkname: dir + "/" + name,
 			Mode:     0o777,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("link %s: %w", name, err)
+			return err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("link commands: %w", err)
-	}
-	return &buf, nil
+	return nil
 }

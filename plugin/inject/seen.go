@@ -5,7 +5,6 @@ package inject
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,10 +55,12 @@ func Remember(home, image string, found map[string]Found) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("remember image: %w", err)
 	}
-	return create(file, 0o600, func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("remember image: %w", err)
+	}
+	defer root.Close()
+	return text(root, filepath.Base(file), 0o600, b)
 }
 
 // forget removes all notes.

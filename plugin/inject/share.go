@@ -16,8 +16,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
+// A container with CAP_SYS_ADMIN can make its mount of the share writable. So no file of a
+// share is a file of another one, or of the host's, and what is put into a share is reached
+// below it only: the container may have put links there.
+
 // Fill puts the shim of an architecture, and a link to it for each of names, into
-// session's share. The shim is unpacked once per user and build.
+// session's share. The shim is unpacked once per user and build, and copied.
 func Fill(home, session, goarch string, names []string) error {
 	z, err := shimFor(goarch)
 	if err != nil {
@@ -33,27 +37,55 @@ func FillFiles(home, session, goarch string, client []byte, pass, names []string
 	if err := Fill(home, session, goarch, names); err != nil {
 		return err
 	}
-	share := state.ShareDir(session)
-	sh := filepath.Join(share, scripts)
-	err := errors.Join(mkdir(state.ProxyDir(session), 0o711), mkdir(state.RequestsMount(session), 0o755), mkdir(sh, 0o755))
-	err = errors.Join(err, text(filepath.Join(sh, Shim), 0o755, client))
+	share, err := os.OpenRoot(state.ShareDir(session))
+	if err != nil {
+		return err
+	}
+	defer share.Close()
+	above, err := os.OpenRoot(session)
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	err = errors.Join(mkdir(above, filepath.Base(state.ProxyDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMount(session)), 0o755), mkdir(share, scripts, 0o755))
+	err = errors.Join(err, text(share, filepath.Join(scripts, Shim), 0o755, client))
 	if len(pass) > 0 {
-		err = errors.Join(err, text(filepath.Join(share, passing), 0o644, []byte(strings.Join(pass, "\n")+"\n")))
+		err = errors.Join(err, text(share, passing, 0o644, []byte(strings.Join(pass, "\n")+"\n")))
 	}
 	if err != nil {
-		return fmt.Errorf("put the client into %s: %w", share, err)
+		return fmt.Errorf("put the client into %s: %w", share.Name(), err)
 	}
-	return linkNames(sh, names)
+	return linkNames(share, scripts, Shim, names)
+}
+
+// FillRules puts a link to the shim for each of names, which only have rules, into session's share.
+func FillRules(session string, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	share, err := os.OpenRoot(state.ShareDir(session))
+	if err != nil {
+		return err
+	}
+	defer share.Close()
+	if err := mkdir(share, rules, 0o755); err != nil {
+		return err
+	}
+	return linkNames(share, rules, toShim, names)
 }
 
 const (
-	scripts = "sh"   // in a share, what clients for a shell are in
-	passing = "pass" // in a share, what names the variables that the shim may pass on
+	programs = "bin"                         // the directory of the shims in a share
+	rules    = "rules"                       // the directory of links to commands that only have rules
+	scripts  = "sh"                          // the directory of clients for a shell
+	toShim   = "../" + programs + "/" + Shim // from rules
+
+	passing = "pass" // the file that names the variables that the shim may pass on
 )
 
-func text(file string, mode fs.FileMode, b []byte) error {
-	return create(file, mode, func(w io.Writer) error {
-		_, err := w.Write(b)
+func text(root *os.Root, name string, mode fs.FileMode, b []byte) error {
+	return create(root, name, mode, func(f *os.File) error {
+		_, err := f.Write(b)
 		return err
 	})
 }
@@ -63,40 +95,45 @@ func fill(home, session, goarch string, z packed, names []string) error {
 	if err != nil {
 		return fmt.Errorf("unpack the shim: %w", err)
 	}
-	bin := filepath.Join(state.ShareDir(session), "bin")
-	if err := link(cached, filepath.Join(bin, Shim)); err != nil {
-		return fmt.Errorf("put the shim into %s: %w", bin, err)
+	if err := link(cached, state.ShimFile(session)); err != nil {
+		return fmt.Errorf("put the shim into %s: %w", session, err)
 	}
-	return linkNames(bin, names)
+	share, err := os.OpenRoot(state.ShareDir(session))
+	if err != nil {
+		return err
+	}
+	defer share.Close()
+	if err := duplicate(cached, share, filepath.Join(programs, Shim)); err != nil {
+		return fmt.Errorf("put the shim into %s: %w", share.Name(), err)
+	}
+	return linkNames(share, programs, Shim, names)
 }
 
 // Empty takes what Fill has put there out of a session's share, so that it can be filled anew.
 func Empty(session string) error {
-	share := state.ShareDir(session)
-	bin := filepath.Join(share, "bin")
-	entries, err := os.ReadDir(bin)
-	for _, e := range entries {
-		err = errors.Join(err, os.Remove(filepath.Join(bin, e.Name())))
+	share, err := os.OpenRoot(state.ShareDir(session))
+	if err != nil {
+		return err
 	}
-	err = errors.Join(err, os.RemoveAll(filepath.Join(share, scripts)))
-	if rerr := os.Remove(filepath.Join(share, passing)); !errors.Is(rerr, fs.ErrNotExist) {
-		err = errors.Join(err, rerr)
+	defer share.Close()
+	if err := os.Remove(state.ShimFile(session)); !errors.Is(err, fs.ErrNotExist) && err != nil {
+		return err
 	}
-	return err
+	return errors.Join(share.RemoveAll(programs), mkdir(share, programs, 0o755), share.RemoveAll(rules), share.RemoveAll(scripts), share.RemoveAll(passing))
 }
 
 // mkdir makes a directory that the watcher may have made before.
-func mkdir(dir string, mode fs.FileMode) error {
-	err := os.Mkdir(dir, mode)
+func mkdir(root *os.Root, name string, mode fs.FileMode) error {
+	err := root.Mkdir(name, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return errors.Join(err, os.Chmod(dir, mode)) // the umask is not the container's business
+	return errors.Join(err, root.Chmod(name, mode)) // the umask is not the container's business
 }
 
-func linkNames(bin string, names []string) error {
+func linkNames(share *os.Root, dir, target string, names []string) error {
 	for _, name := range names {
-		if err := os.Symlink(Shim, filepath.Join(bin, name)); err != nil {
+		if err := share.Symlink(target, filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("name %s in the share: %w", name, err)
 		}
 	}
@@ -104,8 +141,9 @@ func linkNames(bin string, names []string) error {
 }
 
 // Archive returns what a share holds whose calls a relay carries, below the directory base,
-// which ends in a slash, or is empty, and which is part of it.
-func Archive(goarch string, names []string, base string) (io.Reader, error) {
+// which ends in a slash, or is empty, and which is part of it. ruled are names that only have rules. links are beside
+// it, as Links has them.
+func Archive(goarch string, names, ruled []string, base string, links ...string) (io.Reader, error) {
 	z, err := shimFor(goarch)
 	if err != nil {
 		return nil, err
@@ -131,7 +169,13 @@ func Archive(goarch string, names []string, base string) (io.Reader, error) {
 	for _, name := range names {
 		put(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: Shim, Mode: 0o777}, "")
 	}
-	if err = errors.Join(err, w.Close()); err != nil {
+	if len(ruled) > 0 {
+		put(tar.Header{Typeflag: tar.TypeDir, Name: rules + "/", Mode: 0o755}, "")
+	}
+	for _, name := range ruled {
+		put(tar.Header{Typeflag: tar.TypeSymlink, Name: rules + "/" + name, Linkname: toShim, Mode: 0o777}, "")
+	}
+	if err = errors.Join(err, writeLinks(w, Bin, links), w.Close()); err != nil {
 		return nil, fmt.Errorf("pack the share: %w", err)
 	}
 	return &buf, nil
@@ -148,40 +192,12 @@ func unpacked(home, goarch string, z packed) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return file, create(file, 0o755, z.unpack)
-}
-
-// create makes file, of that mode, in one step.
-func create(file string, mode fs.FileMode, write func(io.Writer) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".hostexec-*")
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
-	err = errors.Join(write(tmp), tmp.Chmod(mode), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
-}
-
-// link makes name another name of file, or a copy where the file system cannot.
-func link(file, name string) error {
-	err := os.Link(file, name)
-	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	src, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	return create(name, 0o755, func(w io.Writer) error {
-		_, err := io.Copy(w, src)
-		return err
-	})
+	defer root.Close()
+	return file, create(root, Shim, 0o755, func(f *os.File) error { return z.unpack(f) })
 }
 
 func shimsDir(home string) string { return filepath.Join(home, "shims") }

@@ -3,6 +3,7 @@
 package inject
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,9 +111,67 @@ func TestFill(t *testing.T) {
 	if err != nil || shim.Mode().Perm() != 0o755 {
 		t.Fatalf("shim: %v, %v, want mode 0755", shim, err)
 	}
+	cached, err := os.Stat(filepath.Join(home(t, store), "hostexec"))
+	if err != nil || os.SameFile(cached, shim) {
+		t.Errorf("the shim of the share is the unpacked one, %v: a container that can write to it changes all others", err)
+	}
+	other := &state.Session{ID: state.NewID()}
+	if err := store.Create(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(store.Home, store.Dir(other.ID), "amd64", compressed(t, "the shim"), []string{"make"}); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat(filepath.Join(state.ShareDir(store.Dir(other.ID)), "bin", "hostexec")); err != nil || os.SameFile(fi, shim) {
+		t.Errorf("another session's shim: %v, want a file of its own", err)
+	}
 	for _, name := range []string{"make", "g++"} {
 		if fi, err := os.Stat(filepath.Join(bin, name)); err != nil || !os.SameFile(fi, shim) {
 			t.Errorf("%s: %v, want the shim", name, err)
+		}
+	}
+}
+
+// home is where the only shim of store is unpacked.
+func home(t *testing.T, store *state.Store) string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(shimsDir(store.Home), "*", "amd64"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("unpacked shims in %q, %v, want one", dirs, err)
+	}
+	return dirs[0]
+}
+
+// TestFillStaysInShare fills and empties a share in which a container has put links to
+// directories of the host.
+//
+// Attack 211.
+func TestFillStaysInShare(t *testing.T) {
+	z := compressed(t, "the shim")
+	for _, link := range []string{"bin", "sh", "pass", "proxy"} {
+		store := &state.Store{Home: t.TempDir()}
+		rec := &state.Session{ID: state.NewID()}
+		if err := os.MkdirAll(filepath.Dir(store.Dir("x")), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Create(rec); err != nil {
+			t.Fatal(err)
+		}
+		dir, outside := store.Dir(rec.ID), t.TempDir()
+		at := filepath.Join(state.ShareDir(dir), link)
+		if err := errors.Join(os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600), os.RemoveAll(at), os.Symlink(outside, at)); err != nil {
+			t.Fatal(err)
+		}
+		err := fill(store.Home, dir, "amd64", z, []string{"make"})
+		if (err == nil) != (link != "bin") {
+			t.Errorf("fill with a link at %s: %v", link, err)
+		}
+		if err := Empty(dir); err != nil {
+			t.Errorf("empty with a link at %s: %v", link, err)
+		}
+		entries, err := os.ReadDir(outside)
+		if err != nil || len(entries) != 1 || entries[0].Name() != "file" {
+			t.Errorf("with a link at %s there is %v outside, %v, want what was there", link, entries, err)
 		}
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// NoThread is in what a shim says that gets no thread: see nothread.sed.
+const NoThread = "no process or thread is left here"
+
 // shims holds linux-<arch>.zst for each architecture, put there by the Makefile.
 //
 //go:embed shims

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build unix
+
 package notify
 
 import (
@@ -8,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -23,9 +24,6 @@ func runs(ctx context.Context, argv, env []string) error {
 // stub puts a program called name on PATH, which writes down its arguments and exits with code.
 func stub(t *testing.T, name, code string) (told func() string) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("stubs are scripts of sh")
-	}
 	dir := t.TempDir()
 	out := filepath.Join(dir, "told")
 	script := "#!/bin/sh\n{ printf '<%s>' \"$@\"; echo \" $HOSTEXEC_PENDING $HOSTEXEC_SESSION\"; } >>" + out + "\nexit " + code + "\n"
@@ -42,6 +40,7 @@ func stub(t *testing.T, name, code string) (told func() string) {
 	}
 }
 
+// Attack 99.
 func TestDesktop(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		told := stub(t, desktops[goos][0], "0")
@@ -74,6 +73,7 @@ func TestDesktop(t *testing.T) {
 	}
 }
 
+// Attack 99.
 func TestCommand(t *testing.T) {
 	told := stub(t, "tell-me", "0")
 	path, ok := Look("tell-me", os.Getenv("PATH"))

@@ -3,68 +3,144 @@
 package page
 
 import (
-	"maps"
+	"errors"
+	"fmt"
+	"html/template"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// codeLife is how long a browser may take to come up with the code it was started with.
-const codeLife = 30 * time.Second
+// A browser is started with a file that redirects it to the page, with a code behind "#". Every
+// user of a host can read its command lines, but only the person can read the file.
 
-// maxCodes is how many may be open at a time.
-const maxCodes = 32
+// filePattern names the files. A browser that may not read one shows its name, which says what
+// to type.
+const filePattern = "docker-hostexec-ui-*.html"
 
-// codes are good for the token, each once. A browser is started with one and not with the
-// token, because every user of this host can read a command line.
-type codes struct {
-	mu   sync.Mutex // guards the field below
-	ends map[string]time.Time
-}
+// redirection needs no script. The address is not sent on, and replaces the file's in the
+// tab's history (WHATWG HTML, shared declarative refresh steps).
+var redirection = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={{.}}">
+<title>hostexec</title>
+</head>
+<body>
+<p><a href="{{.}}" rel="noreferrer">Open the page of docker hostexec</a></p>
+</body>
+</html>
+`))
+})
 
-func (c *codes) mint(now time.Time) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.ends, func(_ string, end time.Time) bool { return now.After(end) })
-	if len(c.ends) >= maxCodes {
-		clear(c.ends)
+// File makes a file that opens the page once, within half a minute, and returns its URL. It is
+// removed when it was used, and when its time is over.
+func (p *Page) File() (link string, err error) {
+	code, over := p.keys.mint(time.Now())
+	removeFiles(over)
+	dir := browserDir(p.Store)
+	f, err := os.CreateTemp(dir, filePattern) // 0600, and new
+	if err != nil {
+		return "", fmt.Errorf("write the file that opens the page: %w", err)
 	}
-	if c.ends == nil {
-		c.ends = map[string]time.Time{}
+	err = redirection().Execute(f, p.place.link(code))
+	if err = errors.Join(err, f.Close()); err == nil && !p.keys.put(code, f.Name()) {
+		err = errors.New("too many of them were asked for")
 	}
-	code := secret()
-	c.ends[code] = now.Add(codeLife)
-	return code
+	if err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("write the file that opens the page: %w", err)
+	}
+	return fileURL(f.Name()), nil
 }
 
-// take reports whether code is good, which it is not any more then.
-func (c *codes) take(code string, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	end, ok := c.ends[code]
-	delete(c.ends, code)
-	return ok && !now.After(end)
+func fileURL(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/Users
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// newCode answers POST /code.
-func (p *Page) newCode(w http.ResponseWriter, _ *http.Request) {
+func removeFiles(files []string) {
+	for _, file := range files {
+		if file != "" {
+			_ = os.Remove(file) // its code is not good any more
+		}
+	}
+}
+
+// removeStale removes the files that a page has left which was killed.
+func removeStale(s *state.Store) {
+	files, _ := filepath.Glob(filepath.Join(s.Home, filePattern)) // the pattern is good
+	removeFiles(append(files, staleFiles()...))
+}
+
+// newCode answers POST /code. Who came by a code cannot make others: they would be good after
+// its token was revoked.
+func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
+	if !p.place.knows(r) {
+		fail(w, http.StatusForbidden, "a browser that a link has opened makes no links: docker hostexec ui does")
+		return
+	}
+	file, err := p.File()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
 	control.Reply(w, http.StatusOK, struct {
-		Code string `json:"code"`
-	}{p.codes.mint(time.Now())})
+		File string `json:"file"`
+	}{file})
 }
+
+// The texts for both who present one code, and for the log.
+const (
+	revoked = "The key of this page was revoked: its link was used a second time, so another program of this host may have had the page, too. " +
+		"Nothing can be answered here any more. On the host, docker hostexec ui opens the page anew, and docker hostexec audit shows what was answered."
+	usedTwice = "This link was used before, by another browser or program: the key that it gave is revoked. If that was not you, somebody on this host " +
+		"had the page until now: docker hostexec audit shows what was answered. On the host, docker hostexec ui opens the page anew."
+	loggedTwice = "a link of the page was used twice: the key that its first use got is revoked"
+)
 
 // exchange answers POST /token, the one request that needs none.
 func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Code string `json:"code"`
 	}
-	if err := body(w, r, &in); err != nil || !p.codes.take(in.Code, time.Now()) {
-		fail(w, http.StatusForbidden, "this link was used already, or is too old: docker hostexec ui makes another")
-		return
+	var got taken
+	if body(w, r, &in) == nil {
+		got = p.keys.take(in.Code, time.Now())
 	}
+	switch {
+	case got.twice:
+		if got.news { // or who presents it again and again would fill the log
+			p.warn(loggedTwice)
+		}
+		control.Reply(w, http.StatusForbidden, problem{Error: usedTwice, Revoked: true})
+	case got.token == "":
+		fail(w, http.StatusForbidden, "this link is too old, or none of this page: docker hostexec ui opens another")
+	default:
+		removeFiles([]string{got.file})
+		control.Reply(w, http.StatusOK, struct {
+			Token string `json:"token"`
+		}{got.token})
+	}
+}
+
+// probe answers GET /token: whether the token is good, which it is here.
+func probe(w http.ResponseWriter, _ *http.Request) {
 	control.Reply(w, http.StatusOK, struct {
-		Token string `json:"token"`
-	}{p.place.Token})
+		Status string `json:"status"`
+	}{"good"})
 }

@@ -75,6 +75,12 @@ type ending struct {
 	held string // for how long an approval holds; empty: once
 }
 
+func settledHere(q control.Question, done ending) card {
+	c := tombstoneOf(q, done.Outcome)
+	c.Here, c.Held = true, done.held
+	return c
+}
+
 // settle is a method of control.Client that answers a question.
 type settle func(*control.Client, context.Context, control.Question) error
 
@@ -87,9 +93,15 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge
 		p.refuse(w, r, control.Question{ID: id}, approval.ErrUnknown)
 		return
 	}
+	short := now
+	now, err := p.whole(r.Context(), now)
+	if err != nil {
+		p.refuse(w, r, short, err)
+		return
+	}
 	shown := now
 	settle, same := judge(&shown)
-	err := approval.ErrChanged
+	err = approval.ErrChanged
 	if same {
 		ctx, cancel := context.WithTimeout(r.Context(), asking)
 		defer cancel()
@@ -101,9 +113,9 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge
 		p.refuse(w, r, now, err)
 		return
 	}
-	p.board.settle(now, done.Outcome)
+	p.board.settle(short, done.Outcome)
 	if wantsHTML(r) {
-		render(w, http.StatusOK, "settled", card{Request: request(now), Outcome: done.Outcome, Here: true, Held: done.held})
+		render(w, http.StatusOK, "settled", settledHere(short, done))
 		return
 	}
 	control.Reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})

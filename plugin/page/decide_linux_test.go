@@ -64,6 +64,8 @@ func TestDeny(t *testing.T) {
 }
 
 // What is approved has to be what was shown.
+//
+// Attacks 111, 117, 149.
 func TestChanged(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -76,6 +78,9 @@ func TestChanged(t *testing.T) {
 	}{
 		{"approve", "", 400, "lacks the digest"},
 		{"approve", "{", 400, "not a decision"},
+		{"approve", `{"digest": "` + q.Digest + `", "waiting": ["` + ask1 + `"], "times": 1, "times": 9}`, 400, "is there twice"},
+		{"approve", `{"digest": "` + q.Digest + `", "waiting": ["` + ask1 + `"], "Always": true}`, 400, "is not known"},
+		{"approve", `{"digest": "` + q.Digest + `", "waiting": ["` + ask1 + `"]} {}`, 400, "there is more behind it"},
 		{"approve", `{"waiting": ["` + ask1 + `"]}`, 400, "lacks the digest"},
 		{"approve", `{"digest": "` + q.Digest + `"}`, 400, "lacks the digest"},
 		{"approve", `{"digest": "0000", "waiting": ["` + ask1 + `"]}`, 409, q.Digest},
@@ -98,6 +103,8 @@ func TestChanged(t *testing.T) {
 func html(r *http.Request) { r.Header.Set("HX-Request", "true"); r.Header.Set("Accept", "text/html") }
 
 // Of many who answer at once, one wins, and the others learn that.
+//
+// Attack 112.
 func TestOneWins(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)

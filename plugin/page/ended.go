@@ -55,7 +55,7 @@ func (b *board) endLocked(q control.Question, how Outcome) {
 		}
 		return
 	}
-	b.ended = append(b.ended, card{Request: request(q), Outcome: how})
+	b.ended = append(b.ended, tombstoneOf(q, how))
 	if n := len(b.ended) - maxEnded; n > 0 {
 		b.ended = slices.Delete(b.ended, 0, n)
 	}
@@ -70,7 +70,17 @@ func (b *board) tombstone(q control.Question) card {
 			return c
 		}
 	}
-	return card{Request: request(q), Outcome: Gone}
+	return tombstoneOf(q, Gone)
+}
+
+// tombstoneOf keeps of q what is shown of it when it does not wait any more.
+func tombstoneOf(q control.Question, how Outcome) card {
+	kept := control.Question{ID: q.ID, Container: q.Container, Session: q.Session}
+	kept.Args, kept.Cut = control.ListedArgs(q.Args)
+	if q.Cut != nil { // it was cut before
+		kept.Cut = q.Cut
+	}
+	return card{Request: request(kept), Outcome: how}
 }
 
 // cards returns what is shown of questions: those that have ended, then those that wait.

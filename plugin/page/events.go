@@ -90,16 +90,27 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if conn.SetReadDeadline(time.Time{}) != nil { // nothing more is read
 		return
 	}
+	var over <-chan struct{} // of the page's own token, which is never revoked
+	if k := p.keyOf(r); k != nil {
+		over = k.revoked
+	}
 	s := &stream{w: w, conn: conn, html: wantsHTML(r), sent: map[string]string{}}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
 		changed := p.board.Changed()
+		select {
+		case <-over:
+			_ = s.write(frame("revoked", revoked)) // whether it is read or not
+			return
+		default:
+		}
 		if s.news(p.board) != nil {
 			return
 		}
 		select {
 		case <-changed:
+		case <-over:
 		case <-beat.C:
 			if s.write(": still there\n\n") != nil {
 				return

@@ -145,8 +145,7 @@ func TestOpensBrowser(t *testing.T) {
 	}
 	got := w.ask(t, ask1, "make")
 	link := <-opened
-	_, code, _ := strings.Cut(link, "/#code=")
-	if !s.codes.take(code, time.Now()) {
+	if s.keys.take(codeIn(t, link), time.Now()).token == "" {
 		t.Errorf("the link is %s, which opens nothing", link)
 	}
 	second := w.ask(t, "00000000000000a2", "make", "two")
@@ -160,6 +159,8 @@ func TestOpensBrowser(t *testing.T) {
 }
 
 // A page ends when it has been idle; a session that nobody serves does not keep it.
+//
+// Attack 117.
 func TestIdle(t *testing.T) {
 	store := newStore(t)
 	p := &Page{Store: store, Open: func(string) error { return nil }, Idle: 50 * time.Millisecond}
@@ -178,6 +179,8 @@ func TestIdle(t *testing.T) {
 }
 
 // There is one page for each user; a second process finds the first.
+//
+// Attack 116.
 func TestOnePage(t *testing.T) {
 	store := newStore(t)
 	if _, err := Find(t.Context(), store); err != ErrNone {
@@ -219,6 +222,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+// Attack 114.
 func TestTooManyStreams(t *testing.T) {
 	s := newPage(t, newStore(t))
 	for range maxStreams {

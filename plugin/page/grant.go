@@ -74,14 +74,14 @@ func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
 
 // offer is a way to approve, as the page offers it beside its first button.
 type offer struct {
-	Text, Note string
-	For        string
-	Times      int
-	Always     bool
+	Text   string
+	For    string
+	Times  int
+	Always bool
 }
 
 var offers = []offer{
-	{Text: "once"}, {Text: "for 15 minutes", For: "15m"}, {Text: "5 times", Note: "what waits included", Times: 5},
+	{Text: "once"}, {Text: "for 15 minutes", For: "15m"}, {Text: "5 calls, including those that wait now", Times: 5},
 	{Text: "until the session ends", Always: true},
 }
 

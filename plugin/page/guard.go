@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // tokenHeader carries the token. A header of our own is nothing that another origin's page
@@ -35,7 +37,7 @@ func (p *Page) guard(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		if code, why := p.refusal(r); code != 0 {
-			fail(w, code, why)
+			control.Reply(w, code, problem{Error: why, Revoked: why == revoked})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -60,9 +62,30 @@ func (p *Page) refusal(r *http.Request) (code int, why string) {
 	case !reads && r.ContentLength != 0 && r.Header.Get("Content-Type") != "application/json":
 		return http.StatusUnsupportedMediaType, "a body has to be application/json"
 	case !open(r) && !p.place.knows(r):
-		return http.StatusUnauthorized, "no token, or not this page's: docker hostexec ui has the address"
+		return p.refusedKey(r)
 	}
 	return 0, ""
+}
+
+// refusedKey is refusal for who has not the page's own token. Those that codes gave are good
+// until they are revoked.
+func (p *Page) refusedKey(r *http.Request) (code int, why string) {
+	switch k := p.keyOf(r); {
+	case k == nil:
+		return http.StatusUnauthorized, "no token, or not this page's: docker hostexec ui has the address"
+	case k.isRevoked():
+		return http.StatusUnauthorized, revoked
+	}
+	return 0, ""
+}
+
+// keyOf returns the key that r comes with, nil if that is the page's own token or none.
+func (p *Page) keyOf(r *http.Request) *key {
+	got := r.Header.Values(tokenHeader)
+	if len(got) != 1 {
+		return nil
+	}
+	return p.keys.of(got[0])
 }
 
 // sameSite reports whether the browser says that r came from this page, or from the person.

@@ -87,6 +87,15 @@ func shapes(approve string) []attempt {
 		{"a frame elsewhere", "GET", "/", set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "iframe"), 403},
 		{"a script elsewhere", "GET", "/static/app.js", set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "script"), 403},
 		{"a link elsewhere", "GET", "/", set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"), 200},
+		{"the file that opens the page", "GET", "/", func(r *http.Request) {
+			r.Header.Del(tokenHeader)
+			set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")(r)
+		}, 200},
+		{"a file that fetches", "GET", "/pending", set("Origin", "null", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"), 403},
+		{"a file that navigates elsewhere", "GET", "/pending", set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403},
+		{"a file that presents a code itself", "POST", "/token", func(r *http.Request) { drop(tokenHeader)(r); set("Origin", "null", "Sec-Fetch-Site", "cross-site")(r) }, 403},
+		{"a file that embeds the page", "GET", "/", set("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "object"), 403},
+		{"a file that sends a form", "POST", "/", set("Origin", "null", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403},
 		{"the page, typed in", "GET", "/", func(r *http.Request) { r.Header.Del(tokenHeader); r.Header.Set("Sec-Fetch-Site", "none") }, 200},
 		{"code, without the token", "POST", "/code", drop(tokenHeader), 401},
 		{"a code that is none", "POST", "/token", drop(tokenHeader), 403},
@@ -94,6 +103,8 @@ func shapes(approve string) []attempt {
 }
 
 // TestGuard is what other pages, other programs and containers on this host's network try.
+//
+// Attacks 103, 104, 105, 106, 107, 108, 109, 113, 114, 123.
 func TestGuard(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -126,6 +137,8 @@ func TestGuard(t *testing.T) {
 }
 
 // It is on the loopback address and on no other.
+//
+// Attack 115.
 func TestListensHereOnly(t *testing.T) {
 	s := newPage(t, newStore(t))
 	if a := s.ln.Addr().(*net.TCPAddr); !a.IP.Equal(net.IPv4(127, 0, 0, 1)) {
@@ -134,6 +147,8 @@ func TestListensHereOnly(t *testing.T) {
 }
 
 // Who dawdles over a request is cut off, and keeps nobody from being answered.
+//
+// Attack 114.
 func TestDawdler(t *testing.T) {
 	t.Parallel()
 	s := newPage(t, newStore(t))
@@ -157,6 +172,8 @@ func TestDawdler(t *testing.T) {
 }
 
 // A header without end is not read to its end.
+//
+// Attack 113.
 func TestHugeHeader(t *testing.T) {
 	s := newPage(t, newStore(t))
 	c, err := net.Dial("tcp", s.ln.Addr().String())
@@ -172,36 +189,5 @@ func TestHugeHeader(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("= %d, want 431", resp.StatusCode)
-	}
-}
-
-// A code is good for the token once.
-func TestCode(t *testing.T) {
-	s := newPage(t, newStore(t))
-	link, err := s.place.Link(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, ok := strings.Cut(link, "/#code=")
-	if !ok || strings.Contains(link, s.place.Token) {
-		t.Fatalf("the link is %s", link)
-	}
-	bare := func(r *http.Request) { r.Header.Del(tokenHeader) }
-	if a := s.try("POST", "/token", `{"code":"`+code+`"}`, bare); a.code != 200 || !strings.Contains(a.body, s.place.Token) {
-		t.Errorf("the first time: %d, %s", a.code, a.body)
-	}
-	if a := s.try("POST", "/token", `{"code":"`+code+`"}`, bare); a.code != 403 {
-		t.Errorf("the second time: %d, %s", a.code, a.body)
-	}
-	var c codes
-	now := time.Now()
-	if code := c.mint(now); c.take(code, now.Add(codeLife+time.Second)) {
-		t.Error("a code is good that is too old")
-	}
-	for range 10 * maxCodes {
-		c.mint(now)
-	}
-	if len(c.ends) > maxCodes {
-		t.Errorf("%d codes are open, want at most %d", len(c.ends), maxCodes)
 	}
 }

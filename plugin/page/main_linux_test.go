@@ -53,7 +53,7 @@ type watcher struct {
 }
 
 func (w *watcher) Queue() *approval.Queue { return &w.queue }
-func (w *watcher) Stop()                  {}
+func (w *watcher) Stop(time.Duration)     {}
 func (w *watcher) Record() state.Session  { return w.rec }
 func (w *watcher) AuditLog() string       { return w.audit }
 
@@ -85,12 +85,21 @@ func (w *watcher) Kill(id string) bool {
 func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.Answer {
 	t.Helper()
 	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)
+	q := approval.Question{
+		ID: id, Args: args, Cwd: "/w", Dir: "/home/you/app", Path: "/usr/bin/" + args[0], Rule: "--proxy " + args[0] + "=ask",
+		Session: w.id, Container: "web", Project: "app", Branch: "main", Effects: []string{"code"}, Grade: "certain",
+	}
+	switch args[0] {
+	case "git":
+		q.Grade = "possible"
+	case "kubectl":
+		q.Grade = "unknown"
+	case "ls":
+		q.Grade = ""
+	}
 	// ends with the answer, or the test's context.
 	go func() {
-		answer <- w.queue.Ask(t.Context(), approval.Question{
-			ID: id, Args: args, Cwd: "/w", Dir: "/home/you/app", Path: "/usr/bin/" + args[0], Rule: "--proxy " + args[0] + "=ask",
-			Session: w.id, Container: "web", Project: "app", Branch: "main", Effects: []string{"code"}, Code: true,
-		})
+		answer <- w.queue.Ask(t.Context(), q)
 	}()
 	<-changed
 	return answer

@@ -3,11 +3,14 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Desktop reports whether this process could open a browser.
@@ -30,12 +33,14 @@ func opener() []string {
 }
 
 // Open has the person's browser open link. It does not wait for the browser.
-func Open(link string) error {
+func Open(s *state.Store, link string) error {
+	if link == "" {
+		return errors.New("open a browser: no link")
+	}
 	argv := append(opener(), link)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	err := cmd.Start()
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("open a browser: no %s", argv[0])
+	cmd, err := program(context.Background(), s, argv[0], argv[1:]...)
+	if err == nil {
+		err = cmd.Start()
 	}
 	if err != nil {
 		return fmt.Errorf("open a browser: %w", err)

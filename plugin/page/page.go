@@ -33,8 +33,9 @@ import (
 type Page struct {
 	Store *state.Store
 
-	// Open shows the person a link, when a question comes and no browser is there. A page
-	// that has it can always ask; without it somebody has to have the page open.
+	// Open has a browser open a link, when a question comes and no browser is there. The link
+	// is empty when no browser has come up for several: then the person has to be told otherwise.
+	// A page that has Open can always ask; without it somebody has to have the page open.
 	Open func(link string) error
 
 	// Idle is for how long there may be neither a session nor a browser before the page
@@ -44,8 +45,10 @@ type Page struct {
 	lock  *flock.Flock
 	ln    net.Listener
 	place Place
-	codes codes
+	keys  keys
 	board *board
+
+	logging sync.Mutex // held while something is logged
 }
 
 // The ports that are tried, in this order; then any.
@@ -79,6 +82,7 @@ func (p *Page) Listen(ctx context.Context) (err error) {
 	}
 	p.place = Place{Origin: "http://" + p.ln.Addr().String(), Token: secret()}
 	p.board = newBoard(p.Store, p.Open != nil)
+	removeStale(p.Store)
 	if err = p.place.save(p.Store); err != nil {
 		p.ln.Close()
 	}
@@ -104,10 +108,6 @@ func secret() string {
 // URL is the page's address with the token, which a browser does not send.
 func (p *Page) URL() string { return p.place.URL() }
 
-// Link is an address that opens the page once, within half a minute: for command lines,
-// which everybody on this host can read.
-func (p *Page) Link() string { return p.place.link(p.codes.mint(time.Now())) }
-
 // Serve serves the page until ctx is done, or it has been idle for long enough.
 func (p *Page) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -130,6 +130,7 @@ func (p *Page) Serve(ctx context.Context) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
+	removeFiles(p.keys.expire(time.Time{}))
 	return errors.Join(err, os.Remove(placeFile(p.Store)), p.lock.Close())
 }
 
@@ -138,17 +139,22 @@ func (p *Page) Serve(ctx context.Context) error {
 func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	busy, opened := time.Now(), time.Time{}
+	busy, opened, fruitless := time.Now(), time.Time{}, 0
 	for {
 		changed := p.board.Changed()
 		now := time.Now()
+		removeFiles(p.keys.expire(now))
 		asks := len(p.board.questions()) > 0
 		switch browsers := p.board.browsers(); {
 		case browsers > 0 || asks || p.board.sessions() > 0:
 			busy = now
+			if browsers > 0 {
+				fruitless = 0
+			}
 			if asks && browsers == 0 && p.Open != nil && now.Sub(opened) > reopen {
 				opened = now
-				_ = p.Open(p.Link()) // nobody is there to be told; the terminal's bell has rung
+				p.summon(fruitless)
+				fruitless++
 			}
 		case p.Idle > 0 && now.Sub(busy) > p.Idle:
 			end()
@@ -162,5 +168,20 @@ func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
 	}
 }
 
-// reopen is how long a browser has to come up before it is opened again.
-const reopen = 30 * time.Second
+const (
+	reopen       = 30 * time.Second // which a browser has to come up, before another is started
+	maxFruitless = 3                // browsers that are started and do not come up
+)
+
+// summon starts a browser, unless those that were started before have not come up: a container
+// that keeps asking would start one every half a minute.
+func (p *Page) summon(fruitless int) {
+	link := ""
+	if fruitless < maxFruitless {
+		var err error
+		if link, err = p.File(); err != nil {
+			p.warn(err.Error())
+		}
+	}
+	_ = p.Open(link) // nobody is there to be told; the terminal's bell has rung
+}

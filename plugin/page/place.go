@@ -69,7 +69,7 @@ func Find(ctx context.Context, s *state.Store) (Place, error) {
 			return Place{}, ErrNone
 		}
 		if p, err := load(s); err == nil {
-			if _, err := p.Link(ctx); err == nil {
+			if _, err := p.ask(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {
 				return p, nil
 			}
 		}
@@ -97,12 +97,28 @@ func load(s *state.Store) (p Place, err error) {
 	return p, err
 }
 
-// Link asks the page for an address that opens it once, within half a minute: for command
-// lines, which everybody on this host can read.
-func (p Place) Link(ctx context.Context) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Origin+"/code", nil)
+// errOlder says that the page was started by a version of hostexec that makes no files.
+var errOlder = errors.New("the page is of an older version of hostexec, and opens no browser until it is started anew")
+
+// File asks the page for a file that opens it once, within half a minute, and returns the
+// file's URL: for command lines, which everybody on this host can read.
+func (p Place) File(ctx context.Context) (string, error) {
+	b, err := p.ask(ctx, http.MethodPost, "/code")
+	var got struct{ File string }
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err == nil && !strings.HasPrefix(got.File, "file:///") {
+		err = errOlder
+	}
+	return got.File, err
+}
+
+// ask sends the page a request with its token.
+func (p Place) ask(ctx context.Context, method, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, p.Origin+path, nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	req.Header.Set(tokenHeader, p.Token)
 	req.Header.Set("Origin", p.Origin)
@@ -110,16 +126,15 @@ func (p Place) Link(ctx context.Context) (string, error) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)
 	if err != nil {
-		return "", fmt.Errorf("ask the page: %w", err)
+		return nil, fmt.Errorf("ask the page: %w", err)
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	var got struct{ Code string }
-	if err == nil {
-		err = json.Unmarshal(b, &got)
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if resp.StatusCode == http.StatusMethodNotAllowed { // the token is looked at before the method
+		return nil, errOlder
 	}
-	if err != nil || resp.StatusCode != http.StatusOK || strings.Trim(got.Code, "0123456789abcdef") != "" {
-		return "", fmt.Errorf("ask the page: it answered %s", resp.Status)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask the page: it answered %s", resp.Status)
 	}
-	return p.link(got.Code), nil
+	return b, nil
 }

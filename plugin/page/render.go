@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 //go:embed templates
@@ -20,7 +21,7 @@ var sources embed.FS
 // by where it stands. They are read when there is a page: watchers are of this program, too.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"stamp": stamp, "took": took, "line": line, "bytes": size, "quoted": quoted, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
+		"stamp": stamp, "took": took, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": glance, "newest": newest, "older": older, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
 	}).ParseFS(sources, "templates/*.html"))
 })
 
@@ -62,11 +63,44 @@ func size(args []string) (n int) {
 // quoted reports whether an argument is shown quoted, because as it is it would not show
 // what it is.
 func quoted(arg string) bool {
-	if !strings.HasPrefix(arg, `"`) {
-		return false
+	_, is := control.Unquoted(arg)
+	return is
+}
+
+// line is a part of an argument that is shown quoted. More says that the part ends with a newline.
+type line struct {
+	Text string
+	More bool
+}
+
+// lines breaks an argument that is shown quoted after each newline. The newline is still shown as \n,
+// so that nothing is hidden.
+func lines(arg string) (all []line) {
+	begin, end := 0, 0
+	if quoted(arg) {
+		end = len(arg) - 1
 	}
-	_, err := strconv.Unquote(arg)
-	return err == nil
+	for i := 0; i < end; i++ {
+		if arg[i] != '\\' {
+			continue
+		}
+		if i++; arg[i] == 'n' {
+			all = append(all, line{arg[begin : i-1], true})
+			begin = i + 1
+		}
+	}
+	return append(all, line{Text: arg[begin:]})
+}
+
+// maxGlance is how much of a command is shown in one line. Below it all arguments are shown in full.
+const maxGlance = 1000
+
+// glance returns the beginning of a command line.
+func glance(cmd string) string {
+	if len(cmd) > maxGlance {
+		return cmd[:maxGlance] + " ..." // it is ASCII
+	}
+	return cmd
 }
 
 // blank reports whether there is less to see of an argument than there is: it is empty, or

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"al.essio.dev/pkg/shellescape"
-
+	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -30,9 +29,14 @@ type Request struct {
 
 func request(q control.Question) Request {
 	return Request{
-		Question: q, Cloister: q.Session, Cmd: shellescape.QuoteCommand(q.Args), Timestamp: q.Asked.UTC().Truncate(time.Second),
+		Question: q, Cloister: q.Session, Cmd: commandLine(q.Args, q.Cut), Timestamp: q.Asked.UTC().Truncate(time.Second),
 		Branch: q.Branch, Agent: q.Agent,
 	}
+}
+
+// commandLine is a command as a shell would need it typed, and a mark where that is not all.
+func commandLine(args []string, cut *control.Cut) string {
+	return control.Line(args) + cut.String()
 }
 
 func requests(all []control.Question) []Request {
@@ -63,6 +67,36 @@ func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 	default:
 		control.Reply(w, http.StatusOK, list)
 	}
+}
+
+// question answers GET /pending/{id}: one request, whole.
+func (p *Page) question(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	q, found := p.find(r.Context(), id)
+	if !idForm.Matches(id) || !found {
+		fail(w, http.StatusNotFound, "request not found")
+		return
+	}
+	q, err := p.whole(r.Context(), q)
+	switch {
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
+		fail(w, http.StatusNotFound, "request not found")
+	case err != nil:
+		fail(w, http.StatusBadGateway, err.Error())
+	case wantsHTML(r):
+		render(w, http.StatusOK, "request", card{Request: request(q)})
+	default:
+		control.Reply(w, http.StatusOK, request(q))
+	}
+}
+
+// whole returns q with all of its text.
+func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
+	ctx, cancel := context.WithTimeout(ctx, asking)
+	defer cancel()
+	c := control.Dial(p.Store.Dir(q.Session))
+	defer c.Close()
+	return c.Whole(ctx, q)
 }
 
 // questions asks the watchers of all sessions what waits, oldest first.

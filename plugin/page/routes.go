@@ -4,12 +4,12 @@ package page
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -45,6 +45,8 @@ func (p *Page) routes() map[string]http.HandlerFunc {
 		"POST /kill/{id}":     p.kill,
 		"POST /code":          p.newCode,
 		"POST /token":         p.exchange,
+		"GET /token":          probe,
+		"GET /pending/{id}":   p.question,
 	}
 }
 
@@ -112,7 +114,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil || len(b) == 0 {
 		return err
 	}
-	return json.Unmarshal(b, v)
+	return spelling.Decode(b, v)
 }
 
 // tooMuch reports whether err is of a body beyond maxBody, and answers so.
@@ -129,6 +131,7 @@ func tooMuch(w http.ResponseWriter, err error) bool {
 type problem struct {
 	Error   string   `json:"error"`
 	Request *Request `json:"request,omitempty"` // 409: what waits now
+	Revoked bool     `json:"revoked,omitempty"` // the key of this browser is not good any more
 }
 
 func fail(w http.ResponseWriter, code int, why string) { control.Reply(w, code, problem{Error: why}) }

@@ -4,10 +4,9 @@ package page
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
-
-	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -23,6 +22,9 @@ func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 	control.Reply(w, http.StatusOK, list)
 }
 
+// unknown is the state of a session whose watcher is there and does not answer.
+const unknown = "unknown"
+
 // survey asks every session's watcher what it is doing, oldest session first. Those that
 // nobody serves are left out.
 func survey(ctx context.Context, store *state.Store) ([]control.Summary, error) {
@@ -33,8 +35,11 @@ func survey(ctx context.Context, store *state.Store) ([]control.Summary, error) 
 	list := []control.Summary{} // [] in JSON, not null
 	for _, rec := range recs {
 		st, err := status(ctx, store.Dir(rec.ID))
-		if err != nil {
+		if errors.Is(err, control.ErrNoWatcher) {
 			continue
+		}
+		if err != nil {
+			st = control.Status{State: unknown, Carrier: rec.Carrier, Running: []control.Running{}}
 		}
 		list = append(list, control.Summarize(rec, st))
 	}
@@ -70,5 +75,18 @@ func (p *Page) running(ctx context.Context, id string) (dir string, ok bool) {
 	return "", false
 }
 
-// line is a command as a shell would need it typed.
-func line(args []string) string { return shellescape.QuoteCommand(args) }
+// maxNewest is how many entries of the history are shown unfolded.
+const maxNewest = 10
+
+func newest(all []control.Event) []control.Event { return all[:min(len(all), maxNewest)] }
+func older(all []control.Event) []control.Event  { return all[min(len(all), maxNewest):] }
+
+// maxRows is how many of a session's calls the page shows: a browser has to lay them all out.
+const maxRows = 200
+
+// rows are the calls that the page shows; the oldest, for a list that grows must not push
+// away what is about to be clicked.
+func rows(all []control.Running) []control.Running { return all[:min(len(all), maxRows)] }
+
+// more is how many calls the page does not show.
+func more(all []control.Running) int { return max(0, len(all)-maxRows) }

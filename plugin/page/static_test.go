@@ -38,6 +38,8 @@ func TestVendored(t *testing.T) {
 
 // Every file that is named is served, as what it is; the page loads nothing from elsewhere,
 // and has no script or style within.
+//
+// Attack 110.
 func TestStatic(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /static/{name}", file)

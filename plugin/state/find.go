@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Find returns the session that ref names: its id or container's name, exactly, or a
@@ -45,7 +47,7 @@ func find(all []Session, ref string) (Session, error) {
 	}
 	switch len(hits) {
 	case 0:
-		return Session{}, fmt.Errorf("no such session: %q", ref)
+		return Session{}, fmt.Errorf("no such session: %s", spelling.Quoted(ref))
 	case 1:
 		return hits[0], nil
 	}
@@ -53,5 +55,5 @@ func find(all []Session, ref string) (Session, error) {
 	for i, h := range hits {
 		ids[i] = h.ID
 	}
-	return Session{}, fmt.Errorf("%q names %d sessions: %s", ref, len(hits), strings.Join(ids, ", "))
+	return Session{}, fmt.Errorf("%s names %d sessions: %s", spelling.Quoted(ref), len(hits), strings.Join(ids, ", "))
 }

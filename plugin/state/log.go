@@ -25,8 +25,13 @@ type Log struct {
 }
 
 // OpenLog opens the log in a session's folder, to be added to.
-func OpenLog(session string) (*Log, error) {
-	l := &Log{path: LogFile(session), max: maxLog}
+func OpenLog(session string) (*Log, error) { return openLog(LogFile(session)) }
+
+// OpenPageLog opens the log of the person's page, to be added to.
+func OpenPageLog(s *Store) (*Log, error) { return openLog(s.PageLog()) }
+
+func openLog(path string) (*Log, error) {
+	l := &Log{path: path, max: maxLog}
 	var err error
 	if l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)

@@ -10,5 +10,7 @@ func CheckPrivate(string) error { return nil }
 // private trusts the permissions of the user's profile, where the directory lies.
 func private(string) error { return nil }
 
+const plainly = 0
+
 // ProcessAlive reports whether there is a process pid. Nobody says here.
 func ProcessAlive(int) bool { return false }

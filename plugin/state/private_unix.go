@@ -5,11 +5,15 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
 )
+
+// plainly are flags of an open that follows no link, waits for no other process and takes no terminal.
+const plainly = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 // ProcessAlive reports whether there is a process pid, of whomever.
 func ProcessAlive(pid int) bool {
@@ -20,27 +24,39 @@ func ProcessAlive(pid int) bool {
 // CheckPrivate refuses a state directory that another user made or may write: what lies in
 // it decides what runs here.
 func CheckPrivate(dir string) error {
-	_, err := mode(dir)
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at state directory: %w", err)
+	}
+	_, err = mode(dir, fi)
 	return err
 }
 
 // private is CheckPrivate, and keeps others from reading too.
 func private(dir string) error {
-	perm, err := mode(dir)
+	d, err := os.Open(dir) // one that is looked at is the one that is changed
+	if errors.Is(err, fs.ErrPermission) {
+		return CheckPrivate(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("look at state directory: %w", err)
+	}
+	defer d.Close()
+	fi, err := d.Stat()
+	if err != nil {
+		return fmt.Errorf("look at state directory: %w", err)
+	}
+	perm, err := mode(dir, fi)
 	if err != nil || perm == 0o700 {
 		return err
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := d.Chmod(0o700); err != nil {
 		return fmt.Errorf("make state directory private: %w", err)
 	}
 	return nil
 }
 
-func mode(dir string) (fs.FileMode, error) {
-	fi, err := os.Stat(dir)
-	if err != nil {
-		return 0, fmt.Errorf("look at state directory: %w", err)
-	}
+func mode(dir string, fi fs.FileInfo) (fs.FileMode, error) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, fmt.Errorf("look at state directory %s: no owner", dir)

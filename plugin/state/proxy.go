@@ -41,7 +41,7 @@ func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
 	for over := time.Now().Add(glance); ; time.Sleep(glance / 100) {
 		l, err := s.tryLockProxy(key, command)
 		var running *ProxyRunning
-		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && running.PID == 0
+		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && (running.PID == 0 || !ProcessAlive(running.PID))
 		if !again || time.Now().After(over) {
 			return l, err
 		}
@@ -120,9 +120,23 @@ func (l *ProxyLock) Sign() error {
 	return os.WriteFile(l.f.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 }
 
-// Close gives the lock back.
+// Close gives the lock back and leaves nothing: whoever can have the directory replaced would
+// else fill the disk with locks.
 func (l *ProxyLock) Close() error {
-	return errors.Join(os.Truncate(l.f.Path(), 0), l.f.Close())
+	var err error
+	if current(l.f) {
+		err = os.Remove(l.f.Path())
+		_ = os.Remove(filepath.Dir(l.f.Path())) // another command's lock stays
+	}
+	return errors.Join(err, l.f.Close())
+}
+
+// Release gives back a lock that was not signed: what Was says stays, for the next one.
+func (l *ProxyLock) Release() error {
+	if l.was == 0 {
+		return l.Close()
+	}
+	return l.f.Close()
 }
 
 // Killed returns the commands whose proxies were killed: the next one of the same directory

@@ -91,3 +91,46 @@ func TestSweepProxiesRace(t *testing.T) {
 		t.Error("nobody ever had the lock")
 	}
 }
+
+// TestProxyLockLeaves: a lock that is closed leaves nothing; one that is released leaves what a
+// killed proxy wrote, and who wants it meanwhile waits for it.
+func TestProxyLockLeaves(t *testing.T) {
+	s := &Store{Home: t.TempDir()}
+	left := func() (names []string) {
+		names, _ = filepath.Glob(filepath.Join(s.Home, "proxies", "*"))
+		return names
+	}
+	for name, giveBack := range map[string]func(*ProxyLock) error{"closed": (*ProxyLock).Close, "released": (*ProxyLock).Release} {
+		l, err := s.LockProxy("key", "make")
+		if err == nil {
+			err = giveBack(l)
+		}
+		if err != nil || len(left()) != 0 {
+			t.Errorf("%s: left %q, %v", name, left(), err)
+		}
+	}
+	killed, err := s.LockProxy("key", "make")
+	if err == nil {
+		err = errors.Join(os.WriteFile(killed.f.Path(), []byte("4194999\n"), 0o600), killed.f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.LockProxy("key", "make")
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan error)
+	// ends by itself.
+	go func() { released <- l.Release() }()
+	next, err := s.LockProxy("key", "make")
+	if err = errors.Join(err, <-released); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Killed(); next.Was() != 4194999 || len(got) != 0 {
+		t.Errorf("the next one has %d before it, %q are killed", next.Was(), got)
+	}
+	if err := next.Close(); err != nil || len(left()) != 0 {
+		t.Errorf("left %q, %v", left(), err)
+	}
+}

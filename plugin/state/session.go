@@ -5,7 +5,6 @@ package state
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Where a container meets its session.
@@ -23,14 +20,13 @@ const (
 	Label  = "io.hostexec.session" // the container's label with the session's id
 )
 
-// KeeperName is the argv[0] of a session's topmost process, below which all others are.
-const KeeperName = "hostexec-keeper"
-
 // Command is one proxied command of a session.
 type Command struct {
 	Name   string `json:"name"`
 	Action string `json:"action"` // allow, ask or deny; anything else denies
 	Path   string `json:"path"`   // on the host, absolute
+
+	Found bool `json:"found,omitempty"` // PATH has it; nobody named its path
 
 	Explicit bool `json:"explicit,omitempty"` // the action was typed
 
@@ -61,6 +57,7 @@ type Session struct {
 	ContainerName string    `json:"container_name,omitempty"`
 	Image         string    `json:"image,omitempty"`
 	Commands      []Command `json:"commands"`
+	Ruled         []string  `json:"ruled,omitempty"`    // commands that only rules of the configuration allow, and that can be called by name
 	Shell         *Command  `json:"shell,omitempty"`    // what --proxy-shell said of shells with state
 	Carrier       string    `json:"carrier"`            // as asked for: auto, socket or relay
 	Relay         bool      `json:"relay,omitempty"`    // the container has a place for a relay's socket
@@ -72,6 +69,7 @@ type Session struct {
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
 	InvokedIn     string    `json:"invoked_in"`          // where run was typed
 	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in
+	Writable      []string  `json:"writable,omitempty"`  // what of this host the container can write
 	PassEnv       []string  `json:"pass_env,omitempty"`
 	NewPrivs      bool      `json:"new_privs,omitempty"`
 	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's own flags, to reach the same engine
@@ -79,6 +77,7 @@ type Session struct {
 	Agent         *Agent    `json:"agent,omitempty"`       // whose session it is; nil: run's
 	Proxy         *Proxy    `json:"proxy,omitempty"`       // where its requests come from, without a container
 	Service       *Service  `json:"service,omitempty"`     // of compose, whose containers it is for
+	Warnings      []string  `json:"warnings,omitempty"`    // what makes it dangerous, in printable ASCII
 }
 
 // HTTP is where a session's calls over HTTP come. The container is told so when it is made,
@@ -90,9 +89,10 @@ type HTTP struct {
 
 // Agent is what is recorded of an agent: never its environment, nor its arguments.
 type Agent struct {
-	Name string `json:"name"`
-	Mode string `json:"mode"`           // process or container
-	Keep bool   `json:"keep,omitempty"` // its container stays when it has ended
+	Name   string `json:"name"`
+	Mode   string `json:"mode"`             // process or container
+	Keep   bool   `json:"keep,omitempty"`   // its container stays when it has ended
+	Config string `json:"config,omitempty"` // absolute path of --config's file, which says what runs; empty: none
 }
 
 // OnHost reports whether the session is that of a process of this host's, and has no
@@ -114,6 +114,11 @@ type Proxy struct {
 	Rest  string        `json:"rest"`           // below it; one more directory for each command unless Flat
 	Flat  bool          `json:"flat,omitempty"` // all commands' requests lie in one directory
 	Grace time.Duration `json:"grace"`          // for calls in flight, when it ends
+
+	Real string `json:"real,omitempty"` // what Base is without links, once it is held
+	Key  string `json:"key,omitempty"`  // tells that directory from any other that has its name later
+
+	AnyUser bool `json:"any_user,omitempty"` // processes of all user ids may call, not the owner's and root's alone
 }
 
 // Dir returns the directory for the requests of command, and what is the same below Base.
@@ -141,7 +146,8 @@ func (s *Session) Names() []string {
 	return names
 }
 
-const record = "session.json"
+// Linked returns all commands that the container can call by name.
+func (s *Session) Linked() []string { return append(s.Names(), s.Ruled...) }
 
 // NewID returns an id that no other session has.
 func NewID() string {
@@ -167,70 +173,63 @@ func (s *Store) Create(rec *Session) (err error) {
 			return fmt.Errorf("make session directory: %w", err)
 		}
 		// The container's user is not ours: the umask must not shut it out.
-		if err := os.Chmod(d, 0o755); err != nil {
+		if err := Chmod(d, 0o755); err != nil {
 			return fmt.Errorf("make session directory: %w", err)
 		}
 	}
 	return s.Save(rec)
 }
 
-// Save writes rec as one step: a reader sees the old record or the new one.
-func (s *Store) Save(rec *Session) error {
-	b, err := json.MarshalIndent(rec, "", "  ")
+// Chmod changes the mode of path. A link that has come into its place is not followed out of
+// the directory that it is in.
+func Chmod(path string, mode fs.FileMode) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return fmt.Errorf("write session %s: %w", rec.ID, err)
+		return err
 	}
-	tmp, err := os.CreateTemp(s.Dir(rec.ID), ".session-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write session %s: %w", rec.ID, err)
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(s.Dir(rec.ID), record))
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-		return fmt.Errorf("write session %s: %w", rec.ID, err)
-	}
-	return nil
-}
-
-var idForm = spelling.Form{Of: "0-9a-f", Min: 12, Max: 12}
-
-// Load reads session id.
-func (s *Store) Load(id string) (Session, error) {
-	if !idForm.Matches(id) {
-		return Session{}, fmt.Errorf("read session %q: not a session id", id)
-	}
-	b, err := os.ReadFile(filepath.Join(s.Dir(id), record))
-	if err != nil {
-		return Session{}, fmt.Errorf("read session %s: %w", id, err)
-	}
-	var rec Session
-	if err := json.Unmarshal(b, &rec); err != nil {
-		return Session{}, fmt.Errorf("read session %s: %w", id, err)
-	}
-	if rec.ID != id {
-		return Session{}, fmt.Errorf("read session %s: the record is of %q", id, rec.ID)
-	}
-	return rec, nil
+	defer root.Close()
+	return root.Chmod(filepath.Base(path), mode)
 }
 
 // List returns all sessions, oldest first. Folders without a readable record are
-// passed over: they are being made or removed.
+// skipped: they are being made or removed. For a session that is served List returns the id: its
+// watcher writes the record anew when it is asked.
 func (s *Store) List() ([]Session, error) {
+	ids, err := s.IDs()
+	var all []Session
+	for _, id := range ids {
+		if rec, err := s.Load(id); err == nil {
+			all = append(all, rec)
+		} else if created, ok := s.served(id); ok {
+			all = append(all, Session{ID: id, Created: created})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Session) int { return a.Created.Compare(b.Created) })
+	return all, err
+}
+
+// IDs returns the ids of all sessions that have a folder, with a readable record or without.
+func (s *Store) IDs() (ids []string, err error) {
 	entries, err := os.ReadDir(s.sessions())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	var all []Session
 	for _, e := range entries {
-		if rec, err := s.Load(e.Name()); err == nil {
-			all = append(all, rec)
+		if idForm.Matches(e.Name()) {
+			ids = append(ids, e.Name())
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Session) int { return a.Created.Compare(b.Created) })
-	return all, nil
+	return ids, nil
+}
+
+// served reports whether session id has a watcher that has not begun to end, and about since when it
+// has a folder.
+func (s *Store) served(id string) (since time.Time, ok bool) {
+	fi, err := os.Lstat(ControlSock(s.Dir(id)))
+	if err != nil || free(s.Dir(id)) {
+		return time.Time{}, false
+	}
+	return fi.ModTime(), true
 }
 
 // HalfMade returns the folders of sessions without a record that are older than age: what is
@@ -239,6 +238,9 @@ func (s *Store) HalfMade(age time.Duration) (folders []string) {
 	entries, _ := os.ReadDir(s.sessions()) // there is none: nothing is left
 	for _, e := range entries {
 		if _, err := s.Load(e.Name()); err == nil {
+			continue
+		}
+		if _, ok := s.served(e.Name()); ok {
 			continue
 		}
 		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > age {
@@ -310,8 +312,10 @@ func (s *Store) Remove(id string) error {
 		return fmt.Errorf("remove session %q: not a session id", id)
 	}
 	// The record goes first: a folder half removed is no session any more.
-	if err := os.Remove(filepath.Join(s.Dir(id), record)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove session %s: %w", id, err)
+	for _, name := range []string{spareRecord, record} {
+		if err := os.RemoveAll(filepath.Join(s.Dir(id), name)); err != nil {
+			return fmt.Errorf("remove session %s: %w", id, err)
+		}
 	}
 	if err := os.RemoveAll(s.Dir(id)); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)

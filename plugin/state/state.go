@@ -16,11 +16,13 @@
 //	    proxies/<directory>/         a lock for each command that is called by files in it
 //	    services/<project>/<name>    a link to the share of a session that compose has begun: Store.ServiceShare
 //	    services.lock                held while sessions of services are made
-//	    shims/                       decompressed shims, hard-linked into sessions
+//	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, where the page is served, its token, and by whom
 //	    sessions/<id>/               0700
 //	        session.json             what was asked for; the environment is never stored
+//	        session.spare.json       the same, for when session.json is damaged
+//	        session.damaged          what was in the place of session.json when it was damaged
 //	        lock                     held by the session's watcher
 //	        stopped                  a person has ended the session: nobody but a person resumes it
 //	        control.sock             0600 from birth
@@ -59,6 +61,9 @@ type Store struct {
 // else below ~/.docker.
 func Home() (string, error) {
 	if dir := os.Getenv("HOSTEXEC_HOME"); dir != "" {
+		if !filepath.IsAbs(dir) { // it would be another directory in each current directory
+			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %q", dir)
+		}
 		return absolute(dir)
 	}
 	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
@@ -126,6 +131,9 @@ func Look() (*Store, error) {
 // Audit returns the path of the audit log.
 func (s *Store) Audit() string { return filepath.Join(s.Home, "audit.log") }
 
+// PageLog returns the path of the log of the page in the browser.
+func (s *Store) PageLog() string { return filepath.Join(s.Home, "page.log") }
+
 // Recordings returns the path of the directory of recordings.
 func (s *Store) Recordings() string { return filepath.Join(s.Home, "recordings") }
 
@@ -147,7 +155,7 @@ func ShareDir(session string) string      { return filepath.Join(session, "share
 func ProxyDir(session string) string      { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }
 func RoomsDir(session string) string      { return filepath.Join(session, "rooms") }
-func ShimFile(session string) string      { return filepath.Join(ShareDir(session), "bin", "hostexec") }
+func ShimFile(session string) string      { return filepath.Join(session, "shim") }
 func LogFile(session string) string       { return filepath.Join(session, "watch.log") }
 func GrantsFile(session string) string    { return filepath.Join(session, "grants.json") }
 func LockFile(session string) string      { return filepath.Join(session, "lock") }

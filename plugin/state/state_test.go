@@ -28,12 +28,19 @@ func TestHome(t *testing.T) {
 	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+	for _, relative := range []string{"state", "./state", "~/state"} {
+		t.Setenv("HOSTEXEC_HOME", relative)
+		if home, err := Home(); err == nil {
+			t.Errorf("HOSTEXEC_HOME=%s is %s, want an error: it would be another one in each directory", relative, home)
+		}
+	}
 	t.Setenv("HOSTEXEC_HOME", filepath.Join(dir, "link", "not", "there"))
 	if got, err := Home(); got != filepath.Join(dir, "not", "there") || err != nil {
 		t.Errorf("Home = %q, %v, want links resolved", got, err)
 	}
 }
 
+// Attack 126.
 func TestOpenIsPrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)

@@ -13,6 +13,8 @@ import (
 )
 
 // TestReveal has volumes by which a container saw the state directory, and such as show nothing.
+//
+// Attack 194.
 func TestReveal(t *testing.T) {
 	type opts = map[string]string
 	for _, tt := range []struct {

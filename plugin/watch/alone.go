@@ -47,10 +47,12 @@ func RootsAlone(ctx context.Context, api archives, id string) error {
 		case err != nil:
 			return fmt.Errorf("look at %s in the container: %w", p, err)
 		}
-		why := ""
+		why, noDir := "", p != wayToShim[len(wayToShim)-1] && h.Typeflag != tar.TypeDir
 		switch {
 		case h.Typeflag == tar.TypeSymlink:
 			why = "is a symbolic link"
+		case noDir:
+			why = "is no directory"
 		case !slices.Contains(roots(info), h.Uid):
 			why = fmt.Sprintf("belongs to user %d", h.Uid)
 		case h.Mode&0o022 != 0:
@@ -58,15 +60,21 @@ func RootsAlone(ctx context.Context, api archives, id string) error {
 		default:
 			continue
 		}
-		return &ReplaceableError{p, why}
+		return &ReplaceableError{p, why, noDir}
 	}
 	return nil
 }
 
 // ReplaceableError says what of the way to the shim is not root's alone.
-type ReplaceableError struct{ Path, Why string }
+type ReplaceableError struct {
+	Path, Why string
+	NoDir     bool // something else has the place of a directory: a link, or a file
+}
 
 func (e *ReplaceableError) Error() string {
+	if e.NoDir {
+		return fmt.Sprintf("%s in the container %s: it has to be a directory of root's", e.Path, e.Why)
+	}
 	return fmt.Sprintf("%s in the container %s: others than root could have root execute another program there", e.Path, e.Why)
 }
 

@@ -10,6 +10,8 @@ import (
 )
 
 // TestRoots: who root is in archives of an engine that maps users.
+//
+// Attack 170.
 func TestRoots(t *testing.T) {
 	mapped := []string{"name=seccomp,profile=default", "name=userns"}
 	for _, tt := range []struct {

@@ -234,12 +234,10 @@ func (w *Watcher) unstarted(ctx context.Context, api Engine, id string) error {
 	}
 }
 
-// stopping is how long an agent's container has between TERM and KILL, in seconds.
-var stopping = 10
-
 // abandoned ends the container of an agent whose caller was killed. It returns what is left.
 func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
-	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &stopping}); err != nil && !errdefs.IsNotFound(err) {
+	seconds := int(AgentGrace / time.Second)
+	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
 		w.log.Warn("stop the agent's container", "error", err)
 	}
 	c, err := api.ContainerInspect(ctx, id)

@@ -4,7 +4,6 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -26,20 +25,22 @@ func (w *Watcher) listen() (net.Listener, error) {
 // as it does, share/carrier is there: a client without an answer looks for it.
 func (w *Watcher) listenFiles() (net.Listener, error) {
 	var places []carrier.Place
-	for _, name := range append(w.rec.Names(), shimName) {
-		box, err := dir.MakeBox(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name))
+	for _, name := range append(w.rec.Linked(), shimName) {
+		// Any user of the container, and none of this host: the session's folder is private.
+		box, err := dir.MakeBox(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
 		places = append(places, carrier.Place{Box: box, Commands: []string{name}, Cwd: w.workdir})
 	}
-	ln, err := carrier.ListenFiles(places, w.log)
+	w.files = true
+	ln, err := carrier.ListenFiles(places, w.log, &w.server.Limits)
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
 	mark := filepath.Join(state.ShareDir(w.Dir), carrier.File)
-	if err := os.WriteFile(mark, []byte(carrier.ByFiles+"\n"), 0o644); err != nil {
-		return nil, errors.Join(fmt.Errorf("write carrier file: %w", err), ln.Close())
+	if err := carrier.Decide(state.ShareDir(w.Dir), carrier.ByFiles); err != nil { // which follows no link
+		return nil, errors.Join(err, ln.Close())
 	}
 	return &marked{ln, mark}, nil
 }

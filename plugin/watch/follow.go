@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -47,10 +48,19 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	}
 	// end with run, or with ctx.
 	w.wg.Go(func() { w.noteRun(ctx, api, id, link) })
+	if w.agent != nil {
+		w.wg.Go(func() { w.stopAgent(ctx, api, id, link) })
+	}
 	w.wg.Go(func() { w.settleReach(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
+	if w.files {
+		w.wg.Go(func() { w.mindRequests(ctx, api, id) })
+	}
+	looked := w.lookAtStart(ctx, api, id)
 	for {
-		if err := w.wait(ctx, api, id, began, exit); err != nil {
+		err := w.wait(ctx, api, id, began, exit)
+		looked()
+		if err != nil {
 			return err
 		}
 		w.gate.shut() // until it is known what it mounts when it runs again
@@ -128,6 +138,8 @@ func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink
 		return "", nil, w.unadopted(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
+	found := w.warnings(c)
+	list := append(slices.Clone(found), w.adapt(c)...)
 	if err := w.preflight(c); err != nil {
 		link.fail(err)
 		return "", nil, w.unadopted(fresh, err)
@@ -144,15 +156,20 @@ func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink
 		return "", nil, w.unadopted(fresh, err)
 	}
 	w.rec.Container, w.rec.ContainerName, w.rec.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-	if err := w.store.Save(&w.rec); err != nil {
+	w.rec.Writable = w.dirs.Sources()
+	w.warn(c, found)
+	if err := w.save(); err != nil {
 		link.fail(err)
 		return "", nil, w.unadopted(fresh, err)
 	}
-	list := warnings(c)
+	list = append(list, w.supplied(w.dirs)...)
 	if w.deaf != "" {
 		list = append(list, w.deaf)
 	}
-	link.bound(list)
+	if !w.rec.Apart && !runs(c) {
+		w.gate.shut() // until it is known what the engine has mounted
+	}
+	link.bound(list, where(w.dirs))
 	return c.State.StartedAt, exit, nil
 }
 
@@ -186,16 +203,6 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 		}
 	case <-ctx.Done():
 	}
-}
-
-// overBut ends the session of an agent whose container has ended, but for jobs that are kept:
-// with these it stays as any other, when the wait for the container has told.
-func (w *Watcher) overBut(why error, link *uplink) {
-	if w.lasting() == nil {
-		w.stop(why)
-		return
-	}
-	link.letGo()
 }
 
 // unbegun ends the session of a container that docker run has made and could not start, as
@@ -251,39 +258,61 @@ func (w *Watcher) arrange(ctx context.Context, api Engine, id string) (began str
 	if err := w.preflight(c); err != nil {
 		return "", err
 	}
-	return c.State.StartedAt, w.setScene(c)
+	if err := w.setScene(c); err != nil {
+		return c.State.StartedAt, err
+	}
+	w.rewarn(c, w.warnings(c))
+	return c.State.StartedAt, nil
 }
 
 func (w *Watcher) setScene(c container.InspectResponse) error {
-	fallback := w.rec.WorkdirHost
-	if fallback == "" {
-		fallback = w.rec.InvokedIn
+	if c.Config != nil && c.Config.WorkingDir != "" {
+		w.home.Store(&c.Config.WorkingDir)
 	}
-	dirs, err := table(c, fallback, !w.rec.Apart)
+	dirs, err := table(c, defaultDir(w.rec, w.workdir()), !w.rec.Apart, w.beyond)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	if c.Config != nil && c.Config.WorkingDir != "" {
-		w.home.Store(&c.Config.WorkingDir)
+	w.server.Limits.Container(pidsOf(c))
+	if runs(c) {
+		w.noteLive(c)
 	}
 	w.enterScene(strings.TrimPrefix(c.Name, "/"), dirs)
 	return nil
 }
 
+// pidsOf is how many processes a container may have; 0 is any number.
+func pidsOf(c container.InspectResponse) int64 {
+	if c.ContainerJSONBase == nil || c.HostConfig == nil || c.HostConfig.PidsLimit == nil {
+		return 0
+	}
+	return max(0, *c.HostConfig.PidsLimit)
+}
+
 // setProxyScene sets up a session without a container: every call is made where it began.
 func (w *Watcher) setProxyScene() error {
-	dirs, err := dir.NewTable(nil, w.rec.InvokedIn)
+	mounts := Requested(w.rec)
+	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn})
 	if err != nil {
 		return err
 	}
 	w.enterScene("proxy", dirs)
-	return nil
+	w.warnOf(w.hostCode([]string{w.rec.InvokedIn}, "which a container may have been given"))
+	return w.save()
 }
 
 // enterScene has later calls depend on dirs, and on the configuration of now.
 func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 	w.scene.Lock()
 	defer w.scene.Unlock()
+	env, found := executor.Environ(w.environ(), dirs)
+	for _, f := range found {
+		w.log.Warn("environment of commands", "finding", f.String())
+	}
+	path, left := executor.Path(executor.Getenv(w.environ(), "PATH"), dirs)
+	if len(left) > 0 {
+		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
+	}
 	w.server.SetScene(&call.Scene{
 		Session:   w.rec.ID,
 		Project:   filepath.Base(w.rec.InvokedIn),
@@ -296,7 +325,8 @@ func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 		Home:      w.workdir(),
 		PassEnv:   w.rec.PassEnv,
 		NewPrivs:  w.rec.NewPrivs,
-		Find:      func(name string) (string, bool) { return executor.LookPath(name, os.Getenv("PATH")) },
+		Environ:   env,
+		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
 		Scratch:   filepath.Join(w.Dir, "scratch"),
 
 		Recordings: w.store.Recordings(),

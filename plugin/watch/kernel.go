@@ -5,89 +5,79 @@ package watch
 import (
 	"fmt"
 	"os"
-	"path"
-	"strconv"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// What the engine says of a running container is by which names its directories were mounted.
-// Who can write above one of these may have put it back meanwhile: the kernel knows which it
-// was. It tells everybody, in /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+// The engine reports the names by which a container's directories were mounted. Whoever can
+// write above one of them may have exchanged it before the engine mounted it, and put it back
+// since. The kernel knows what was mounted: /proc/PID/mountinfo, which everybody may read.
 
-// kernelMount is a mount as the kernel has it: the directory root of the file system dev.
-type kernelMount struct{ dev, root, at string }
-
-// mountedState refuses a container that runs, and has something of the state directory mounted
-// but what it was given. An engine whose processes are not seen here leaves it at the names.
-func (w *Watcher) mountedState(c container.InspectResponse) error {
-	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 {
+// runningMounts refuses a container that runs with a mount of the state directory, other than
+// those that it was given, or with a writable mount of another protected file. A container
+// whose processes are not seen here is judged by names alone.
+func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
+	text, ok := mountInfoOf(c)
+	if !ok {
 		return nil
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", c.State.Pid))
-	if err != nil || !strings.Contains(string(text), c.ID) { // of its /etc/hostname: else it is another process
-		return nil
-	}
-	ours, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return fmt.Errorf("look at what is mounted: %w", err)
-	}
-	here := kernelMounts(string(ours))
-	home := placeOf(here, resolved(w.store.Home))
-	given := []kernelMount{placeOf(here, resolved(state.ShareDir(w.Dir))), placeOf(here, resolved(state.ProxyDir(w.Dir)))}
+	share := l.view.Locate(state.ShareDir(w.Dir)).Place
+	given := []dir.Place{share, l.view.Locate(state.ProxyDir(w.Dir)).Place}
 	if own := w.workspace(); own != "" {
-		given = append(given, placeOf(here, own))
+		given = append(given, l.view.Locate(own).Place)
 	}
-	for _, m := range kernelMounts(string(text)) {
-		if m.dev != home.dev || !within(m.root, home.root) && !within(home.root, m.root) {
-			continue
-		}
-		was := false
-		for _, g := range given {
-			was = was || m.root == g.root
-		}
-		if !was {
-			return fmt.Errorf("what is mounted at %s covers hostexec's own state in %s: a directory has been replaced by a link before it was mounted", m.at, w.store.Home)
+	for _, m := range dir.ParseMountInfo(text) {
+		if err := l.mounted(m, share, given); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// placeOf is which directory of which file system p is: the mount that is nearest has it.
-func placeOf(all []kernelMount, p string) (place kernelMount) {
-	for _, m := range all {
-		if within(p, m.at) && (place.at == "" || within(m.at, place.at)) { // of two at one place, the later is on top
-			place = m
-		}
-	}
-	return kernelMount{place.dev, path.Join(place.root, strings.TrimPrefix(p, place.at)), p}
-}
-
-// kernelMounts reads a mountinfo.
-func kernelMounts(text string) (all []kernelMount) {
-	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) > 4 {
-			all = append(all, kernelMount{f[2], unescaped(f[3]), unescaped(f[4])})
-		}
-	}
-	return all
-}
-
-// unescaped undoes the \040 and its like of mountinfo.
-func unescaped(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+4 <= len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
+// mounted refuses a mount that a container has.
+func (l *look) mounted(m dir.MountEntry, share dir.Place, given []dir.Place) error {
+	if l.overlaps(m.Place()) {
+		for _, g := range given {
+			if m.Place() == g && (m.ReadOnly || g != share) {
+				return nil
 			}
 		}
-		b.WriteByte(s[i])
+		if m.Place() == share {
+			return errOwnShare(m.At)
+		}
+		return fmt.Errorf("what is mounted at %s in the container covers hostexec's own state in %s: it was not what its name says when it was mounted", m.At, l.home)
 	}
-	return b.String()
+	if m.ReadOnly {
+		return nil
+	}
+	for _, k := range l.kept {
+		if k.route.In(m.Place()) {
+			return k.refuse("what the container has at " + m.At)
+		}
+	}
+	return nil
+}
+
+// mountInfoOf returns the mount table of a container that runs, where its first process is
+// seen here: cgroup or mounts of that process name the container. On an engine elsewhere the
+// same number is another process.
+func mountInfoOf(c container.InspectResponse) (text string, ok bool) {
+	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 || c.ID == "" {
+		return "", false
+	}
+	proc := fmt.Sprintf("/proc/%d/", c.State.Pid)
+	mounts, err := os.ReadFile(proc + "mountinfo")
+	if err != nil {
+		return "", false // it has ended
+	}
+	text = string(mounts)
+	if strings.Contains(text, c.ID) { // of its /etc/hostname
+		return text, true
+	}
+	cgroup, err := os.ReadFile(proc + "cgroup")
+	return text, err == nil && strings.Contains(string(cgroup), c.ID)
 }

@@ -2,26 +2,48 @@
 
 package watch
 
-import "testing"
+import (
+	"strings"
+	"testing"
 
-// TestPlaceOf finds what a path is for the kernel: below nested mounts, one on top of another,
-// and names with blanks.
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// TestPlaceOf has mounts of a running container as the kernel lists them: the name at which a
+// directory was mounted says nothing, its place in the file system does.
+//
+// Attacks 119, 196.
 func TestPlaceOf(t *testing.T) {
-	all := kernelMounts(`27 1 254:0 / / rw - ext4 /dev/vda rw
-28 27 0:9 / /home rw - tmpfs x rw
-29 27 8:1 /a\040b /home rw - ext4 /dev/sda1 rw
-30 29 8:1 /a\040b/me/c\134d /home/me/x\011y ro - ext4 /dev/sda1 rw
-short
-`)
-	for _, tt := range []struct{ path, dev, root string }{
-		{"/etc/passwd", "254:0", "/etc/passwd"},
-		{"/home", "8:1", "/a b"},
-		{"/home/me/.docker", "8:1", "/a b/me/.docker"},
-		{"/homes", "254:0", "/homes"},
-		{"/home/me/x\ty/z", "8:1", `/a b/me/c\d/z`},
+	const home = "/home/me/state"
+	share := dir.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
+	requests := dir.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
+	l := &look{home: home, at: dir.Location{Path: home, Place: dir.Place{Dev: "8:1", Root: home}}}
+	l.kept = []protectedRoute{{
+		protected{"/usr/bin/tool", "--proxy tool runs", refuseWritable, "proxy another"},
+		dir.Route{{Path: "/usr/bin/tool", Place: dir.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: dir.Place{Dev: "254:0", Root: "/usr/bin"}}},
+	}}
+	for _, tt := range []struct{ line, says string }{
+		{"9 1 0:52 / / rw - overlay overlay rw", ""},
+		{"9 1 254:0 /var/lib/docker/containers/1/hosts /etc/hosts rw - ext4 /dev/vda rw", ""},
+		{"9 1 8:1 /home/me/work /w rw - ext4 /dev/sda1 rw", ""},
+		{"9 1 8:2 /home/me/state /w rw - ext4 /dev/sda2 rw", ""},
+		{"9 1 8:1 /home/me/state /w ro - ext4 /dev/sda1 rw", "at /w in the container covers hostexec's own state"},
+		{"9 1 8:1 / /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/2/share /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/1 /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec ro,nosuid - ext4 /dev/sda1 rw", ""},
+		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw", "could change its own share"},
+		{"9 1 8:1 /home/me/state/sessions/1/proxy /run/hostexec/proxy rw - ext4 /dev/sda1 rw", ""},
+		{"9 1 254:0 /usr/bin /w rw - ext4 /dev/vda rw", "could change /usr/bin/tool, which --proxy tool runs, through the mount of what the container has at /w"},
+		{"9 1 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
+		{"9 1 254:0 /usr/lib /w rw - ext4 /dev/vda rw", ""},
 	} {
-		if got := placeOf(all, tt.path); got.dev != tt.dev || got.root != tt.root {
-			t.Errorf("placeOf(%q) = %q %q, want %q %q", tt.path, got.dev, got.root, tt.dev, tt.root)
+		var err error
+		for _, m := range dir.ParseMountInfo(tt.line) {
+			err = l.mounted(m, share, []dir.Place{share, requests})
+		}
+		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", tt.line, err, tt.says)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Between run and the watcher goes one line at a time:
@@ -22,6 +23,7 @@ import (
 //	run <- watcher    listening ADDRESS      it does
 //	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
 //	run <- watcher    warn TEXT ...          what the user should know of its mounts
+//	run <- watcher    where TEXT             in which directories of this host commands run
 //	run <- watcher    bound                  it may start
 //	run -> watcher    done | abort           run has ended: the container stays | there is none
 //	run <- watcher    error TEXT             instead of any of the above
@@ -32,6 +34,7 @@ import (
 //	run -> watcher    process JSON           instead of container: this is to run here, a Process
 //	run -> watcher    stop                   it is to end
 //	run <- watcher    exited CODE            it has
+//	run <- watcher    stopping               the container is being stopped, because somebody stops the session
 //
 // A proxy has no container: after ready comes nothing but
 //
@@ -45,9 +48,11 @@ type Link struct {
 	f        *os.File
 	r        *bufio.Reader
 	warnings []string
+	where    string
 
-	once sync.Once
-	gone chan struct{} // see Gone
+	once     sync.Once
+	gone     chan struct{} // see Gone
+	stopping atomic.Bool   // see Stopping
 }
 
 // Recorded tells the watcher that the session's record is there. From then on what run
@@ -86,6 +91,9 @@ func (l *Link) Bind(container, volume string) error {
 // Warnings returns what Bind found that does not stand in the way but should be known.
 func (l *Link) Warnings() []string { return l.warnings }
 
+// Where says in which directories of this host commands run, for people. Bind finds them.
+func (l *Link) Where() string { return l.where }
+
 // Done ends the link: the session goes on without run, if its container does.
 func (l *Link) Done() error { return l.end("done\n") }
 
@@ -111,11 +119,23 @@ func (l *Link) Gone() <-chan struct{} {
 		// ends when the watcher does, or with the link.
 		go func() {
 			defer close(l.gone)
-			_, _ = io.Copy(io.Discard, l.r)
+			for {
+				line, err := l.r.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if line == "stopping\n" {
+					l.stopping.Store(true)
+				}
+			}
 		}()
 	})
 	return l.gone
 }
+
+// Stopping reports whether somebody stops the session of an agent, and so its container. It is valid
+// after Gone was called.
+func (l *Link) Stopping() bool { return l.stopping.Load() }
 
 // Close ends the link and the session: there is no container.
 func (l *Link) Close() error { return l.end("abort\n") }
@@ -162,6 +182,8 @@ func (l *Link) hear(want string) (string, error) {
 			return rest, nil
 		case "warn":
 			l.warnings = append(l.warnings, text)
+		case "where":
+			l.where = text
 		case "error":
 			return "", errors.New(text)
 		}
@@ -209,10 +231,13 @@ func (u *uplink) recorded(ctx context.Context) bool {
 	}
 }
 
+func (u *uplink) stopping() { fmt.Fprintln(u.f, "stopping") }
+
 func (u *uplink) ready() { fmt.Fprintln(u.f, "ready") }
 
-func (u *uplink) bound(warnings []string) {
+func (u *uplink) bound(warnings []string, where string) {
 	u.warn(warnings)
+	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 

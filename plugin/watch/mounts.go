@@ -5,7 +5,6 @@ package watch
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,23 +14,23 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // table is what the container's directories are on the host. The engine says so, never
 // the container; our own mount does not count. What an engine that is not near mounts is
 // another host's.
-func table(c container.InspectResponse, fallback string, near bool) (*dir.Table, error) {
-	var mounts []dir.Mount
+func table(c container.InspectResponse, fallback dir.Default, near bool, more []dir.Mount) (*dir.Table, error) {
+	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
-		if m.Destination == "" { // what a volume is made of
+		if m.Destination == "" && !near {
 			continue
 		}
-		mounts = append(mounts, dir.Mount{
-			Target: m.Destination, Source: m.Source,
-			Bind: near && m.Type == mount.TypeBind && !within(m.Destination, state.Target), ReadOnly: !m.RW,
-		})
+		entry := dir.Mount{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
+		if near {
+			entry.Source, entry.Bind = m.Source, m.Type == mount.TypeBind && !within(m.Destination, state.Target)
+		}
+		mounts = append(mounts, entry)
 	}
 	if c.HostConfig != nil {
 		for target := range c.HostConfig.Tmpfs {
@@ -47,14 +46,20 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	w := &Watcher{Dir: store.Dir(rec.ID), store: store, id: rec.ID, rec: rec, log: slog.New(slog.DiscardHandler)}
 	w.Notify = Notify(w.load().Notify)
 	w.notifier = w.newNotifier(nil)
-	return warnings(c), w.preflight(c)
+	notes = slices.Concat(w.warnings(c), w.adapt(c), w.supplied(w.owner(c)))
+	return notes, w.preflight(c)
 }
 
 // preflight refuses a container that could reach what decides over it: the state
-// directory, the configuration, or a program that a call would run.
+// directory, the configuration, or a program that a call would run. A container that runs is
+// also asked for what the kernel has mounted in it.
 func (w *Watcher) preflight(c container.InspectResponse) error {
 	if w.rec.Apart {
 		return nil // it mounts nothing of this host's
+	}
+	l, err := w.newLook()
+	if err != nil {
+		return err
 	}
 	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	own := w.workspace()
@@ -68,26 +73,33 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 		source := resolved(m.Source)
 		if m.Source == share || w.rec.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
-				return fmt.Errorf("the container could change its own share: mount %s read-only", m.Source)
+				return errOwnShare(m.Source)
 			}
 			continue
 		}
-		if holds(source, w.store.Home) {
-			return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", m.Source, w.store.Home)
-		}
-		if covers(source, w.store.Home) {
-			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", m.Source, w.store.Home)
-		}
-		if !m.RW {
-			continue
-		}
-		for _, k := range w.kept() {
-			if leadsInto(k.path, source) || holds(source, k.path) {
-				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.path, k.does, m.Source, k.instead)
-			}
+		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+			return err
 		}
 	}
-	return w.mountedState(c)
+	if err := w.dependable(c); err != nil {
+		return err
+	}
+	return w.runningMounts(l, c)
+}
+
+func errOwnShare(source string) error {
+	return fmt.Errorf("the container could change its own share: mount %s read-only", source)
+}
+
+// recursive reports whether the engine brings along what this host has mounted below the source
+// of the mount at target, as it does unless it was asked not to.
+func recursive(c container.InspectResponse, target string) bool {
+	if c.ContainerJSONBase == nil || c.HostConfig == nil {
+		return true
+	}
+	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m mount.Mount) bool {
+		return m.Target == target && m.BindOptions != nil && m.BindOptions.NonRecursive
+	})
 }
 
 // workspace is the directory that an agent in a container is given in the state directory,
@@ -100,43 +112,14 @@ func (w *Watcher) workspace() string {
 	return own
 }
 
-// kept is a file that no container may change while it decides or runs for it.
-type kept struct{ path, does, instead string }
-
-func (w *Watcher) kept() (all []kept) {
-	for _, cmd := range w.proxied() {
-		if cmd.Where != nil && cmd.Where.Image != "" {
-			continue // its path is the image's
-		}
-		all = append(all, kept{cmd.Path, "--proxy " + cmd.Name + " runs", "proxy a program outside of it"})
-	}
-	const narrower = "something narrower"
-	for _, path := range w.notifier.Programs() {
-		all = append(all, kept{path, "tells you that requests wait", narrower})
-	}
-	if exe, err := os.Executable(); err == nil {
-		all = append(all, kept{exe, "is hostexec itself", narrower})
-	}
-	if c := w.config.Load(); c != nil {
-		proposal := config.Source{Workspace: w.rec.Workspace}.Proposal() // which is pinned
-		for _, path := range c.Files() {
-			if path != proposal {
-				all = append(all, kept{path, "says what it may run", narrower})
-			}
-		}
-	}
-	return all
-}
-
-// covers reports whether one of two directories of the host is in the other, or is it.
+// covers reports whether one of two directories of the host is in the other, or is it, by
+// whatever names: a mount table that cannot be read proves nothing.
 func covers(a, b string) bool {
-	a, b = resolved(a), resolved(b)
-	return within(a, b) || within(b, a)
-}
-
-// leadsInto reports whether path is below source, or goes there by a link on its way.
-func leadsInto(path, source string) bool {
-	return path != "" && slices.ContainsFunc(append(dir.Way(path), path), func(at string) bool { return within(at, source) })
+	v, err := dir.ReadView()
+	if err != nil {
+		return true
+	}
+	return v.Overlap(resolved(a), resolved(b))
 }
 
 // resolved follows symbolic links where path exists.
@@ -151,60 +134,4 @@ func resolved(path string) string {
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// warnings tells what makes the container's walls thinner than the user may think.
-func warnings(c container.InspectResponse) (list []string) {
-	h := c.HostConfig
-	if h == nil {
-		return nil
-	}
-	if h.Privileged {
-		list = append(list, "the container is privileged: it can take over this host without hostexec")
-	}
-	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return m.Type == mount.TypeBind && resolved(m.Source) == "/proc" }) {
-		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
-	}
-	if h.NetworkMode.IsHost() {
-		list = append(list, "the container is on the host's network (--network host): it reaches everything that listens on localhost")
-	}
-	for _, name := range h.CapAdd {
-		if what, ok := dangerous[strings.TrimPrefix(strings.ToUpper(name), "CAP_")]; ok {
-			list = append(list, fmt.Sprintf("the container has the capability %s: it can %s", strings.ToUpper(name), what))
-		}
-	}
-	if len(h.Devices) > 0 {
-		list = append(list, "the container has devices of the host's (--device): what is behind them is its own")
-	}
-	for _, m := range c.Mounts {
-		if m.Type != mount.TypeVolume && engineIn(m.Source) {
-			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		}
-		if p := m.Propagation; p == mount.PropagationShared || p == mount.PropagationRShared {
-			list = append(list, fmt.Sprintf("what the container mounts below %s, the host has mounted, too (%s)", m.Destination, p))
-		}
-	}
-	return list
-}
-
-// dangerous are capabilities with which a container does not need hostexec, and what it can
-// do with each.
-var dangerous = map[string]string{
-	"ALL":             "take over this host",
-	"SYS_ADMIN":       "mount what it likes, and so take over this host",
-	"SYS_MODULE":      "load code into this host's kernel",
-	"SYS_RAWIO":       "read and write this host's memory and ports",
-	"SYS_PTRACE":      "change other processes that it sees",
-	"DAC_READ_SEARCH": "open files of this host by their numbers",
-}
-
-// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
-// those where it usually is, or of sockets.
-func engineIn(source string, sockets ...string) bool {
-	if filepath.Base(source) == "docker.sock" {
-		return true
-	}
-	source = resolved(source)
-	sockets = append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)
-	return slices.ContainsFunc(sockets, func(sock string) bool { return within(sock, source) })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
+// Attack 119.
 func TestPreflight(t *testing.T) {
 	base := t.TempDir()
 	home := filepath.Join(base, "docker", "hostexec")
@@ -57,6 +58,8 @@ func TestPreflight(t *testing.T) {
 
 // TestPreflightLinks has what is kept lead through the container's mount by a link: by one in
 // the middle of the way, too, whose ends are both outside of it.
+//
+// Attacks 62, 119.
 func TestPreflightLinks(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -93,6 +96,7 @@ func TestPreflightLinks(t *testing.T) {
 	}
 }
 
+// Attacks 120, 224.
 func TestWarnings(t *testing.T) {
 	host := func(edit func(*container.HostConfig)) container.InspectResponse {
 		h := &container.HostConfig{}
@@ -121,12 +125,17 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 	sock := host(func(*container.HostConfig) {})
+	t.Setenv("XDG_RUNTIME_DIR", "/run/user/4711")
 	for _, tt := range []struct {
 		m    container.MountPoint
 		want int
 	}{
 		{container.MountPoint{Type: mount.TypeBind, Source: "/var/run/docker.sock"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/elsewhere/docker.sock"}, 1},
-		{container.MountPoint{Type: mount.TypeBind, Source: "/run"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/run/user"}, 0},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/run"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/run/lock"}, 0},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/run/user"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/run/user/4711/bus"}, 1},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/run/user/4711/systemd/private"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/run/user/4711/wayland-0"}, 0},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/tmp/.X11-unix"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/tmp/.X11-unix/X0"}, 1},
+		{container.MountPoint{Type: mount.TypeBind, Source: "/tmp/work"}, 0},
 		{container.MountPoint{Type: mount.TypeBind, Source: "/proc"}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/proc/sys"}, 0},
 		{container.MountPoint{Type: mount.TypeBind, Source: "/srv", Propagation: mount.PropagationRShared}, 1}, {container.MountPoint{Type: mount.TypeBind, Source: "/srv", Propagation: mount.PropagationRPrivate}, 0},
 	} {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -39,12 +41,23 @@ func (w *Watcher) newQueue() *approval.Queue {
 // newNotifier returns what runs the programs that w.Notify wants, those that there are.
 // They are found now, before the container runs.
 func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
-	n := notify.Notifier{Session: w.rec.ID, Run: runner(host)}
+	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
+	getenv := os.Getenv
+	if w.rec.Proxy != nil { // who makes requests may have been there before
+		owner, _ := dir.NewTable(Requested(w.rec), dir.Default{}) // it fails only for a Default with a directory
+		own, _ := executor.Path(os.Getenv("PATH"), owner)
+		getenv = func(name string) string {
+			if name == "PATH" {
+				return own
+			}
+			return os.Getenv(name)
+		}
+	}
 	if wanted(w.Notify.Desktop) {
-		n.Desktop = notify.Desktop(runtime.GOOS, os.Getenv)
+		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(w.Notify.Command) > 0 {
-		if path, ok := notify.Look(w.Notify.Command[0], os.Getenv("PATH")); ok {
+		if path, ok := notify.Look(w.Notify.Command[0], getenv("PATH")); ok {
 			n.Command = append([]string{path}, w.Notify.Command[1:]...)
 		} else {
 			w.log.Error("notify.command is not found in PATH", "command", w.Notify.Command[0])
@@ -56,15 +69,18 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 func wanted(option *bool) bool { return option == nil || *option }
 
 // runner runs programs as calls run: in a tree that ends whole, with nothing on its
-// descriptors. So whatever they do, they approve nothing.
-func runner(host *executor.Host) notify.Runner {
+// descriptors, and in the environment of one. So whatever they do, they approve nothing.
+func (w *Watcher) runner(host *executor.Host) notify.Runner {
 	return func(ctx context.Context, argv, env []string) error {
 		root, err := os.Open("/")
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: append(os.Environ(), env...), Dir: int(root.Fd())}
+		if sc := w.server.Scene(); sc != nil { // there is one before there are requests
+			env = slices.Concat(sc.Environ, env)
+		}
+		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
 		st, err := host.Run(ctx, cmd, executor.Streams{FD: [3]int{-1, -1, -1}})
 		if err == nil && st.Code != 0 {
 			err = fmt.Errorf("it exited with %d", st.Code)

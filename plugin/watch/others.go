@@ -121,6 +121,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 	if err != nil {
 		return nil, unseenError{err, client.IsErrConnectionFailed(err)}
 	}
+	var others []string
 	for _, s := range list {
 		if s.State == container.StateExited || s.State == container.StateDead {
 			continue // looked at when it starts
@@ -138,9 +139,16 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		if err := w.preflight(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
 		}
+		w.widen(w.alsoBy(c))
 		if c.State.Running {
 			run = append(run, c.ID)
 		}
+		if c.ID != w.rec.Container {
+			for _, text := range warnings(c) {
+				others = append(others, printable(fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text)))
+			}
+		}
 	}
+	w.warnedOthers.Store(&others)
 	return run, nil
 }

@@ -22,6 +22,8 @@ import (
 
 // TestUnseen has an engine list a service's container and then not say what it mounts: calls
 // wait until it does, or says that there is none. They went on, and nobody looked again.
+//
+// Attack 195.
 func TestUnseen(t *testing.T) {
 	home := t.TempDir()
 	w := &Watcher{Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home}, log: slog.New(slog.DiscardHandler)}

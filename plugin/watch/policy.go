@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,6 +38,8 @@ func (w *Watcher) load() *config.Config {
 func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
 	w.server.Jobs.Adjust(job.Limits(c.Jobs))
+	w.server.Limits.Adjust(c.Limits.Limits)
+	w.server.AdjustRefusals(c.Limits.Refusals)
 	p := c.Policy(w.commands())
 	if w.rec.Shell != nil {
 		p.Inside = w.rec.Shell.In
@@ -46,7 +49,8 @@ func (w *Watcher) configure(c *config.Config) *policy.Policy {
 
 // auditing is how the configuration wants things written down.
 func auditing(c config.Audit) audit.Options {
-	o := audit.Options{Redact: c.Redact, PerContainer: c.PerContainer, Rotate: c.Rotate, Keep: c.Keep}
+	o := audit.Options{Redact: c.Redact, PerContainer: c.PerContainer,
+		Rotate: max(0, cmp.Or(c.Rotate, audit.DefaultRotate)), Keep: max(0, cmp.Or(c.Keep, audit.DefaultKeep))}
 	switch c.Sync {
 	case "always":
 		o.Sync = audit.SyncAlways

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -25,7 +24,7 @@ type Process struct {
 }
 
 // Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
-// is asked to end, and made to after ten seconds.
+// gets TERM, and KILL after AgentGrace.
 func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	b, err := json.Marshal(encode(p))
 	if err != nil {
@@ -41,9 +40,6 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	}
 	return strconv.Atoi(text)
 }
-
-// errCaller ends an agent whose caller was killed.
-var errCaller = errors.New("the agent's caller was killed")
 
 // followProcess runs the agent that run asks for, and stays until it has ended.
 func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
@@ -62,11 +58,14 @@ func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
 		return err
 	}
 	st, err := w.runProcess(ctx, e.decode(), link)
-	if err != nil && !errors.Is(err, errCaller) && !errors.Is(err, errStopped) {
+	if err != nil && !errors.Is(err, errStopped) {
 		link.fail(err)
 		return err
 	}
 	link.exited(st.Code)
+	if why := w.agent.stopped.Load(); why != nil {
+		return *why
+	}
 	if w.lasting() != nil {
 		w.server.EndLeft(w.rec.ID) // as the session's end does
 		link.letGo()
@@ -77,7 +76,7 @@ func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
 func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (executor.Status, error) {
-	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, "")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, dir.Default{})
 	if err != nil {
 		return executor.Status{}, err
 	}
@@ -87,11 +86,15 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (exec
 	}
 	defer at.Close()
 	w.enterScene("", dirs)
+	w.warnOf(w.hostCode([]string{p.Dir}, "which the agent can write"))
+	if err := w.save(); err != nil {
+		w.log.Error("write down warnings", "error", err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	signals := make(chan executor.Signal, 1)
+	signals := make(chan executor.Delivery, 1)
 	// ends with the link, or with ctx.
-	w.wg.Go(func() { heed(ctx, link, signals, cancel) })
+	w.wg.Go(func() { w.relayEnd(ctx, link, signals, cancel) })
 	cmd := executor.Command{ID: w.rec.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
 	return w.server.Runner.Run(ctx, cmd, executor.Streams{
 		FD:      stdio,
@@ -100,32 +103,27 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (exec
 	})
 }
 
-// asking is how long an agent that was asked to end has before everything it started is,
-// with the tree's grace, ten seconds in all.
-const asking = 5 * time.Second
-
-// heed has the agent end when its caller says so, or is killed.
-func heed(ctx context.Context, link *uplink, signals chan<- executor.Signal, cancel context.CancelCauseFunc) {
-	for {
+// relayEnd ends the agent when its caller says so or is killed, or when a person stops the session.
+func (w *Watcher) relayEnd(ctx context.Context, link *uplink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+	for lines := link.lines; w.agent.asked.Err() == nil; {
 		select {
-		case line, ok := <-link.lines:
+		case line, ok := <-lines:
 			if !ok {
-				cancel(errCaller)
-				return
+				lines = nil
 			}
-			if line != "stop" {
-				continue
+			if !ok || line == "stop" {
+				w.agent.within(AgentGrace)
 			}
-			select {
-			case signals <- "TERM":
-			default: // it was told already
-			}
-			if pause(ctx, asking) {
-				cancel(errStopped)
-			}
+		case <-w.agent.asked.Done():
 		case <-ctx.Done():
 			return
 		}
+	}
+	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
+	select {
+	case <-w.agent.late.Done():
+		cancel(stopError{}) // nobody asks again
+	case <-ctx.Done():
 	}
 }
 

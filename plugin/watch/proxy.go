@@ -6,10 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
@@ -22,26 +23,42 @@ import (
 // proxy is what the watcher of such a session has of its own.
 type proxy struct {
 	files *carrier.Files
-	boxes map[string]*dir.Box // by command
-	locks []*state.ProxyLock
-	stale []string // what was found of others before us, for people
-
 	asked chan struct{} // closed when it is told to end as soon as its calls have
+
+	base *dir.Base // below which the directories of requests are, however long this lasts
+
+	mu    sync.Mutex          // guards the fields below
+	boxes map[string]*dir.Box // by command; nil when the clients have been removed
+	locks map[string]*state.ProxyLock
+	notes []string // what was found before the start, for people
 }
 
 // listenProxy takes the locks, makes the directories and serves what is in them.
 func (w *Watcher) listenProxy() (net.Listener, error) {
-	w.proxy = &proxy{boxes: map[string]*dir.Box{}, asked: make(chan struct{})}
+	if err := w.holdProxy(); err != nil {
+		return nil, err
+	}
 	places, err := w.proxyPlaces()
 	if err == nil {
 		err = w.setProxyScene() // requests that are there already are heard at once
 	}
 	if err == nil {
-		w.proxy.files, err = carrier.ListenFiles(places, w.log)
+		if at, ok := w.notifierOf(w.dirs); ok {
+			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
+		}
+	}
+	if err == nil {
+		w.rec.Writable = w.dirs.Sources()
+		err = w.save()
+	}
+	if err == nil {
+		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.server.Limits)
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
-		err = w.publish()
+		w.proxy.mu.Lock()
+		err = w.publishLocked(w.rec.Names())
+		w.proxy.mu.Unlock()
 	}
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places), w.unlock())
@@ -49,82 +66,43 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	return w.proxy.files, nil
 }
 
-// proxyPlaces returns the directories of requests, whose locks it takes.
-func (w *Watcher) proxyPlaces() (places []carrier.Place, err error) {
-	mine := map[string]bool{}
-	for _, name := range w.rec.Names() {
-		mine[name] = true
-	}
-	for i, name := range w.rec.Names() {
-		var box *dir.Box
-		if w.rec.Proxy.Flat && i > 0 {
-			box = places[0].Box
-		} else {
-			_, rest := w.rec.Proxy.Dir(name)
-			if box, err = dir.MakeBox(w.rec.Proxy.Base, rest); err != nil {
-				return places, err
-			}
-			places = append(places, carrier.Place{Box: box, Cwd: func() string { return w.rec.InvokedIn }})
-		}
-		p := &places[len(places)-1]
-		p.Commands = append(p.Commands, name)
-		key, err := box.Key()
-		if err != nil {
-			return places, err
-		}
-		if w.rec.Proxy.Flat {
-			p.Others = func() []string { return w.store.Proxied(key, mine) }
-		}
-		if err := w.lock(box, key, name); err != nil {
-			return places, err
-		}
-	}
-	return places, nil
-}
-
-// lock makes name ours in box, and says whose number is there still.
-func (w *Watcher) lock(box *dir.Box, key, name string) error {
-	l, err := w.store.LockProxy(key, name)
+// holdProxy holds the directory below which the requests are, and notes which one it is.
+func (w *Watcher) holdProxy() error {
+	base, err := dir.HoldBase(w.rec.Proxy.Base)
 	if err != nil {
 		return err
 	}
-	w.proxy.locks = append(w.proxy.locks, l)
-	w.proxy.boxes[name] = box
-	text, _, err := box.Read(name+pidSuffix, 32)
-	if err != nil {
-		return l.Sign() // it is not there, or nobody wrote it who means well
-	}
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 0 {
-		why := "no longer running"
-		if pid != l.Was() && state.ProcessAlive(pid) {
-			why = "is another process"
-			if box.HeldBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
-				return &state.ProxyRunning{Command: name, PID: pid}
-			}
-		}
-		w.proxy.stale = append(w.proxy.stale, fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
-	}
-	return l.Sign()
+	w.proxy = &proxy{base: base, boxes: map[string]*dir.Box{}, locks: map[string]*state.ProxyLock{}, asked: make(chan struct{})}
+	w.rec.Proxy.Real = base.Real()
+	w.rec.Proxy.Key, err = base.Key()
+	return err
 }
 
 const pidSuffix = ".pid"
 
-// publish puts the clients into the directories, and our number beside them.
-func (w *Watcher) publish() error {
-	for name, box := range w.proxy.boxes {
+// publishLocked puts the clients of commands into their directories, and a PID file beside each.
+func (w *Watcher) publishLocked(commands []string) error {
+	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
+	if w.rec.Proxy.AnyUser {
+		client, number = 0o755, 0o644
+	}
+	for _, name := range commands {
+		box := w.proxy.boxes[name]
 		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
-		if err := box.Put(name, c.Script(), 0o755); err != nil {
+		if err := box.Put(name, c.Script(), client); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
-		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), number); err != nil {
 			return fmt.Errorf("write the PID file of %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// unpublish takes back what publish has made.
+// unpublish removes the files that publishLocked has made.
 func (w *Watcher) unpublish() {
+	w.proxy.mu.Lock()
+	defer w.proxy.mu.Unlock()
 	for name, box := range w.proxy.boxes {
 		box.Remove(name)
 		box.Remove(name + pidSuffix)
@@ -132,22 +110,19 @@ func (w *Watcher) unpublish() {
 	w.proxy.boxes = nil // once: what has these names later is another one's
 }
 
-func (w *Watcher) unlock() error {
-	var errs []error
-	for _, l := range w.proxy.locks {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // stay is follow for a session without a container. Calls in flight are waited for when it
 // is told to end, and not when who has started it is gone.
 func (w *Watcher) stay(ctx context.Context, link *uplink) error {
+	defer w.proxy.files.Refuse() // before calls in flight are ended: they say why
 	defer w.unpublish()
-	for _, text := range w.proxy.stale {
+	notes := w.proxy.noted()
+	for _, text := range notes {
 		w.log.Warn(text)
 	}
-	link.warn(w.proxy.stale)
+	for _, text := range w.supplied(w.dirs) {
+		notes = append(notes, "warning: "+text)
+	}
+	link.warn(notes)
 	link.ready()
 	select {
 	case line := <-link.lines:
@@ -180,6 +155,7 @@ func (w *Watcher) askToEnd(why error) {
 	case <-w.proxy.asked:
 		w.stop(why)
 	default:
+		w.proxy.files.Refuse()
 		close(w.proxy.asked)
 	}
 }

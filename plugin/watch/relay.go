@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -70,13 +71,24 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(
 	if err != nil {
 		return err
 	}
-	at, err := api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
+	at, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
+		return api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
+	})
 	if err != nil {
 		return err
 	}
 	stream := execStream{at, carrier.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	return w.relay.Serve(stream, up)
+	return w.relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+}
+
+// exited reports whether the process of an exec has ended. An engine that does not answer says
+// nothing of it.
+func exited(ctx context.Context, api Engine, exec string) bool {
+	ctx, cancel := context.WithTimeout(ctx, arriving)
+	defer cancel()
+	st, err := api.ContainerExecInspect(ctx, exec)
+	return errdefs.IsNotFound(err) || err == nil && !st.Running
 }
 
 // relayUp decides for the relay, unless the socket does: then no relay is needed.

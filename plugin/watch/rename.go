@@ -15,18 +15,21 @@ import (
 const unheard = time.Minute
 
 // keepName has the session go by the name of container id, whatever that is changed to,
-// until ctx is done. Of all that an engine tells it is told of that alone.
+// until ctx is done. The engine tells it of nothing else but starts, which are passed on to
+// lookAtStart.
 func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
-	renames := events.ListOptions{
-		Since:   "0", // what happens while the engine takes note is told, too
-		Filters: filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename))),
-	}
+	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
+	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
 	for wait := absent; ; wait = min(2*wait, unheard) {
-		told, failed := api.Events(ctx, renames)
+		told, failed := api.Events(ctx, wanted)
 		for over := false; !over; {
 			select {
-			case <-told:
-				w.noteName(ctx, api, id)
+			case event := <-told:
+				if event.Action == events.ActionStart {
+					w.knock()
+				} else {
+					w.noteName(ctx, api, id)
+				}
 				wait = absent
 			case err := <-failed:
 				w.log.Debug("hear of renames", "error", err)
@@ -59,7 +62,7 @@ func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
 	}
 	w.log.Info("the container was renamed", "from", w.rec.ContainerName, "to", name)
 	w.rec.ContainerName = name
-	if err := w.store.Save(&w.rec); err != nil {
+	if err := w.save(); err != nil {
 		w.log.Error("rename", "error", err)
 	}
 }

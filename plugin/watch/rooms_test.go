@@ -12,6 +12,8 @@ import (
 
 // TestLent: a command's container gets the caller's directories, but for those by which the
 // caller could change what is hostexec's own there, or that hold what nobody may have.
+//
+// Attack 202.
 func TestLent(t *testing.T) {
 	const home, copies = "/home/you/state", "/home/you/state/copies/1"
 	const workspace = home + "/workspaces/1"

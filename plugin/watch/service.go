@@ -161,13 +161,15 @@ func (w *Watcher) has(c container.InspectResponse) bool {
 func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResponse, link *uplink) error {
 	if old := w.rec.Container; old != c.ID {
 		w.rec.Container, w.rec.ContainerName, w.rec.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-		if err := w.store.Save(&w.rec); err != nil {
+		if err := w.save(); err != nil {
 			return err
 		}
 		if old != "" && !w.beside(c) {
 			w.replace(ctx)
 		}
 	}
+	found := w.warnings(c)
+	list := append(slices.Clone(found), w.adapt(c)...)
 	if err := w.preflight(c); err != nil {
 		return err
 	}
@@ -177,8 +179,13 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if err := w.setScene(c); err != nil {
 		return err
 	}
+	w.rewarn(c, found)
 	w.came()
-	link.bound(warnings(c))
+	w.rec.Writable = w.dirs.Sources()
+	if err := w.save(); err != nil {
+		return err
+	}
+	link.bound(append(list, w.supplied(w.dirs)...), where(w.dirs))
 	w.down.Store(false)
 	w.gate.open()
 	return nil
@@ -208,6 +215,9 @@ func (w *Watcher) attend(ctx context.Context, api Engine, id, began string) erro
 	// end with the container's run.
 	wg.Go(func() { w.settleReach(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
+	if w.files {
+		wg.Go(func() { w.mindRequests(here, api, id) })
+	}
 	wg.Go(func() {
 		if err := w.mindOthers(here, ctx, api); err != nil {
 			w.gate.shut()

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
@@ -19,11 +20,11 @@ import (
 func (w *Watcher) Queue() *approval.Queue { return w.queue }
 
 // Stop implements control.Session. Whoever asks for it wants it to last.
-func (w *Watcher) Stop() {
+func (w *Watcher) Stop(grace time.Duration) {
 	if err := w.store.NoteStopped(w.id, true); err != nil {
 		w.log.Error("stop", "error", err)
 	}
-	w.stop(errStopped)
+	w.stopWithin(grace)
 }
 
 // Kill implements control.Session.
@@ -70,8 +71,9 @@ func (w *Watcher) Record() state.Session {
 // AuditLog implements control.Session.
 func (w *Watcher) AuditLog() string { return w.store.Audit() }
 
-// Status implements control.Session.
+// Status implements control.Session. Whoever asks may have found the record damaged.
 func (w *Watcher) Status() control.Status {
+	w.restoreServed()
 	st := control.Status{
 		API: control.API, Version: w.Version, State: control.StateRunning,
 		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
@@ -86,8 +88,8 @@ func (w *Watcher) Status() control.Status {
 		st.State = control.StateWaiting
 	}
 	for _, r := range w.server.Running() {
-		st.Running = append(st.Running, control.Running(r))
+		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
 	}
-	st.Shells = w.Shells()
+	st.Shells, st.Warnings = w.Shells(), w.known()
 	return st
 }

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Supported says whether sessions can be served on this system.
@@ -46,7 +45,11 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	defer theirs.Close()
 
 	cmd := exec.Command(exe)
-	cmd.Args = append([]string{state.KeeperName, exe, dir, strconv.Itoa(1 + len(stdio))}, globalArgs...)
+	grace := proctree.DefaultGrace
+	if len(stdio) > 0 {
+		grace = AgentGrace
+	}
+	cmd.Args = append([]string{proctree.KeeperName, exe, dir, strconv.Itoa(1 + len(stdio)), grace.String()}, globalArgs...)
 	cmd.Dir = "/" // no file system is held busy
 	cmd.Env = cleaned(os.Environ())
 	cmd.ExtraFiles = append([]*os.File{theirs}, stdio...)
@@ -71,27 +74,16 @@ func cleaned(env []string) []string {
 	return out
 }
 
-// Keep is the keeper's whole life: args are the binary, the session's folder, how many
-// descriptors come along, and docker's own flags. It returns the exit status.
-func Keep(args []string) int {
-	if len(args) < 3 {
-		return 125
-	}
-	watcher := append([]string{args[0]}, args[3:]...)
-	watcher = append(watcher, "hostexec", "watcher", args[1])
-	files := []*os.File{os.NewFile(linkFD, "link")}
-	if n, err := strconv.Atoi(args[2]); err == nil && n == 4 {
-		for i := range 3 {
-			files = append(files, os.NewFile(stdioFD+uintptr(i), "stdio"))
-		}
-	}
-	return proctree.Keep(watcher, os.Environ(), files)
-}
-
 // Uplink returns the watcher's end of the link.
 func Uplink() *os.File {
 	unix.SetNonblock(linkFD, true) // so that closing it ends a read
 	return os.NewFile(linkFD, "link")
+}
+
+// KeeperLife returns the watcher's stdin, which ends when its keeper dies.
+func KeeperLife() *os.File {
+	unix.SetNonblock(unix.Stdin, true) // so that closing it ends a read
+	return os.NewFile(uintptr(unix.Stdin), "keeper")
 }
 
 // stdio are an agent's descriptors, at its watcher.

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -34,9 +35,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
-	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -52,45 +51,49 @@ type Watcher struct {
 	Engine  func() (Engine, error)            // connects to the session's engine
 	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
 	Notify  Notify                            // how a person is told that a request waits
+	Keeper  io.ReadCloser                     // ends when the keeper dies
 
-	store    *state.Store
-	id       string // the session's
-	rec      state.Session
-	log      *slog.Logger
-	audit    *audit.Log
-	server   *call.Server
-	queue    *approval.Queue
-	notifier notify.Notifier
-	rooms    *container.Rooms
-	others   engines // for rooms
-	since    time.Time
-	down     atomic.Bool // the container does not run at the moment
-	keeping  atomic.Bool // and is not waited for, but for jobs that are kept
-	term     atomic.Pointer[term]
-	reach    atomic.Pointer[reach]
-	relay    *carrier.Relay // nil where no relay has a place
-	replicas replicas
-	http     *carrier.HTTP // nil where no calls come over HTTP
-	deaf     string        // why they do not, or ""
-	arrived  chan struct{} // closed when a connection has come to the socket
-	stop     context.CancelCauseFunc
-	serving  <-chan struct{} // closed when the session ends
-	dirs     *dir.Table
-	home     atomic.Pointer[string] // the container's working directory
-	proxy    *proxy                 // nil where there is a container
-	gate     gate                   // shut while no container that runs is known and looked at
-	doubt    gate                   // shut while another container of the service's cannot be looked at
-	left     time.Time              // when the last one was left
-	lease    *flock.Flock           // held from when none is to come until this process has gone
-	config   atomic.Pointer[config.Config]
-	scene    sync.Mutex     // held while the server's scene is changed
-	wg       sync.WaitGroup // all that serve started
+	store        *state.Store
+	id           string // the session's
+	rec          state.Session
+	kept         atomic.Pointer[[]byte] // rec as it was last saved
+	log          *slog.Logger
+	audit        *audit.Log
+	server       *call.Server
+	queue        *approval.Queue
+	notifier     notify.Notifier
+	rooms        *container.Rooms
+	others       engines // for rooms
+	since        time.Time
+	down         atomic.Bool // the container does not run at the moment
+	keeping      atomic.Bool // and is not waited for, but for jobs that are kept
+	term         atomic.Pointer[term]
+	reach        atomic.Pointer[reach]
+	warned       atomic.Pointer[[]string] // of the container that is shown
+	warnedOthers atomic.Pointer[[]string] // of the service's other containers
+	relay        *carrier.Relay           // nil where no relay has a place
+	replicas     replicas
+	http         *carrier.HTTP // nil where no calls come over HTTP
+	deaf         string        // why they do not, or ""
+	files        bool          // calls come as files in directories of the session's folder
+	arrived      chan struct{} // closed when a connection has come to the socket
+	stop         context.CancelCauseFunc
+	serving      <-chan struct{} // closed when the session ends
+	dirs         *dir.Table
+	beyond       []dir.Mount                   // what other containers of the service can write
+	home         atomic.Pointer[string]        // the container's working directory
+	agent        *agentEnd                     // nil where the session is no agent's
+	proxy        *proxy                        // nil where there is a container
+	gate         gate                          // shut while no container that runs is known and looked at
+	doubt        gate                          // shut while another container of the service's cannot be looked at
+	started      chan struct{}                 // has a value when the container may have started: lookAtStart
+	live         atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
+	left         time.Time                     // when the last one was left
+	lease        *flock.Flock                  // held from when none is to come until this process has gone
+	config       atomic.Pointer[config.Config]
+	scene        sync.Mutex     // held while the server's scene is changed
+	wg           sync.WaitGroup // all that serve started
 }
-
-// crowded is how much memory a watcher may have before it collects as hard as it can. A
-// thousand calls in flight come near to it, and are not to take more than 24 MiB: what is
-// left to the collector's own pace alone is 2 MiB more on a busy machine than on an idle one.
-const crowded = 22 << 20
 
 var (
 	errStopped = errors.New("the session was stopped")
@@ -148,6 +151,7 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 	if w.rec, err = w.store.Load(w.id); err != nil {
 		return err
 	}
+	w.remember()
 	w.rec.Version = w.Version
 	who := audit.Who{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID, Agent: w.rec.AgentName()}
 	c := w.load()
@@ -167,18 +171,16 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
 	w.serving = ctx.Done()
+	if w.rec.Agent != nil {
+		w.agent = newAgentEnd(ctx)
+	}
 	host, err := executor.NewHost(w.log)
 	if err != nil {
 		return err
 	}
-	w.notifier = w.newNotifier(host)
-	w.rooms = w.newRooms(host)
-	w.queue = w.newQueue()
-	w.server = &call.Server{Version: w.Version, Runner: host, Queue: w.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
-	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Dir, "shells"), Log: w.log}
-	w.since = time.Now()
-
-	if w.server.Jobs, err = job.Open(state.JobsDir(w.Dir)); err != nil {
+	host.Session = w.id
+	w.endLost()
+	if err = w.equip(host); err != nil {
 		return errors.Join(err, host.Close())
 	}
 	doors, err := w.doors()
@@ -199,17 +201,14 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	doorman.Go(func() { w.log.Debug("control ended", "error", control.Serve(ctl, w)) })
 	// end with ctx.
 	w.wg.Go(func() { w.signals(ctx) })
+	w.wg.Go(func() { w.watchKeeper(ctx) })
 	w.wg.Go(func() { w.announce(ctx) })
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
-	switch {
-	case w.proxy != nil:
-		err = w.stay(ctx, link)
-	case w.rec.Service != nil:
-		err = w.followService(ctx, link)
-	default:
-		err = w.follow(ctx, link)
+	err = w.attendTo(ctx, link)
+	if w.rec.Container != "" {
+		w.restore() // nobody can when this process has gone
 	}
 	w.stop(err) // calls in flight and jobs end, whole trees of them
 	w.log.Info("ending", "reason", err)
@@ -217,7 +216,9 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.wg.Wait()
 	w.decide(reach{carrier.Gone, "the session has ended"})
 	w.rooms.Close()
-	err = errors.Join(err, w.server.Shells.Close(), host.Close())
+	err = errors.Join(err, w.server.Shells.Close())
+	host.Grace = w.graceOf(ctx)
+	err = errors.Join(err, host.Close())
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Dir)))
 	doorman.Wait()
@@ -232,6 +233,17 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 		err = w.store.Remove(w.rec.ID)
 	}
 	return err
+}
+
+// attendTo returns why the session ends, when it does.
+func (w *Watcher) attendTo(ctx context.Context, link *uplink) error {
+	switch {
+	case w.proxy != nil:
+		return w.stay(ctx, link)
+	case w.rec.Service != nil:
+		return w.followService(ctx, link)
+	}
+	return w.follow(ctx, link)
 }
 
 func closeAll(doors []net.Listener) (err error) {
@@ -260,7 +272,10 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 	defer wg.Wait()
 	for {
 		conn, err := ln.Accept()
-		if err == nil && (!w.gate.pass(ctx) || !w.doubt.pass(ctx)) {
+		if err == nil {
+			w.knock()
+		}
+		if err == nil && (!w.gate.pass(ctx) || !w.doubt.pass(ctx) || !w.lookAgain()) {
 			conn.Close()
 			return
 		}
@@ -297,6 +312,9 @@ func (w *Watcher) signals(ctx context.Context) {
 			case s == syscall.SIGHUP:
 			case w.proxy != nil:
 				w.askToEnd(why)
+				continue
+			case w.agent != nil && w.agent.asked.Err() == nil:
+				w.stopWithin(usual)
 				continue
 			default:
 				w.stop(why)

@@ -114,13 +114,21 @@ func (r *room) wait() (status syscall.WaitStatus) {
 
 // listen does what the host says, until there is no host.
 func (r *room) listen() {
+	pid := -r.child // who gets the next signal: the group, if the host does not say
 	for {
 		kind, p, err := r.host.next()
 		if err != nil || kind != wire.KindSignal {
 			break
 		}
-		if sig := number(string(p)); sig != 0 && syscall.Kill(-r.child, sig) == syscall.ESRCH {
-			syscall.Kill(r.child, sig) // it moved to another group of its terminal's
+		switch name := string(p); name {
+		case wire.ToCommand:
+			pid = r.child
+		case wire.ToGroup:
+			pid = -r.child
+		default:
+			if sig := number(name); sig != 0 && syscall.Kill(pid, sig) == syscall.ESRCH {
+				syscall.Kill(r.child, sig) // it moved to another group of its terminal's
+			}
 		}
 	}
 	r.ending.Store(true)
@@ -132,25 +140,10 @@ func (r *room) listen() {
 
 // number returns the signal of that name, of those that the host may send, or 0.
 func number(name string) syscall.Signal {
-	switch name {
-	case "HUP":
-		return syscall.SIGHUP
-	case "INT":
-		return syscall.SIGINT
-	case "QUIT":
-		return syscall.SIGQUIT
-	case "TERM":
-		return syscall.SIGTERM
-	case "USR1":
-		return syscall.SIGUSR1
-	case "USR2":
-		return syscall.SIGUSR2
-	case "WINCH":
-		return syscall.SIGWINCH
-	case "TSTP":
-		return syscall.SIGTSTP
-	case "CONT":
-		return syscall.SIGCONT
+	for _, f := range wire.Signals {
+		if f.Name == name {
+			return syscall.Signal(f.Number)
+		}
 	}
 	return 0
 }

@@ -37,6 +37,9 @@ func terminal(size wire.Winsize) (master, slave int, err error) {
 	return master, slave, ioctl(slave, syscall.TIOCSCTTY, nil)
 }
 
+// Not inlined, because each copy makes the shim larger.
+//
+//go:noinline
 func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), req, uintptr(p))
 	if errno != 0 {

@@ -32,16 +32,51 @@ func winsizeAt(p []byte) Winsize {
 // AppendCredit appends the payload of a Credit frame: n bytes more.
 func AppendCredit(b []byte, n uint32) []byte { return appendUint32(b, n) }
 
-// ParseCredit is the inverse of AppendCredit.
+// ParseCredit is the inverse of AppendCredit. Nobody grants more than the whole window, so that
+// the number is an int everywhere, even where that has 32 bits.
 func ParseCredit(p []byte) (uint32, error) {
 	if len(p) != creditLen {
 		return 0, ErrMalformed
 	}
-	return uint32At(p), nil
+	n := uint32At(p)
+	if n > Window {
+		return 0, ErrMalformed
+	}
+	return n, nil
+}
+
+// A Signal frame of one of these names says who gets the signal of the next one. A shim that does
+// not know them sends none; a host that does not know them ignores them.
+const (
+	// ToCommand is the command alone.
+	ToCommand = "COMMAND"
+	// ToGroup is the command's process group, or the foreground group of its terminal.
+	ToGroup = "GROUP"
+)
+
+// Signal is a signal that has one number on all our architectures.
+type Signal struct {
+	Number byte
+	Name   string
+}
+
+// Signals are the signals that a shim forwards. They are few because the shim subscribes to each at
+// a cost. CONT is the last: that it is caught tells a test that all are.
+var Signals = [...]Signal{
+	{2, "INT"}, {15, "TERM"}, {1, "HUP"}, {3, "QUIT"}, {10, "USR1"}, {12, "USR2"}, {28, "WINCH"}, {20, "TSTP"}, {18, "CONT"},
 }
 
 // AppendSignal appends the payload of a Signal frame: a name such as TERM.
 func AppendSignal(b []byte, name string) []byte { return append(b, name...) }
+
+// AppendDelivery appends two Signal frames: who gets a signal, and its name.
+func AppendDelivery(b []byte, name string, toGroup bool) []byte {
+	to := ToCommand
+	if toGroup {
+		to = ToGroup
+	}
+	return AppendFrame(AppendFrame(b, KindSignal, []byte(to)), KindSignal, []byte(name))
+}
 
 // ParseSignal is the inverse of AppendSignal. A name is one to sixteen of A-Z, 0-9 and
 // the two signs of RTMIN+1; which of them mean anything is for the caller to know.

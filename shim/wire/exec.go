@@ -80,6 +80,19 @@ func ParseExec(p []byte) (Exec, error) {
 	return m, nil
 }
 
+// FirstArg is argv[0] in the beginning of an Exec's payload, "" where that is not all there.
+func FirstArg(p []byte) string {
+	if len(p) < execFixed+8 || p[0] != Version {
+		return ""
+	}
+	p = p[execFixed+4:]
+	rest, ok := skipString(p)
+	if !ok {
+		return ""
+	}
+	return string(p[4 : len(p)-len(rest)])
+}
+
 // wellFormed walks over p without keeping anything: nothing is allocated before all of
 // it is known to make sense.
 func wellFormed(p []byte) bool {

@@ -40,9 +40,13 @@ type Exit struct {
 	Outcome  Outcome
 	Code     byte   // what the shim exits with
 	Signal   string // the name of what it died of, such as TERM, if it was Signaled
-	Consumed uint64 // bytes of a pumped stdin that the command really read
+	Consumed uint64 // bytes of a pumped stdin that the command really read, or Withheld
 	Text     string // whole lines for the shim's stderr, or empty
 }
+
+// Withheld is the Consumed of a command that got no stdin, although its caller has one. Then Text is
+// the message for a caller whose stdin has data.
+const Withheld = 1 << 58
 
 // exitFixed is the length of an Exit before its strings: outcome, code, consumed, and
 // the length of the signal's name.

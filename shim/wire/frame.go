@@ -13,7 +13,9 @@ func AppendHeader(b []byte, k Kind, n int) []byte {
 	return appendUint32(append(b, byte(k)), uint32(n))
 }
 
-// AppendFrame appends a whole frame.
+// AppendFrame appends a whole frame. It is not inlined, because each copy makes the shim larger.
+//
+//go:noinline
 func AppendFrame(b []byte, k Kind, payload []byte) []byte {
 	return append(AppendHeader(b, k, len(payload)), payload...)
 }
@@ -61,6 +63,10 @@ func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 	return k, buf[:n], nil
 }
 
+// appendUint32 appends n, the most significant byte first. It is not inlined, because each copy makes
+// the shim larger.
+//
+//go:noinline
 func appendUint32(b []byte, n uint32) []byte {
 	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }

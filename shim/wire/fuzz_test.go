@@ -12,6 +12,7 @@ import (
 // The property of every parser here: it never panics, and what it accepts is what
 // encoding the result gives again. So no two payloads mean the same.
 
+// Attack 25.
 func FuzzExec(f *testing.F) {
 	for _, m := range someExecs {
 		f.Add(m.Append(nil))
@@ -71,6 +72,7 @@ func FuzzSmall(f *testing.F) {
 	})
 }
 
+// Attack 40.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(AppendFrame(nil, KindStdout, []byte("hello")))
 	f.Add(AppendFrame(AppendFrame(nil, KindStdinEOF, nil), KindCredit, AppendCredit(nil, 7)))

@@ -39,7 +39,7 @@ const (
 	KindStdinEOF
 	// KindWinsize carries the terminal's new size.
 	KindWinsize
-	// KindSignal carries the name of a signal that the shim was sent.
+	// KindSignal carries the name of a signal that the shim was sent, or before that who gets it.
 	KindSignal
 	// KindCredit lets the other side send that many bytes more.
 	KindCredit

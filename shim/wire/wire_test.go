@@ -34,6 +34,7 @@ func TestExecThereAndBack(t *testing.T) {
 	}
 }
 
+// Attack 25.
 func TestParseExecRefuses(t *testing.T) {
 	good := (&Exec{Args: []string{"ab"}, Cwd: "/", Env: []string{"A=b"}}).Append(nil)
 	if _, err := ParseExec(good); err != nil {
@@ -78,6 +79,8 @@ func TestParseExecRefuses(t *testing.T) {
 
 // Two megabytes of empty strings would be eight of string headers. A count that lies is
 // found out before any of them is allocated.
+//
+// Attack 40.
 func TestParseExecAllocatesNothingForALie(t *testing.T) {
 	p := (&Exec{Args: []string{"a"}}).Append(nil)
 	p = p[:execFixed]
@@ -125,6 +128,9 @@ func TestParseRefuses(t *testing.T) {
 		parse func([]byte) error
 		p     []byte
 	}{
+		{"credit beyond the window", credit, AppendCredit(nil, Window+1)},
+		{"credit that is negative in 32 bits", credit, AppendCredit(nil, 1<<31)},
+		{"all credit there is", credit, AppendCredit(nil, 1<<32-1)},
 		{"empty exit", exit, nil},
 		{"unknown outcome", exit, head(TimedOut+1, "")},
 		{"signal longer than the frame", exit, head(Signaled, "TERM")[:13]},
@@ -146,6 +152,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// Attack 40.
 func TestParseHeader(t *testing.T) {
 	tests := []struct {
 		name string
@@ -171,6 +178,7 @@ func TestParseHeader(t *testing.T) {
 	}
 }
 
+// Attack 40.
 func TestReadFrame(t *testing.T) {
 	frame := AppendFrame(nil, KindStdout, []byte("0123456789"))
 	tests := []struct {

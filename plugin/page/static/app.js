@@ -16,7 +16,12 @@
 
   const address = new URLSearchParams(location.hash.slice(1));
   if (location.hash) history.replaceState(null, '', location.pathname);
+  let ended = ''; // why the token is not good any more
   let token = address.get('token') || sessionStorage.getItem(store) || '';
+
+  // The address of a page that was started anew differs in its hash alone: no browser loads it
+  // by itself when it is pasted into this tab.
+  addEventListener('hashchange', () => { if (location.hash) location.reload(); });
 
   async function enter() {
     const code = address.get('code');
@@ -25,12 +30,23 @@
         method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code }),
       });
       const got = await answer.json();
+      if (got.revoked) return revoked(got.error);
       if (!answer.ok && !token) return trouble(got.error);
       token = got.token || token;
     }
     if (!token) return trouble('This address lacks its key. On the host, docker hostexec ui prints the whole one.');
     sessionStorage.setItem(store, token);
     htmx.trigger($('live'), 'ready');
+  }
+
+  // revoked leaves nothing to answer: who has read it may be somebody else.
+  function revoked(text) {
+    token = '';
+    sessionStorage.removeItem(store);
+    ended = text;
+    for (const list of ['pending', 'running', 'grants', 'sessions', 'audit', 'older']) $(list).replaceChildren();
+    refresh();
+    trouble(text);
   }
 
   function trouble(text) {
@@ -42,6 +58,8 @@
   function connected(text, kind) {
     $('state').textContent = text;
     $('state').className = 'state ' + kind;
+    if (kind === 'bad') heard = false;
+    refresh();
   }
 
   // ---- what htmx sends
@@ -60,7 +78,7 @@
       if (terms.for) body.for = terms.for;
       if (terms.times) body.times = Number(terms.times);
       if (terms.always) body.always = true;
-      heights.set(card.id, card.offsetHeight);
+      answering.add(card.id);
       for (const button of card.querySelectorAll('button')) button.disabled = true;
     }
     ctx.request.body = JSON.stringify(body);
@@ -80,33 +98,32 @@
   });
 
   async function failed(status, raw) {
+    if (ended) return;
     let text = '';
-    try { text = (await raw.json()).error; } catch { /* then the status has to do */ }
-    if (status === 401) text = 'This is another page than before. On the host, docker hostexec ui prints its address.';
+    let got = {};
+    try { got = await raw.json(); text = got.error; } catch { /* then the status has to do */ }
+    if (got.revoked) return revoked(got.error);
+    if (status === 401) text = 'The page was restarted. On the host, docker hostexec ui prints its new address: paste that here.';
     trouble(text || 'The page answered ' + status + '.');
   }
 
   document.addEventListener('htmx:error', event => {
-    if (event.detail.ctx) trouble('The page does not answer. On the host, docker hostexec ui starts it again.');
+    if (event.detail.ctx && !ended) trouble('The page does not answer. On the host, docker hostexec ui starts it again.');
     if (event.detail.ctx) unanswered(event.detail.ctx.sourceElement);
   });
 
   function unanswered(element) {
     const card = element.closest('.request');
     if (!card) return;
-    heights.delete(card.id);
+    answering.delete(card.id);
     appear(card);
   }
 
   document.addEventListener('htmx:after:swap', () => {
-    for (const card of pending().querySelectorAll('.request')) {
-      if (heights.has(card.id) && !card.classList.contains('live')) {
-        hold(card, heights.get(card.id));
-        if (document.activeElement === document.body) card.focus({ preventScroll: true });
-      }
-      heights.delete(card.id);
-    }
+    const answered = [...pending().querySelectorAll('.request')].filter(card => answering.delete(card.id) && card.matches('.settled'));
+    for (const card of answered) if (document.activeElement === document.body) card.focus({ preventScroll: true });
     outcomes(told);
+    if (answered.length) close();
     refresh();
   });
 
@@ -120,11 +137,20 @@
     connected('live', 'good');
   });
   main.addEventListener('htmx:sse:error', event => {
-    if (event.detail.status) failed(event.detail.status, { json: async () => ({}) });
+    if (ended) return;
+    // The stream has not kept what it was answered.
+    if (event.detail.status === 401) reason().then(raw => failed(401, raw));
+    else if (event.detail.status) failed(event.detail.status, { json: async () => ({}) });
     else connected('reconnecting', 'bad');
   });
+  const reason = () => fetch('/token', { headers: { 'X-Hostexec-Token': token } });
+  main.addEventListener('revoked', event => revoked(event.detail.data));
+  let heard = false; // what waits, since the page is connected
   let told = parse(''); // what the server said last of what waits
-  main.addEventListener('pending', event => merge(told = parse(event.detail.data)));
+  main.addEventListener('pending', event => {
+    heard = true;
+    merge(told = parse(event.detail.data));
+  });
   main.addEventListener('sessions', event => {
     const parts = parse(event.detail.data);
     for (const name of ['running', 'sessions']) fill($(name), parts.querySelector(`[data-part=${name}]`));
@@ -134,7 +160,13 @@
     fill($('grants'), parse(event.detail.data));
     $('s-grants').hidden = !$('grants').querySelector('.row');
   });
-  main.addEventListener('audit', event => fill($('audit'), parse(event.detail.data)));
+  main.addEventListener('audit', event => {
+    const parts = parse(event.detail.data);
+    for (const name of ['audit', 'older']) fill($(name), parts.querySelector(`[data-part=${name}]`));
+    const n = $('older').querySelectorAll('.row').length;
+    $('s-older').hidden = !n;
+    $('s-older').querySelector('summary').textContent = n + ' older';
+  });
 
   // fill replaces a list and keeps the focus on the row that had it.
   function fill(box, from) {
@@ -145,19 +177,20 @@
     tick();
   }
 
-  // merge takes over what waits. Nothing moves: what is new comes last, and what does not
-  // wait any more keeps its place for as long as something below it does.
+  // merge takes over what waits. Nothing moves below the pointer: what is new comes last, and what
+  // does not wait any more keeps its place.
   function merge(from) {
     outcomes(from);
     for (const next of from.querySelectorAll('.request.live')) {
       const card = $(next.id);
-      if (heights.has(next.id)) continue; // its answer is on its way
+      if (answering.has(next.id)) continue; // its answer is on its way
       if (!card) {
         const fresh = document.importNode(next, true);
         pending().append(fresh);
         appear(fresh);
+        whole(fresh);
         said('Request: ' + next.dataset.title);
-      } else if (card.dataset.digest !== next.dataset.digest) {
+      } else if (next.dataset.digest && card.dataset.digest !== next.dataset.digest) {
         const fresh = document.importNode(next, true);
         card.replaceWith(fresh);
         appear(fresh);
@@ -170,21 +203,40 @@
     }
     // What the server has forgotten is gone, too.
     for (const card of live()) if (!from.querySelector('#' + card.id)) card.remove();
+    closeUnaimed();
     refresh();
+  }
+
+  // whole fetches all of a card that the stream has only the beginning of. A request of one
+  // id is always the same request, so what is fetched once stays.
+  async function whole(card) {
+    if (card.dataset.digest || !card.isConnected || answering.has(card.id)) return;
+    const answer = await fetch('/pending/' + card.dataset.id, { headers: { 'X-Hostexec-Token': token, 'HX-Request': 'true' } }).catch(() => null);
+    const fresh = answer && answer.ok && parse(await answer.text()).querySelector('.request.live');
+    if (!card.isConnected || answering.has(card.id)) return; // it is gone, or is being answered
+    if (!fresh) {
+      setTimeout(() => whole(card), 2000);
+      return;
+    }
+    const focused = card.contains(document.activeElement);
+    const now = document.importNode(fresh, true);
+    card.replaceWith(now);
+    appear(now);
+    if (focused) now.focus({ preventScroll: true });
   }
 
   // outcomes shows what became of cards, unless it is known here already or is on its way.
   function outcomes(from) {
     for (const next of from.querySelectorAll('.request.settled')) {
       const card = $(next.id);
-      if (!card || heights.has(next.id) || card.matches('.settled.approved, .settled.denied')) continue;
+      if (!card || answering.has(next.id) || card.matches('.settled.approved, .settled.denied')) continue;
       if (card.className !== next.className) settle(card, next);
     }
   }
 
   function settle(card, next) {
     const focused = card.contains(document.activeElement);
-    const height = card.offsetHeight;
+    const { height } = card.getBoundingClientRect(); // offsetHeight is rounded, and what is below would move
     const stone = document.importNode(next, true);
     card.replaceWith(stone);
     hold(stone, height);
@@ -194,7 +246,7 @@
   // ---- when a card can be answered
 
   const state = new WeakMap(); // of a card: since when it is there, and whether its end was seen
-  const heights = new Map();   // of cards that are being answered
+  const answering = new Set(); // the ids of cards that are being answered
 
   const ends = new IntersectionObserver(entries => {
     for (const entry of entries) {
@@ -221,7 +273,7 @@
     const now = performance.now();
     for (const card of live()) {
       const known = state.get(card) || (appear(card), state.get(card));
-      const ripe = now - known.since >= dead && !heights.has(card.id);
+      const ripe = now - known.since >= dead && !answering.has(card.id);
       card.querySelector('.deny').disabled = !ripe;
       for (const button of card.querySelectorAll('.approve, .grant')) button.disabled = !(ripe && known.read);
       card.querySelector('.hint').hidden = known.read || !ripe;
@@ -237,6 +289,29 @@
 
   function hold(card, height) { card.style.minHeight = height + 'px'; }
 
+  // close removes the gaps that cards have left. What moves takes no answer for a while, but for the
+  // card that has the focus: a container that keeps asking could keep all of them from an answer.
+  function close() {
+    for (const card of pending().querySelectorAll('.request.settled')) card.style.minHeight = '';
+    for (const card of live()) if (!card.contains(document.activeElement)) appear(card);
+  }
+
+  // A gap stays while somebody may aim at what is below it.
+  const aimed = () => pending().matches(':hover');
+  const gaps = () => [...pending().querySelectorAll('.request.settled')].some(card => card.style.minHeight);
+  const closeUnaimed = () => { if (gaps() && !aimed()) close(); };
+  pending().addEventListener('pointerleave', closeUnaimed);
+
+  // A key is for the card that has the focus: one that waits alone gets it, unless somebody is
+  // elsewhere on the page. It takes no answer at once, as if it had just appeared.
+  function focusSingle() {
+    const [card, other] = live();
+    const here = document.activeElement;
+    if (!card || other || here && here !== document.body && !here.matches('.request.settled')) return;
+    card.focus({ preventScroll: true });
+    appear(card);
+  }
+
   function refresh() {
     const all = [...pending().querySelectorAll('.request')];
     const waiting = all.filter(card => card.classList.contains('live'));
@@ -251,7 +326,9 @@
     document.title = (n ? `(${n}) ` : '') + 'hostexec';
     $('count').textContent = n;
     $('count').hidden = !n;
-    $('quiet').hidden = all.length > 0;
+    $('quiet').hidden = all.length > 0 || !heard;
+    $('blind').hidden = !$('state').matches('.bad') || Boolean(ended);
+    focusSingle();
     tick();
     arm();
   }
@@ -317,7 +394,7 @@
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const card = document.activeElement && document.activeElement.closest('.request.live');
-    const press = name => { if (card && !event.repeat) card.querySelector(name).click(); };
+    const press = name => { if (card && !event.repeat) card.querySelector(name)?.click(); };
     if (event.target.matches('input')) {
       if (event.key === 'Escape') card.focus();
       else if (event.key === 'Enter') press('.deny');

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestIntegrationInterruptVerbs types ^C at verbs that wait, in the container and on the host:
+// each ends at once, as a program that ^C ends, and so does what it had started.
+func TestIntegrationInterruptVerbs(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Holding(t, "--proxy", "hsh=/bin/sh", "--proxy-shell")
+	c.Sh(t, "hostexec session create s; hostexec session exec s -- :")
+	job, _, _ := strings.Cut(c.Exec(t, "hostexec", "-d", "hsh", "-c", "echo said; exec sleep 1000").Out, " ")
+	const text = "echo said; exec sleep 1000"
+	verbs := map[string]func() *Term{
+		"exec":  func() *Term { return c.Term(t, "hostexec", "session", "exec", "s", "--", "("+text+")") },
+		"start": func() *Term { return c.Term(t, "hostexec", "session", "start", "s", "--", text) },
+		"logs":  func() *Term { return c.Term(t, "hostexec", "logs", "-f", job) },
+		"on the host, exec": func() *Term {
+			return h.term(t, "docker", "hostexec", "shell", "exec", c.Session, "s", "--", "("+text+")")
+		},
+		"on the host, start": func() *Term { return h.term(t, "docker", "hostexec", "shell", "start", c.Session, "s", "--", text) },
+		"on the host, logs":  func() *Term { return h.term(t, "docker", "hostexec", "logs", "--job", job, "-f") },
+	}
+	for name, begin := range verbs {
+		m := begin()
+		m.Expect(t, "said\r\n")
+		m.Type(t, "\x03")
+		want(t, name+": code", m.Wait(t), 130)
+	}
+	eventually(t, patience, "the job alone runs", func() bool {
+		return strings.Count(c.Exec(t, "hostexec", "ps").Out, " running ") == 1
+	})
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+)
+
+// TestFullDisk: the caller is told which directory is full, and of no other error's.
+func TestFullDisk(t *testing.T) {
+	at := func(err error) error {
+		return fmt.Errorf("write audit log: %w", &fs.PathError{Op: "write", Path: "/state/audit.log", Err: err})
+	}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{at(syscall.ENOSPC), ": no space left in /state on the host"},
+		{at(syscall.EDQUOT), ": no space left in /state on the host"},
+		{at(syscall.EACCES), ""},
+		{errors.New("other"), ""},
+		{nil, ""},
+	} {
+		if got := fullDisk(tt.err); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// interrupted is the error of a verb whose caller got a signal.
+type interrupted struct{ by executor.Signal }
+
+func (i *interrupted) Error() string { return "its caller got SIG" + i.by }
+
+// exit returns an Exit with which the caller ends like a program that the signal ends.
+func (i *interrupted) exit() wire.Exit {
+	return wire.Exit{Outcome: wire.Signaled, Code: 128 + deadly[i.by], Signal: i.by}
+}
+
+// deadly are the numbers of the forwarded signals that end a program which does not handle them.
+var deadly = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
+
+// interruptible returns a context for a verb that waits. A deadly signal to the caller ends it, and
+// its cause is an interrupted. ^Z stops only the caller. Call it after Started: until then the shim
+// handles signals itself. stop returns when the signals are no longer read.
+func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	var reader sync.WaitGroup
+	// ends with ctx; stop cancels it and waits.
+	reader.Go(func() {
+		for {
+			select {
+			case got := <-p.signals:
+				if deadly[got.Signal] != 0 {
+					cancel(&interrupted{got.Signal})
+				} else if got.Signal == "TSTP" {
+					p.send(wire.KindStopped, nil)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		reader.Wait()
+	}
+}
+
+// until writes to w until ctx ends.
+type until struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.w.Write(b)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+)
+
+// misplaced answers a request whose working directory has no counterpart on the host, or one that
+// cannot be held open; lost says which.
+func misplaced(sc *Scene, req *request, lost error) end {
+	e := end{status: statusRefused, name: word(req.Args[0]), request: req.ID, hint: elsewhere(sc)}
+	switch {
+	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
+		e.reason, e.hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
+	case errors.Is(lost, dir.ErrMismatch):
+		e.reason = "workdir mismatch: " + spelling.Quoted(req.Cwd) + " is not mounted from the host"
+	default:
+		e.reason = "workdir mismatch: " + plainText(lost.Error())
+	}
+	return e
+}
+
+// elsewhere says in which directories calls can be made.
+func elsewhere(sc *Scene) string {
+	if at := sc.Dirs.Targets(); len(at) > 0 {
+		for i := range at {
+			at[i] = spelling.Quoted(at[i])
+		}
+		return "change to a directory below " + strings.Join(at, " or ")
+	}
+	option := "start " + sc.start() + " --workdir-host DIR to name the host's directory"
+	if d := sc.Dirs.Default(); d.Target != "" {
+		return "change to " + spelling.Quoted(d.Target) + ", or " + option
+	}
+	return option
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// TestMisplaced: a call runs where its directory is on the host, or not at all. A program that
+// cleans up /build of a container does not clean up the directory where run was typed.
+func TestMisplaced(t *testing.T) {
+	base := t.TempDir()
+	for _, d := range []string{"app/sub", "app/gone", "app/closed"} {
+		if err := os.MkdirAll(filepath.Join(base, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	app := filepath.Join(base, "app")
+	mounts := []dir.Mount{{Target: "/w", Source: app, Bind: true}, {Target: "/w/link", Source: "/v"}}
+	if err := os.Symlink("/", filepath.Join(app, "out")); err != nil {
+		t.Fatal(err)
+	}
+	one := dir.Default{Source: app, Target: "/srv"}
+	all := dir.Default{Source: app, Target: "/srv", All: true}
+	for _, tt := range []struct {
+		name     string
+		mounts   []dir.Mount
+		fallback dir.Default
+		cwd      string
+		want     string // where it ran, below base, or what it says
+	}{
+		{"the working directory", nil, one, "/srv", "/app"},
+		{"another one", nil, one, "/build", "workdir mismatch: /build is not mounted from the host"},
+		{"the next step", nil, one, "/build", "change to /srv, or start the container with docker hostexec run --workdir-host DIR"},
+		{"below it", nil, one, "/srv/sub", "workdir mismatch: /srv/sub is not mounted"},
+		{"the root", nil, one, "/", "workdir mismatch: / is not mounted"},
+		{"with spaces", nil, one, "/a b", `workdir mismatch: "/a b" is not mounted`},
+		{"not printable", nil, one, "/a\x1b[2J", `workdir mismatch: "/a\x1b[2J" is not mounted`},
+		{"deleted", nil, one, "", "workdir mismatch: the current directory was deleted"},
+		{"deleted, though any does", nil, all, "", "workdir mismatch: the current directory was deleted"},
+		{"any, chosen by the person", nil, all, "/build", "/app"},
+		{"a mount", mounts, one, "/w/sub", "/app/sub"},
+		{"not in a mount", mounts, one, "/srv", "workdir mismatch: /srv is not mounted"},
+		{"the next step with a mount", mounts, one, "/srv", "change to a directory below /w"},
+		{"a volume in a mount", mounts, one, "/w/link", "workdir mismatch: /w/link is not mounted"},
+		{"deleted in a mount", mounts, one, "/w/never", "workdir mismatch: the current directory was deleted"},
+		{"a link in a mount", mounts, one, "/w/out", "a symbolic link is on the way"},
+		{"no directory at all", nil, dir.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scene(t)
+			dirs, err := dir.NewTable(tt.mounts, tt.fallback)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { dirs.Close() })
+			sc := *s.Scene()
+			sc.Dirs = dirs
+			s.SetScene(&sc)
+			c := dial(t, s)
+			c.cwd = tt.cwd
+			c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
+			c.read(t, wire.KindExit)
+			if strings.HasPrefix(tt.want, "/") {
+				if got := c.out.String(); got != base+tt.want+"\n" {
+					t.Errorf("it ran in %q, want %q: %+v", got, base+tt.want, c.exit)
+				}
+				return
+			}
+			if c.exit.Code != 126 || !strings.Contains(c.exit.Text, tt.want) || strings.Count(c.exit.Text, "\n") != 1 || c.out.Len() > 0 {
+				t.Errorf("%d %q, stdout %q, want 126 and %q", c.exit.Code, c.exit.Text, c.out.String(), tt.want)
+			}
+		})
+	}
+}
+
+// TestMisplacedShell: a shell, too, starts in a directory that its caller has from the host, or in
+// one that it names.
+func TestMisplacedShell(t *testing.T) {
+	app, other := t.TempDir(), t.TempDir()
+	for _, tt := range []struct {
+		name  string
+		all   bool
+		cwd   string
+		words []string
+		want  string
+	}{
+		{"the working directory", false, "/srv", nil, app},
+		{"another one", false, "/build", nil, "session s: workdir mismatch: /build is not mounted from the host"},
+		{"the next step", false, "/build", nil, "--cwd DIR says where the shell starts"},
+		{"deleted", false, "", nil, "workdir mismatch: the current directory was deleted"},
+		{"another one, and --cwd", false, "/build", []string{"--cwd", "/srv"}, app},
+		{"--cwd of the host's", false, "/srv", []string{"--cwd", other}, other},
+		{"any, chosen by the person", true, "/build", nil, app},
+		{"any, and --cwd of the host's", true, "/build", []string{"--cwd", other}, other},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := shells(t, shellPolicy(policy.Allow))
+			dirs, err := dir.NewTable(nil, dir.Default{Source: app, Target: "/srv", All: tt.all})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { dirs.Close() })
+			sc := *s.Scene()
+			sc.Dirs = dirs
+			s.SetScene(&sc)
+			c := dial(t, s)
+			c.cwd = tt.cwd
+			c.exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)
+			if c.read(t, wire.KindExit); c.exit.Code != 0 {
+				if c.exit.Code != 126 || !strings.Contains(c.exit.Text, tt.want) {
+					t.Errorf("create: %+v, want %q", c.exit, tt.want)
+				}
+				return
+			}
+			if got := session(t, s, "exec", "s", "--", "pwd -P"); got.out.String() != tt.want+"\n" {
+				t.Errorf("it started in %q, want %q: %+v", got.out.String(), tt.want, got.exit)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// exchange has two names of files change places for as long as this process lives.
+func exchange(a, b string) {
+	for {
+		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	}
+}
+
+// reading is a session whose container may have its files read by cat, as path has it, and the
+// directory that it mounts as /w.
+func reading(t *testing.T, path policy.Element) (s *Server, work string) {
+	t.Helper()
+	s, _ = scene(t)
+	work = t.TempDir()
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	path.Kind, path.Min, path.Max = policy.Path, 1, 10
+	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{path}}
+	if err := r.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	sc := *s.Scene()
+	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
+	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{
+		"cat": {Exec: "/bin/cat", Rules: []policy.Rule{r}}, "echo": {Exec: "/bin/echo", Rules: []policy.Rule{r}}, "ls": {Exec: "/bin/ls", Rules: []policy.Rule{r}},
+	}}
+	s.SetScene(&sc)
+	return s, work
+}
+
+func call(t *testing.T, s *Server, args ...string) *caller {
+	t.Helper()
+	c := dial(t, s)
+	c.cwd = "/w"
+	c.exec(t, wire.FDNull, args...)
+	c.read(t, wire.KindExit)
+	c.conn.Close()
+	return c
+}
+
+// TestOperandExchange has the container exchange a file with a link to a secret of the host,
+// between the look at it and its use: what is read is a copy of what was looked at. A race in
+// which nothing is read, or nothing refused, proves nothing.
+//
+// Attack 84.
+func TestOperandExchange(t *testing.T) {
+	for _, typ := range []policy.FileType{policy.TypeFile, policy.TypeAny} {
+		t.Run(string(typ), func(t *testing.T) {
+			s, work := reading(t, policy.Element{Type: typ})
+			secret := filepath.Join(t.TempDir(), "secret")
+			err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(filepath.Join(work, "file"), []byte("mine"), 0o600), os.Symlink(secret, filepath.Join(work, "link")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			attacker := exec.Command("/proc/self/exe", filepath.Join(work, "file"), filepath.Join(work, "link"))
+			attacker.Env = append(os.Environ(), "CALL_TEST_AS=exchanger")
+			if err := attacker.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { attacker.Process.Kill(); attacker.Wait() }()
+			read, refused, leaked := 0, 0, 0
+			for read < 200 || refused == 0 {
+				switch c := call(t, s, "cat", "file"); {
+				case strings.Contains(c.out.String(), "secret"):
+					leaked++
+				case c.exit.Code == 0 && c.out.String() == "mine":
+					read++
+				case c.exit.Code == 126:
+					refused++
+				default:
+					t.Errorf("code %d, %q", c.exit.Code, c.out.String())
+				}
+			}
+			if t.Logf("%d read, %d refused, %d leaked", read, refused, leaked); leaked > 0 {
+				t.Errorf("%d of %d calls read the host's file", leaked, read+leaked)
+			}
+		})
+	}
+}
+
+// TestOperandCopies: which operands are copies, and what these are called.
+//
+// Attack 84.
+func TestOperandCopies(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		path    policy.Element
+		operand string
+		want    string // of the argument: copy, name, or refused
+	}{
+		{"a file", policy.Element{Type: policy.TypeFile}, "notes.txt", "copy"},
+		{"any, a file", policy.Element{Type: policy.TypeAny}, "notes.txt", "copy"},
+		{"any, a directory", policy.Element{Type: policy.TypeAny}, "sub", "name"},
+		{"a directory", policy.Element{Type: policy.TypeDir}, "sub", "name"},
+		{"a file, copied", policy.Element{Type: policy.TypeFile, Snapshot: policy.SnapshotAll}, "notes.txt", "copy"},
+		{"any, copied, a directory", policy.Element{Type: policy.TypeAny, Snapshot: policy.SnapshotAll}, "sub", "refused"},
+		{"a file, by name", policy.Element{Type: policy.TypeFile, Snapshot: policy.SnapshotNone}, "notes.txt", "name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, work := reading(t, tt.path)
+			name := tt.operand
+			if err := errors.Join(os.WriteFile(filepath.Join(work, "notes.txt"), nil, 0o600), os.Mkdir(filepath.Join(work, "sub"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			c := call(t, s, "echo", name)
+			got, out := "refused", strings.TrimSpace(c.out.String())
+			switch {
+			case out == name:
+				got = "name"
+			case strings.HasPrefix(out, s.Scene().Scratch+"/") && strings.HasSuffix(out, "/1/"+name):
+				got = "copy"
+			}
+			if got != tt.want {
+				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.exit.Code, got, tt.want)
+			}
+			if again := strings.TrimSpace(call(t, s, "echo", name).out.String()); again != out {
+				t.Errorf("the same call has other arguments: %q, then %q", out, again)
+			}
+			if err := os.WriteFile(filepath.Join(work, "notes.txt"), []byte("other"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if other := strings.TrimSpace(call(t, s, "echo", name).out.String()); tt.want == "copy" && other == out {
+				t.Errorf("a copy of something else has the same name: %q", other)
+			}
+		})
+	}
+}

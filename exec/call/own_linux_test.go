@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// leaves is a script that leaves a process running.
+const leaves = "setsid sleep 1000 <&- >&- 2>&- & :"
+
+// TestKillOfOthers: what the person's own programs have left running, or what a rule leaves for the
+// person, is not listed in the container, and nothing there ends it.
+//
+// Attack 228.
+func TestKillOfOthers(t *testing.T) {
+	s, _ := scene(t)
+	root, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	const notifies = "00aa000000000000"
+	c := executor.Command{ID: notifies, Path: "/bin/sh", Args: []string{"sh", "-c", leaves}, Env: os.Environ(), Dir: int(root.Fd())}
+	if _, err := s.Runner.Run(context.Background(), c, executor.Streams{FD: [3]int{-1, -1, -1}}); err != nil {
+		t.Fatal(err)
+	}
+	sc := *s.Scene()
+	p := *sc.Policy
+	p.Rules = map[string]policy.Ruleset{"sh": {Settings: policy.Settings{Leave: new(true)}}}
+	sc.Policy = &p
+	s.SetScene(&sc)
+	id := background(t, s, "sh", "-c", leaves)
+	hostexec(t, s, "wait", id)
+	if ps := hostexec(t, s, "ps").out.String(); strings.Contains(ps, kindLeft) {
+		t.Errorf("ps says %q", ps)
+	}
+	for ref, want := range map[string]string{notifies: "no such job", notifies[:4]: "no such job", id: "it has ended"} {
+		if c := hostexec(t, s, "kill", ref); c.exit.Code != codeNo || !strings.Contains(c.exit.Text, want) {
+			t.Errorf("kill %s: %+v, want %q", ref, c.exit, want)
+		}
+	}
+	for _, id := range []string{notifies, id} {
+		if !s.EndLeft(id) {
+			t.Errorf("what %s left was ended", id)
+		}
+	}
+}
+
+// TestOwned: of many requests those are known that run.
+func TestOwned(t *testing.T) {
+	s := &Server{}
+	s.running.set(Running{Request: "runs"}, nil)
+	s.own("runs")
+	for i := range 2 * maxOwned {
+		s.own(strconv.Itoa(i))
+	}
+	if n := len(s.owned.ids); n > maxOwned || !s.owned.has("runs") || !s.owned.has(strconv.Itoa(2*maxOwned-1)) {
+		t.Errorf("%d are known, or not what runs", n)
+	}
+}

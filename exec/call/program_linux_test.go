@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// TestFindProgram has a rule name programs whose interpreters are the container's, by their
+// #! line or by the PATH of the rule, and one that comes to be so later.
+//
+// Attack 214.
+func TestFindProgram(t *testing.T) {
+	base := t.TempDir()
+	work, bin := filepath.Join(base, "work"), filepath.Join(base, "bin")
+	for _, d := range []string{work, bin} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(path, text string) string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	theirs := write(filepath.Join(work, "python3"), "#!/bin/sh\n")
+	tool := write(filepath.Join(bin, "tool"), "#!/bin/sh\n")
+	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dirs.Close()
+	s := &Server{}
+	s.SetScene(&Scene{Dirs: dirs, Environ: []string{"PATH=" + bin}})
+	find := func(path string, set map[string]string) error {
+		v := policy.Verdict{Command: policy.Command{Name: "x", Path: path}, Env: policy.Env{Set: set}}
+		err := s.Scene().findProgram(&v)
+		if p, ok := set["PATH"]; ok && strings.Contains(p, work) {
+			t.Errorf("PATH of the rule is %q", p)
+		}
+		return err
+	}
+	if err := find(tool, map[string]string{"PATH": work + ":" + bin}); err != nil {
+		t.Errorf("a script of sh: %v", err)
+	}
+	write(tool, "#!"+theirs+"\n# longer\n")
+	for name, path := range map[string]string{"itself": theirs, "changed": tool, "env": write(filepath.Join(bin, "env-tool"), "#!/usr/bin/env -S A=1 "+theirs+"\n")} {
+		if err := find(path, nil); err == nil || !strings.Contains(err.Error(), "the container could change") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := find(write(filepath.Join(bin, "by-name"), "#!/usr/bin/env python3\n"), map[string]string{"PATH": work}); err != nil {
+		t.Errorf("what is found outside of the mount, if at all: %v", err)
+	}
+	dirs.Also([]dir.Mount{{Source: bin}})
+	sc := *s.Scene()
+	s.SetScene(&sc)
+	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {
+		t.Error("a program that another container can write runs")
+	}
+}

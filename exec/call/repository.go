@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// judge has the policy decide, with what is known of the repository in w.cwd. A .git that the
+// container cannot write may have been written before, and git goes into submodules: if the
+// command would run, and its repository counts as the host's, git itself is asked what that
+// repository names, and where it goes.
+func (s *Server) judge(ctx context.Context, req *request, w *warrant) {
+	sc, name := w.sc, req.Args[0]
+	gitDir := sc.Policy.Rules[name].GitDir
+	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.Guarded(w.cwd, req.Cwd, ".git")
+	w.v = sc.Policy.Decide(req.Request)
+	if w.cwd != nil && gitDir == policy.GitMount && !req.GitDir && w.v.Action == policy.Ask {
+		safe := req.Request
+		safe.GitDir = true
+		if sc.Policy.Decide(safe).Action == policy.Allow {
+			w.asks = unguarded(w.cwd, req.Cwd)
+		}
+	}
+	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
+	if !trusted || w.v.Action == policy.Deny || w.v.Place.Contained() || req.shell != nil {
+		return
+	}
+	v := w.v
+	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
+		return // decide says so
+	}
+	err := s.repository(ctx, req, w, v)
+	if err == nil {
+		return
+	}
+	req.GitDir = false
+	w.v = distrusting(sc.Policy, name).Decide(req.Request)
+	found := git.Problem{Reason: plainText(err.Error())}
+	w.notes = append(w.notes, found.Reason)
+	if v.Action != policy.Allow {
+		return // a person is asked anyway
+	}
+	var p *git.Problem
+	if errors.As(err, &p) && p.Fix != "" {
+		found.Fix = plainText(p.Fix)
+		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
+	}
+	w.asks = &found
+}
+
+// unguarded says why the repository of d, which the container calls cwd, is not one that only
+// the host writes.
+func unguarded(d *dir.Dir, cwd string) *git.Problem {
+	at := plainText(path.Join(cwd, ".git"))
+	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &git.Problem{Reason: "there is no " + at, Fix: "run git in the directory that has .git"}
+	case err == nil && !fi.IsDir():
+		return &git.Problem{Reason: at + " is no directory, but leads to a repository elsewhere, as in a worktree or a submodule", Fix: "run git in the main work tree"}
+	}
+	return &git.Problem{Reason: "the container can write " + at, Fix: "mount it read-only (-v DIR/.git:DIR/.git:ro)"}
+}
+
+func isGit(name string) bool { return strings.TrimRight(name, "0123456789.-") == "git" }
+
+// distrusting is p without its trust in the repository of the command name.
+func distrusting(p *policy.Policy, name string) *policy.Policy {
+	q := *p
+	q.Rules = maps.Clone(p.Rules)
+	set := q.Rules[name]
+	set.GitDir = ""
+	q.Rules[name] = set
+	return &q
+}
+
+// repository checks the repository that v is about to read.
+func (s *Server) repository(ctx context.Context, req *request, w *warrant, v policy.Verdict) error {
+	env := environ(w.sc.Environ, req.env, w.sc.PassEnv, v.Env, w.cwd.Path())
+	check := git.Check{
+		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.sc.Dirs, Args: v.Args, Env: env, Host: w.sc.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
+		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
+			return s.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
+		},
+	}
+	return check.Do(ctx)
+}
+
+// maxComplaint is how much of what such a command writes to stderr is shown.
+const maxComplaint = 200
+
+// quiet runs a command of hostexec's own, which reads nothing.
+func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
+	var complaint first
+	st, err := s.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
+	switch text, _, _ := strings.Cut(string(complaint), "\n"); {
+	case err != nil:
+		return err
+	case st.Code != 0 && text != "":
+		return errors.New(text)
+	case st.Code != 0:
+		return fmt.Errorf("exit status %d", st.Code)
+	}
+	return nil
+}
+
+// first keeps the first bytes that are written to it.
+type first []byte
+
+func (f *first) Write(p []byte) (int, error) {
+	*f = append(*f, p[:min(len(p), maxComplaint-len(*f))]...)
+	return len(p), nil
+}

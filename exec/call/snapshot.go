@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+const (
+	// maxCopy is how large an operand may be of which a copy runs.
+	maxCopy = 64 << 20
+	// maxCopies is how much the copies of all calls of a session may be at a time: a container
+	// could fill the host's disk with them.
+	maxCopies = 4 * maxCopy
+)
+
+// copies is the directory that holds the copies of one request, and how many bytes of its
+// session's it has.
+type copies struct {
+	dir     string
+	sums    hash.Hash // of what was copied
+	size    int64
+	session *atomic.Int64
+}
+
+// remove removes the copies. A second call does nothing.
+func (c *copies) remove() {
+	if c == nil || c.dir == "" {
+		return
+	}
+	os.RemoveAll(c.dir) // nobody but us writes there
+	c.session.Add(-c.size)
+	c.dir, c.size = "", 0
+}
+
+// reserve takes n bytes of what the session's copies may be.
+func (c *copies) reserve(n int64) error {
+	if n > maxCopy {
+		return fmt.Errorf("it has more than %d MiB, the limit of a copy: with snapshot: false in the rule the command opens the file itself", maxCopy>>20)
+	}
+	c.size += n
+	if c.session.Add(n) > maxCopies {
+		return fmt.Errorf("the copies of this session would have more than %d MiB: wait for other calls to end", maxCopies>>20)
+	}
+	return nil
+}
+
+// settle names the directory by what is in it, so that the same call with the same files has the
+// same arguments, about which a grant may be. While that name is taken there are others: nobody
+// shares a copy.
+func (c *copies) settle() {
+	name := filepath.Join(filepath.Dir(c.dir), hex.EncodeToString(c.sums.Sum(nil)[:16]))
+	for i := range maxSame {
+		at := name
+		if i > 0 {
+			at += "-" + strconv.Itoa(i)
+		}
+		if os.Rename(c.dir, at) == nil { // over a directory that is not empty it fails
+			c.dir = at
+			return
+		}
+	}
+}
+
+// maxSame is how many names there are for copies of the same.
+const maxSame = 16
+
+// snapshot copies f and returns the copy's path below the directory of copies, and its SHA-256.
+// The copy has the name of the file: programs go by that.
+func (w *warrant) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
+	if w.copies == nil {
+		w.copies = &copies{dir: filepath.Join(w.sc.Scratch, request), sums: sha256.New(), session: w.copied}
+	}
+	name = filepath.Join(strconv.Itoa(index), f.Name())
+	if err := os.MkdirAll(filepath.Join(w.copies.dir, filepath.Dir(name)), 0o700); err != nil {
+		return "", "", err
+	}
+	src, err := f.Open()
+	if err != nil {
+		return "", "", err
+	}
+	defer src.Close()
+	fi, err := src.Stat()
+	if err != nil {
+		return "", "", err
+	}
+	if err := w.copies.reserve(fi.Size()); err != nil {
+		return "", "", err
+	}
+	sum, err = copyTo(filepath.Join(w.copies.dir, name), src, fi.Size())
+	fmt.Fprintf(w.copies.sums, "%q %s\n", name, sum)
+	return name, sum, err
+}
+
+// copyTo makes the file name of what src has, at most n bytes, and returns its SHA-256.
+func copyTo(name string, src io.Reader, n int64) (sum string, err error) {
+	dst, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return "", err
+	}
+	defer dst.Close()
+	h := sha256.New()
+	copied, err := io.Copy(io.MultiWriter(dst, h), io.LimitReader(src, n+1))
+	if err == nil && copied > n {
+		err = errors.New("it grows")
+	}
+	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, dst.Close())
+}

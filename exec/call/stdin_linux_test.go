@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// TestAgentStdin wants the calls of an agent to leave the agent's own stdin alone, unless they ask for it.
+func TestAgentStdin(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		agent string
+		stdin wire.FD
+		env   []string
+		reads bool
+	}{
+		{"a container's pipe", "", wire.FDPipe, nil, true},
+		{"a container's pipe, unwanted", "", wire.FDPipe, []string{"HOSTEXEC_STDIN=null"}, false},
+		{"a value that means nothing", "", wire.FDPipe, []string{"HOSTEXEC_STDIN=x"}, true},
+		{"an agent's pipe", "a", wire.FDPipe, nil, false},
+		{"an agent's socket", "a", wire.FDSocket, []string{"HOSTEXEC_STDIN="}, false},
+		{"an agent's file", "a", wire.FDFile, []string{"HOSTEXEC_STDIN=x"}, false},
+		{"an agent's pipe, wanted", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=auto"}, true},
+		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scene(t)
+			sc := *s.Scene()
+			sc.Agent = tt.agent
+			s.SetScene(&sc)
+			c := dial(t, s)
+			c.env = tt.env
+			c.exec(t, tt.stdin, "sh", "-c", "cat")
+			if c.read(t, wire.KindStarted); tt.reads {
+				c.send(t, wire.KindStdin, []byte("a message"))
+				c.send(t, wire.KindStdinEOF, nil)
+			}
+			c.read(t, wire.KindExit)
+			if got := c.out.String(); (got == "a message") != tt.reads || c.exit.Code != 0 {
+				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.exit.Code, tt.reads)
+			}
+		})
+	}
+	r := request{fds: [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, passed: [3]int{-1, -1, -1}}
+	if r.chooseStdin(true); !r.tty() {
+		t.Error("an agent's terminal is dropped")
+	}
+}

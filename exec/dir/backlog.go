@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import "os"
+
+// Backlog counts what waits in a file to which one side appends, and from which the other reads.
+// Parts that were read are given back to the disk.
+type Backlog struct {
+	freed int64 // bytes at the beginning that the disk has back
+}
+
+// Waits returns how many bytes of f are on the disk. The first read bytes of f were read.
+func (b *Backlog) Waits(f *os.File, read int64) (int64, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	const least = 1 << 20
+	if read-b.freed >= least && punch(f, b.freed, read-b.freed) {
+		b.freed = read
+	}
+	return max(0, fi.Size()-b.freed), nil
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kind is the kind of a descriptor that a container sent.
+type Kind byte
+
+// The kinds. No file system serves an anonymous pipe, a socket or a terminal: to look at one
+// or to close it asks nobody.
+const (
+	Other Kind = iota
+	Pipe
+	Socket
+	Terminal
+)
+
+// KindOf returns the kind of fd. It asks no driver and no file system: a container can serve
+// one itself, and never answer.
+func KindOf(fd int) Kind {
+	var buf [64]byte
+	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
+	link := string(buf[:max(n, 0)])
+	switch {
+	case err != nil:
+		return Other
+	case strings.HasPrefix(link, "pipe:["):
+		return Pipe
+	case strings.HasPrefix(link, "socket:["):
+		return Socket
+	case strings.HasPrefix(link, "/") && isTerminal(fd):
+		return Terminal
+	}
+	return Other
+}
+
+// isTerminal reports whether fd is the terminal side of a Unix98 pseudo-terminal, majors 136
+// to 143 (Documentation/admin-guide/devices.txt): not its master, not a console of the host.
+func isTerminal(fd int) bool {
+	var st unix.Statx_t
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev_major >= 136 && st.Rdev_major <= 143
+}
+
+var errOther = errors.New("a descriptor is neither a pipe nor a socket nor a terminal")
+
+// maxStuck is how many closes may wait at a time.
+const maxStuck = 64
+
+// stuck is how many closes wait for a server that does not answer.
+var stuck atomic.Int32
+
+// MayReceive reports whether descriptors are still accepted: not from a container that makes
+// the close of each one wait.
+func MayReceive() bool { return stuck.Load() < maxStuck }
+
+// Receive calls receive, which returns descriptors that a container sent. Those of kind Other
+// are closed, and then there is an error. The others are the caller's to close, error or not.
+//
+// The close of a file waits until its file system answers, and no signal ends the wait
+// (FUSE_FLUSH, fuse(4)). A child that was forked meanwhile would close a copy of its own at
+// execve(2), with the fork lock held: so none is, until the descriptor has left the table.
+func Receive(receive func() ([]int, error)) (fds []int, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	all, err := receive()
+	for _, fd := range all {
+		if KindOf(fd) == Other {
+			discard(fd)
+			err = cmp.Or(err, errOther)
+			continue
+		}
+		fds = append(fds, fd)
+	}
+	return fds, err
+}
+
+// discard removes fd from the table and returns, although the close may go on.
+func discard(fd int) {
+	var ends [2]int // of a pipe, which takes the number for a moment
+	if unix.Pipe2(ends[:], unix.O_CLOEXEC) != nil {
+		unix.Close(fd) // nothing can be forked either: each child needs a pipe
+		return
+	}
+	stuck.Add(1)
+	// ends when the server of the file answers, at the latest when the container has ended. Nobody
+	// waits: the server need not answer, and maxStuck bounds how many there are.
+	go func() {
+		defer stuck.Add(-1)
+		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file
+	}()
+	for KindOf(fd) == Other {
+		runtime.Gosched()
+	}
+	for _, fd := range append(ends[:], fd) {
+		unix.Close(fd)
+	}
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// binds are bind mounts of a host, and whether the container, which has work and file, can
+// write through the name.
+var binds = []struct {
+	source, target string
+	name           string
+	want           bool
+}{
+	{"work", "alias", "alias/bin", true},
+	{"work/bin", "part", "part", true},
+	{"work/bin", "part", "part/not-there", true},
+	{"home", "above", "above/work/bin", true},
+	{"other", "work/sub", "other/bin", true}, // the engine binds recursively
+	{"usr", "clean", "clean/bin", false},
+	{"third", "read-only/sub", "third/bin", true}, // many engines make only the mount itself read-only
+	{"third", "read-only/sub", "read-only/sub", true},
+	{"third", "read-only/sub", "read-only/bin", false},
+	{"fourth", "lonely/sub", "fourth/bin", false},
+	{"fourth", "lonely/sub", "lonely/bin", true},
+	{"fifth", "both/sub", "fifth/bin", false},
+	{"home/usr", "inside", "inside/tool", false},
+}
+
+// TestWritableBinds has the host call a directory of the container's by the name of a bind
+// mount: no link leads there, and for a part of it no directory above has its identity.
+//
+// Attack 62.
+func TestWritableBinds(t *testing.T) {
+	base := treeOf(t, []string{"home/work/bin", "home/work/sub", "home/usr", "usr/bin", "other/bin", "alias", "part", "above", "clean", "inside",
+		"third/bin", "read-only/sub", "fourth", "lonely/sub", "fifth", "both/sub", "repo/.git/hooks", "repo/.git.d", "hooks"}, map[string]string{"work": "home/work"})
+	cmd := self("binds", base)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, b := range binds {
+		if want := fmt.Sprintf("%s %v\n", b.name, b.want); !strings.Contains(string(out), want) {
+			t.Errorf("Writable: no %q in %q", want, out)
+		}
+	}
+	for _, want := range []string{"guarded true <nil>\n", "guarded with a mount below false <nil>\n"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("Guarded: no %q in %q", want, out)
+		}
+	}
+}
+
+// askAboutBinds makes the mounts, which go with this process's namespace.
+func askAboutBinds(base string) {
+	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	made := map[string]bool{}
+	for _, b := range binds {
+		if err == nil && !made[b.target] {
+			err = unix.Mount(filepath.Join(base, b.source), filepath.Join(base, b.target), "", unix.MS_BIND, "")
+		}
+		made[b.target] = true
+	}
+	table, terr := NewTable([]Mount{
+		{Target: "/w", Source: filepath.Join(base, "home/work"), Bind: true},
+		{Target: "/ro", Source: filepath.Join(base, "read-only"), Bind: true, ReadOnly: true},
+		{Target: "/lonely", Source: filepath.Join(base, "lonely"), Bind: true, Alone: true},
+		{Target: "/both", Source: filepath.Join(base, "both"), Bind: true, ReadOnly: true, Alone: true},
+	}, Default{})
+	if err != nil || terr != nil {
+		fmt.Println(err, terr)
+		os.Exit(1)
+	}
+	for _, b := range binds {
+		fmt.Println(b.name, table.Writable(filepath.Join(base, b.name)))
+	}
+	askAboutGuarded(base)
+}
+
+// askAboutGuarded has the host mount a directory below a .git that the container has read-only.
+func askAboutGuarded(base string) {
+	guarded := func() bool {
+		table, err := NewTable([]Mount{
+			{Target: "/w", Source: filepath.Join(base, "repo"), Bind: true},
+			{Target: "/w/.git", Source: filepath.Join(base, "repo/.git"), Bind: true, ReadOnly: true},
+		}, Default{})
+		if err != nil {
+			return false
+		}
+		defer table.Close()
+		d, err := table.Open("/w")
+		if err != nil {
+			return false
+		}
+		defer d.Close()
+		return table.Guarded(d, "/w", ".git")
+	}
+	// Its name begins as that of the other one does.
+	beside := unix.Mount(filepath.Join(base, "hooks"), filepath.Join(base, "repo/.git.d"), "", unix.MS_BIND, "")
+	fmt.Println("guarded", guarded(), beside)
+	below := unix.Mount(filepath.Join(base, "hooks"), filepath.Join(base, "repo/.git/hooks"), "", unix.MS_BIND, "")
+	fmt.Println("guarded with a mount below", guarded(), below)
+}
+
+// TestWritableMissing has what is not there yet, and what a mount without a target shows.
+//
+// Attack 62.
+func TestWritableMissing(t *testing.T) {
+	base := treeOf(t, []string{"work", "volume/bin", "usr"}, map[string]string{"later": "work/bin", "usr/bin": "../work/none"})
+	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
+		Mount{Source: filepath.Join(base, "volume")}, Mount{Source: filepath.Join(base, "usr"), ReadOnly: true})
+	for name, want := range map[string]bool{
+		"work/bin": true, "later": true, "later/deep/er": true, "usr/bin": true, "volume/bin": true, "usr/lib": false, "none/bin": false, "work-not": false,
+	} {
+		if got := table.Writable(filepath.Join(base, name)); got != want {
+			t.Errorf("Writable(%s) = %v, want %v", name, got, want)
+		}
+	}
+	if d, err := table.Open(filepath.Join(base, "volume")); err == nil {
+		d.Close()
+		t.Error("a call can be made in a mount without a target")
+	}
+}
+
+// TestSupplies mounts a single file of a directory: what is looked for there by its name is
+// the container's, though the directory is not.
+//
+// Attack 62.
+func TestSupplies(t *testing.T) {
+	base := treeOf(t, []string{"bin", "sbin"}, map[string]string{"link": "bin"})
+	for _, name := range []string{"bin/python3", "sbin/tool"} {
+		if err := os.WriteFile(filepath.Join(base, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := tableOf(t, Mount{Target: "/python3", Source: filepath.Join(base, "bin/python3"), Bind: true},
+		Mount{Target: "/tool", Source: filepath.Join(base, "sbin/tool"), Bind: true, ReadOnly: true})
+	for name, want := range map[string]bool{"bin": true, "link": true, "sbin": false, ".": false} {
+		if got := table.Supplies(filepath.Join(base, name)); got != want {
+			t.Errorf("Supplies(%s) = %v, want %v", name, got, want)
+		}
+	}
+	if table.Writable(filepath.Join(base, "bin")) {
+		t.Error("a directory counts as writable for one of its files")
+	}
+}

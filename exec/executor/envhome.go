@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// homes are what programs read below HOME, and take code or the names of programs from.
+var homes = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_profile .profile .zshenv .zshrc .zprofile .npmrc .yarnrc
+	.cargo .rustup .docker .kube .aws .azure .gnupg .m2 .gradle .pip .condarc .curlrc .wgetrc .vimrc .vim .terraformrc .terraform.d
+	.pyenv .rbenv .nvm .gem .bundle`)
+
+// Settings returns what the container can write of the settings in home, the user's directory,
+// where that is not all of it. Environ tells of that.
+func Settings(home string, owner Owner) (found []Finding) {
+	if home == "" || owner.Writable(home) {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return nil
+	}
+	sources := owner.Sources()
+	for _, name := range homes {
+		p := filepath.Join(home, name)
+		below := slices.ContainsFunc(sources, func(s string) bool {
+			return strings.HasPrefix(s, filepath.Join(real, name)+string(filepath.Separator))
+		})
+		if below || owner.Writable(p) {
+			found = append(found, Finding{"HOME", p, writable, fromThere})
+		}
+	}
+	return found
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Owner knows what of the host's files a container can change: exec/dir.Table is one.
+type Owner interface {
+	Writable(path string) bool // the file itself, or a link or directory on the way to it
+	Supplies(dir string) bool  // a file that is found in the directory
+	Sources() []string         // the real paths of all that it can change
+}
+
+// Finding is a part of an environment by which a container could have the host run code.
+type Finding struct {
+	Name  string // of the variable
+	Value string // the entry or path in it
+	Why   string
+	Then  string // the consequence
+}
+
+func (f Finding) String() string {
+	return f.Name + " has " + strconv.QuoteToASCII(f.Value) + ", " + f.Why + ": " + f.Then
+}
+
+const (
+	writable = "which the container can write"
+	relative = "which is in a directory of the caller's choice"
+
+	fromThere = "commands take settings from there, and the programs that these name"
+)
+
+// Environ returns env without the entries and variables that would have a command run code
+// which the container can write, and what it left out. Variables that do not name code stay.
+func Environ(env []string, owner Owner) (kept []string, found []Finding) {
+	kept = make([]string, 0, len(env))
+	counted := false
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		k := kindOf(name)
+		if k == unlisted || value == "" && k != search {
+			kept = append(kept, kv)
+			continue
+		}
+		value, keep, some := k.clean(name, value, owner)
+		found = append(found, some...)
+		if keep {
+			kept = append(kept, name+"="+value)
+		}
+		counted = counted || !keep && strings.HasPrefix(name, "GIT_CONFIG_")
+	}
+	if counted { // git fails where one of those that are counted is missing
+		kept = slices.DeleteFunc(kept, func(kv string) bool { return strings.HasPrefix(kv, "GIT_CONFIG_COUNT=") })
+	}
+	return kept, found
+}
+
+// Getenv returns a variable of env, or "". The first wins, as getenv(3) has it.
+func Getenv(env []string, name string) string {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Path returns path, a PATH, without what the container supplies. One of which nothing is
+// left would mean the current directory: it becomes the system's.
+func Path(path string, owner Owner) (kept string, found []Finding) {
+	kept, _, found = search.clean("PATH", path, owner)
+	return kept, found
+}
+
+const systemPath = "/usr/local/bin:/usr/bin:/bin"
+
+// clean returns what stays of a variable's value, and whether the variable does.
+func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, found []Finding) {
+	switch k {
+	case search, list, defaulted, patterns, libraries:
+		kept, found = k.entries(name, value, owner)
+		switch {
+		case k == search && kept == "":
+			return systemPath, true, found
+		case len(found) == 0:
+			return value, true, nil
+		}
+		return kept, kept != "", found
+	}
+	at, why := suspect(name, value, owner)
+	if why == "" {
+		return value, true, nil
+	}
+	f := Finding{Name: name, Value: at, Why: why}
+	switch k {
+	case nulled:
+		f.Then = "for commands it is " + os.DevNull
+		return os.DevNull, true, []Finding{f}
+	case settings:
+		f.Then = fromThere
+		return value, true, []Finding{f}
+	}
+	f.Then = "commands do not have the variable"
+	return "", false, []Finding{f}
+}
+
+// entries returns those entries of a list that the container does not supply.
+func (k kind) entries(name, value string, owner Owner) (kept string, found []Finding) {
+	sep := string(os.PathListSeparator)
+	separates := sep
+	switch k {
+	case patterns:
+		sep, separates = ";", ";"
+	case libraries:
+		separates += " "
+	}
+	var rest []string
+	for _, entry := range splitAny(value, separates) {
+		why := ""
+		switch {
+		case filepath.IsAbs(entry):
+			if owner.Supplies(entry) {
+				why = writable
+			}
+		case k.relative(entry):
+			why = relative
+		}
+		if why == "" {
+			rest = append(rest, entry)
+			continue
+		}
+		found = append(found, Finding{name, entry, why, "commands do without it"})
+	}
+	return strings.Join(rest, sep), found
+}
+
+// relative reports whether an entry that is not absolute means the directory that a command is
+// started in, or one below it. The caller chooses that directory.
+func (k kind) relative(entry string) bool {
+	if k == search || k == list {
+		return true
+	}
+	return strings.Contains(entry, "/") && entry[0] != '~' && entry[0] != '@'
+}
+
+func splitAny(s, separators string) (parts []string) {
+	for {
+		i := strings.IndexAny(s, separators)
+		if i < 0 {
+			return append(parts, s)
+		}
+		parts, s = append(parts, s[:i]), s[i+1:]
+	}
+}

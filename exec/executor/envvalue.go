@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// suspect returns what in a value the container can write, or what depends on the directory of
+// the call, and why that is so; or "".
+func suspect(name, value string, owner Owner) (at, why string) {
+	if path, ok := Names(value, owner); ok {
+		return path, writable
+	}
+	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
+		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'
+		if fromCall(word) || program {
+			return word, relative
+		}
+	}
+	if name == "NODE_OPTIONS" {
+		return preload(value)
+	}
+	return "", ""
+}
+
+// fromCall reports whether word names, as it is or behind a =, what is found from the directory
+// of the call.
+func fromCall(word string) bool {
+	_, value, _ := strings.Cut(word, "=")
+	return slices.ContainsFunc([]string{"./", "../"}, func(dir string) bool {
+		return strings.HasPrefix(word, dir) || strings.HasPrefix(value, dir)
+	})
+}
+
+// preload returns a module that node would look for from the directory of the call upwards.
+func preload(value string) (at, why string) {
+	words := strings.Fields(value)
+	for i, word := range words {
+		option, module, given := strings.Cut(word, "=")
+		switch option {
+		case "-r", "--require", "--import", "--loader", "--experimental-loader":
+		default:
+			continue
+		}
+		if !given && i+1 < len(words) {
+			module = words[i+1]
+		}
+		if module = strings.Trim(module, `"`); !filepath.IsAbs(module) && !strings.Contains(module, ":") {
+			return module, relative
+		}
+	}
+	return "", ""
+}
+
+const (
+	maxNames = 4096 // parts of one value that are looked at
+	maxEnds  = 8    // places where a path that begins somewhere can end
+)
+
+// Names returns an absolute path in value that the container can write, wherever it begins
+// and ends: as the value, behind an option's = or letter, in a list, in quotes.
+func Names(value string, owner Owner) (path string, ok bool) {
+	looked := 0
+	for i := range len(value) {
+		if value[i] != '/' || !begins(value, i) {
+			continue
+		}
+		for end, ends := i+1, 0; end <= len(value) && ends < maxEnds; end++ {
+			if end < len(value) && !strings.ContainsRune(" \t\n:;,'\"`()[]{}|&<>", rune(value[end])) {
+				continue
+			}
+			ends++
+			if looked++; looked > maxNames {
+				return value, true // it might be anything
+			}
+			if path = filepath.Clean(value[i:end]); owner.Writable(path) {
+				return path, true
+			}
+		}
+		if path = filepath.Clean(value[i:]); owner.Writable(path) {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// begins reports whether the slash at i may begin an absolute path: that of a/b and the first
+// ones of https://a do not, and those of -I/lib, !/bin/sh and file:///lib do.
+func begins(value string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	if strings.HasPrefix(value[i-1:], "://") {
+		return strings.HasPrefix(value[i-1:], ":///")
+	}
+	start := strings.LastIndexFunc(value[:i], func(r rune) bool { return !inName(r) }) + 1
+	return start == i || value[start] == '-'
+}
+
+func inName(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._~+%-", r)
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// ownerOf is the owner of the directory work of a tree that has these directories and links, and
+// where the tree is.
+func ownerOf(t *testing.T, dirs []string, links map[string]string) (*dir.Table, string) {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range append(dirs, "work") {
+		if err := os.MkdirAll(filepath.Join(base, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range links {
+		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}}, dir.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close() })
+	return owner, base
+}
+
+// TestLinks has a directory of PATH with links that lead into the container's mount, some by
+// others.
+func TestLinks(t *testing.T) {
+	owner, base := ownerOf(t, []string{"bin", "alternatives", "usr", "work/out"}, map[string]string{
+		"bin/direct": "../work/python3", "bin/chain": "../alternatives/chain", "alternatives/chain": "../work/none", "bin/beside": "direct",
+		"bin/through": "../work/out/link", "work/out/link": "../../usr/x", "bin/ours": "../usr/x", "bin/loop": "loop", "dirs": "work", "bin/dirs": "../dirs/tool",
+	})
+	var got []string
+	for _, f := range Links("relative:"+filepath.Join(base, "bin")+":"+filepath.Join(base, "bin")+":/not/there", owner) {
+		got = append(got, filepath.Base(f.Value))
+	}
+	slices.Sort(got)
+	if want := []string{"beside", "chain", "direct", "dirs", "through"}; !slices.Equal(got, want) {
+		t.Errorf("Links = %q, want %q", got, want)
+	}
+}
+
+// TestLinksBelowLink has a directory of PATH that is a link: the .. of a link in it is the parent
+// of where it really is. By names alone it led elsewhere, and was not reported.
+func TestLinksBelowLink(t *testing.T) {
+	owner, base := ownerOf(t, []string{"deep/nested"}, map[string]string{"short": "deep/nested", "deep/nested/python3": "../../work/python3"})
+	want := filepath.Join(base, "short", "python3")
+	if found := Links(filepath.Join(base, "short"), owner); len(found) != 1 || found[0].Value != want {
+		t.Errorf("Links = %v, want %s", found, want)
+	}
+}
+
+// TestSettings mounts parts of HOME, and all of it.
+func TestSettings(t *testing.T) {
+	owner, base := ownerOf(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
+	owner.Also([]dir.Mount{{Source: filepath.Join(base, "home/.config/gh")}})
+	for home, want := range map[string][]string{"home": {".ssh", ".config"}, "link": {".ssh", ".config"}, "work/home": nil, "none": nil} {
+		var got []string
+		for _, f := range Settings(filepath.Join(base, home), owner) {
+			got = append(got, filepath.Base(f.Value))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Settings(%s) = %q, want %q", home, got, want)
+		}
+	}
+	if _, found := Environ([]string{"HOME=" + filepath.Join(base, "work/home")}, owner); len(found) != 1 {
+		t.Errorf("HOME in the mount: %v", found)
+	}
+}

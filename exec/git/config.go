@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// entry is one value of the configuration.
+type entry struct {
+	scope  string // system, global, local, worktree, command
+	origin string // the file, as git names it, or "command line"
+	key    string // as git lists it: section and variable are in lower case
+	value  string
+}
+
+// ours reports whether the repository itself says it. The rest is what the person, or the
+// host's administrator, has configured.
+func (e entry) ours() bool {
+	return e.scope != "system" && e.scope != "global" && e.scope != "command"
+}
+
+// config is a configuration, in the order in which later values win.
+type config struct{ entries []entry }
+
+var errForm = errors.New("not scope, origin, key and value")
+
+// parseConfig reads what git config --list --show-scope --show-origin -z prints.
+func parseConfig(b []byte) (*config, error) {
+	fields := strings.Split(string(b), "\x00")
+	if fields[len(fields)-1] != "" || len(fields)%3 != 1 {
+		return nil, errForm
+	}
+	cfg := &config{}
+	for i := 0; i+2 < len(fields); i += 3 {
+		e := entry{scope: fields[i]}
+		kind, origin, ok := strings.Cut(fields[i+1], ":")
+		if !ok || kind != "file" && kind != "command line" {
+			return nil, fmt.Errorf("an origin is %q", fields[i+1])
+		}
+		e.origin = origin
+		if kind != "file" {
+			e.origin = kind
+		}
+		e.key, e.value, ok = strings.Cut(fields[i+2], "\n")
+		if !ok {
+			e.value = "true" // a key without a value
+		}
+		cfg.entries = append(cfg.entries, e)
+	}
+	return cfg, nil
+}
+
+// last returns the value that wins.
+func (c *config) last(key string) (value string, ok bool) {
+	for _, e := range c.entries {
+		if e.key == key {
+			value, ok = e.value, true
+		}
+	}
+	return value, ok
+}
+
+// is reports whether the value of key, which is a truth or a number, is not false.
+func (c *config) is(key string) bool {
+	value, ok := c.last(key)
+	return ok && !slices.Contains([]string{"", "false", "no", "off", "0"}, strings.ToLower(value))
+}
+
+func (c *config) diffsSubmodules() bool {
+	value, ok := c.last("diff.submodule")
+	return ok && value != "short"
+}
+
+// remotes are the names that have a URL.
+func (c *config) remotes() map[string]bool {
+	names := map[string]bool{}
+	for _, e := range c.entries {
+		if section, name, variable := split(e.key); section == "remote" && variable == "url" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// split takes a key apart. The subsection may hold dots.
+func split(key string) (section, subsection, variable string) {
+	section, rest, _ := strings.Cut(key, ".")
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		return section, rest[:i], rest[i+1:]
+	}
+	return section, "", rest
+}
+
+// canonical returns key as git lists it.
+func canonical(key string) string {
+	section, subsection, variable := split(key)
+	if strings.Count(key, ".") < 2 {
+		return strings.ToLower(key)
+	}
+	return strings.ToLower(section) + "." + subsection + "." + strings.ToLower(variable)
+}

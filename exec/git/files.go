@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// prepared checks the entries of the repository's directory. What the container cannot write
+// now it may have prepared: a link into its work tree, a second name of the configuration, a
+// pipe on which git waits, a part of the repository that is elsewhere.
+func (c *Check) prepared(at place) error {
+	list, err := entries(at.held)
+	if err != nil {
+		return &Problem{Reason: "look at the repository: " + err.Error()}
+	}
+	for _, f := range list {
+		if f.Name() == "commondir" {
+			return &Problem{Reason: at.dir + " has a part elsewhere: see its file commondir"}
+		}
+		if err := c.file(at, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files checks what the repository at has beside its configuration.
+func (c *Check) files(at place, line commandLine, cfg *config) error {
+	for _, name := range []string{"remotes", "branches"} {
+		if list, err := entries(path.Join(at.held, name)); network(line.verb) && (err != nil || len(list) > 0) {
+			return &Problem{Reason: fmt.Sprintf("%s/%s has addresses of remotes outside of the configuration", at.dir, name), Fix: "git remote add, and remove them"}
+		}
+	}
+	if err := c.hooks(at, cfg); err != nil {
+		return err
+	}
+	if !line.reads() {
+		if err := c.deep(at); err != nil {
+			return err
+		}
+	}
+	return c.alternates(at)
+}
+
+// entries returns what is in the directory name, which may be missing.
+func entries(name string) ([]fs.FileInfo, error) {
+	d, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	list, err := d.Readdir(maxEntries + 1) // by lstat
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if len(list) > maxEntries {
+		return nil, fmt.Errorf("%s has more than %d entries", name, maxEntries)
+	}
+	return list, nil
+}
+
+// file checks one entry of such a directory. A link leads a git that writes to any file of the
+// host's, and one that reads to where the container writes.
+func (c *Check) file(at place, f fs.FileInfo) error {
+	name := path.Join(at.dir, f.Name())
+	switch {
+	case f.Mode()&fs.ModeSymlink != 0:
+		return errLink(name)
+	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // of git's own file system monitor
+	case !f.Mode().IsRegular():
+		return &Problem{Reason: name + " is not a file", Fix: "remove it"}
+	case links(f) > 1:
+		return &Problem{Reason: name + " has another name, by which the container may write it", Fix: "put a copy in its place"}
+	}
+	return nil
+}
+
+func errLink(name string) error {
+	return &Problem{Reason: shown(name) + " is a link", Fix: "put the file in its place"}
+}
+
+// deep checks all of the repository at that git writes through its names: references and
+// their logs. Objects have new names, and modules are other repositories.
+func (c *Check) deep(at place) error {
+	left := maxNames
+	var found error
+	for _, top := range []string{"info", "logs", "refs", "rebase-merge", "rebase-apply", "sequencer", "worktrees"} {
+		err := filepath.WalkDir(path.Join(at.held, top), func(name string, e fs.DirEntry, err error) error {
+			left--
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case left < 0:
+				return fmt.Errorf("there are more than %d files", maxNames)
+			case e.Type()&fs.ModeSymlink != 0:
+				found = errLink(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			return &Problem{Reason: fmt.Sprintf("look at %s of %s: %v", top, at.dir, err)}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// hooks checks the programs that git runs by itself, from where the last core.hooksPath says.
+func (c *Check) hooks(at place, cfg *config) error {
+	where, set := cfg.last("core.hookspath")
+	if set {
+		if rest, ok := strings.CutPrefix(where, "~/"); ok && c.env("HOME") != "" {
+			where = path.Join(c.env("HOME"), rest)
+		}
+		if !path.IsAbs(where) || c.Mounts.Writable(where) {
+			return &Problem{Reason: fmt.Sprintf("core.hooksPath is %s, which the container can write", shown(where)), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
+		}
+		return nil
+	}
+	list, err := entries(path.Join(at.held, "hooks"))
+	if err != nil {
+		return &Problem{Reason: "look at hooks: " + err.Error()}
+	}
+	for _, f := range list {
+		if !strings.HasSuffix(f.Name(), ".sample") {
+			return &Problem{Reason: fmt.Sprintf("%s/hooks has %s", at.dir, shown(f.Name())), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
+		}
+	}
+	return nil
+}
+
+// alternates checks the directories from which the repository takes objects.
+func (c *Check) alternates(at place) error {
+	name := path.Join(at.held, "objects", "info", "alternates")
+	for _, part := range []string{path.Dir(name), name} {
+		if f, err := os.Lstat(part); err == nil && f.Mode()&fs.ModeSymlink != 0 {
+			return errLink(at.dir + "/objects/info")
+		}
+	}
+	f, err := dir.OpenPlain(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var b []byte
+	if err == nil {
+		defer f.Close()
+		b, err = io.ReadAll(io.LimitReader(f, maxPaths+1))
+	}
+	if err == nil && len(b) > maxPaths {
+		err = fmt.Errorf("it has more than %d bytes", maxPaths)
+	}
+	if err != nil {
+		return &Problem{Reason: fmt.Sprintf("read objects/info/alternates of %s: %v", at.dir, err)}
+	}
+	for l := range strings.Lines(string(b)) {
+		l = strings.TrimSuffix(l, "\n")
+		if l == "" || l[0] == '#' {
+			continue
+		}
+		if !path.IsAbs(l) {
+			l = path.Join(at.dir, "objects", l)
+		}
+		if l[len(l)-1] == '"' || c.Mounts.Writable(l) {
+			return &Problem{Reason: fmt.Sprintf("objects/info/alternates of %s names %s, which the container can write", at.dir, shown(l)), Fix: "git repack -a -d, and remove the file"}
+		}
+	}
+	return nil
+}

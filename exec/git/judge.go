@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// judge checks what the configuration of the repository at says.
+func (c *Check) judge(at place, line commandLine, cfg *config) error {
+	remotes := cfg.remotes()
+	for _, e := range cfg.entries {
+		if err := c.origin(at, e); err != nil {
+			return err
+		}
+		if !e.ours() || c.allows(at, line, remotes, e) {
+			continue
+		}
+		return &Problem{
+			Reason: fmt.Sprintf("%s sets %s, which hostexec does not know to be harmless", e.file(at), shown(e.key)),
+			Fix:    "look at it: if it is yours, move it to your own configuration (git config --global), and remove it here: git config --file " + shown(e.file(at)) + " --unset-all " + shown(e.key),
+		}
+	}
+	return c.remote(at, line, remotes)
+}
+
+// file returns the absolute path of the file that e is in.
+func (e entry) file(at place) string {
+	if path.IsAbs(e.origin) {
+		return path.Clean(e.origin)
+	}
+	return path.Join(at.top, e.origin)
+}
+
+// origin checks where e comes from: no file of the person's configuration may be one that a
+// container can write, and neither may what it includes, whether or not it is there yet.
+func (c *Check) origin(at place, e entry) error {
+	if e.scope == "command" {
+		return nil
+	}
+	file := e.file(at)
+	own := file == path.Join(at.dir, "config") || file == path.Join(at.dir, "config.worktree")
+	if !own && c.Mounts.Writable(file) {
+		return writableConfig(file)
+	}
+	section, _, variable := split(e.key)
+	if variable != "path" || section != "include" && section != "includeif" {
+		return nil
+	}
+	switch target, ok := c.included(file, e.value); {
+	case !ok:
+		return &Problem{Reason: fmt.Sprintf("%s includes %s, which hostexec cannot follow", file, shown(e.value))}
+	case c.Mounts.Writable(target):
+		return &Problem{Reason: fmt.Sprintf("%s includes %s, which the container can write", file, target), Fix: "keep it out of the container's mounts"}
+	}
+	return nil
+}
+
+func writableConfig(file string) error {
+	return &Problem{Reason: fmt.Sprintf("the container can write %s, which is configuration of git", file), Fix: "keep it out of the container's mounts"}
+}
+
+// included returns the file that the value of an include in file names.
+func (c *Check) included(file, value string) (string, bool) {
+	switch rest, home := strings.CutPrefix(value, "~/"); {
+	case home && c.env("HOME") != "":
+		return path.Join(c.env("HOME"), rest), true
+	case value == "" || value[0] == '~' || value[0] == '%':
+		return "", false
+	case path.IsAbs(value):
+		return path.Clean(value), true
+	}
+	return path.Join(path.Dir(file), value), true
+}
+
+// allows reports whether e, which the repository sets, is harmless for the command line.
+func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e entry) bool {
+	if known(e.key) || harmlessValue(e) || single(e.key) && line.set[e.key] {
+		return true
+	}
+	section, subsection, _ := split(e.key)
+	switch pattern(e.key) {
+	case "format.pretty":
+		return !strings.Contains(e.value, "%G") // which runs gpg
+	case "core.worktree": // as a submodule has it
+		return path.Join(at.dir, e.value) == at.top || path.Clean(e.value) == at.top
+	case "include.path": // its entries are judged, too, and origin has checked the file
+		return true
+	case "remote.*.url", "remote.*.pushurl", "submodule.*.url":
+		return c.address(e.value)
+	case "url.*.insteadof", "url.*.pushinsteadof":
+		return overNetwork(subsection+"x") || overNetwork(subsection)
+	case "branch.*.remote", "branch.*.pushremote", "remote.pushdefault":
+		return e.value == "." || remotes[e.value] || overNetwork(e.value)
+	}
+	switch section {
+	case "pretty":
+		return !strings.Contains(e.value, "%G")
+	case "alias": // which takes the place of no command that is built in
+		_, builtin := reaches()[line.verb]
+		return builtin
+	}
+	return false
+}
+
+// address reports whether git reaches a remote without running what a container has written:
+// by the network, or in a directory that no container can write.
+func (c *Check) address(a string) bool {
+	if overNetwork(a) {
+		return true
+	}
+	p, ok := local(a)
+	return ok && !c.Mounts.Writable(p)
+}
+
+// remote checks that a command that talks to a remote names one that the configuration has:
+// git takes another name for a directory, whose hooks a push runs.
+func (c *Check) remote(at place, line commandLine, remotes map[string]bool) error {
+	if !network(line.verb) {
+		return nil
+	}
+	i := slices.IndexFunc(line.rest, func(a string) bool { return !strings.HasPrefix(a, "-") })
+	if i < 0 || line.verb == "remote" || remotes[line.rest[i]] || c.address(line.rest[i]) {
+		return nil
+	}
+	return &Problem{
+		Reason: fmt.Sprintf("%s has no remote %s, so git looks for a directory of that name", at.cwd, shown(line.rest[i])),
+		Fix:    "git remote add " + shown(line.rest[i]) + " URL",
+	}
+}
+
+// shown returns s as it is if it is printable, and quoted otherwise.
+func shown(s string) string {
+	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 || strings.ContainsAny(s, " '$`&;|<>()*?#~") {
+		return q
+	}
+	return s
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+)
+
+// commandLine is a git command: git OPTIONS VERB REST.
+type commandLine struct {
+	name    string // argv[0]
+	options []string
+	set     map[string]bool // configuration keys that -c sets, in lower case
+	verb    string
+	rest    []string
+}
+
+// Options that may stand before the verb. Others, --paginate among them, are not known.
+var (
+	plainOptions = spelling.Words(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
+	valueOptions = spelling.Words(`-c --attr-source --config-env --namespace`)
+	hostOptions  = spelling.Words(`--git-dir --work-tree`) // where the host names the repository
+)
+
+// parse reads args, and reports false where it does not know an option before the verb.
+func parse(args []string, host bool) (commandLine, bool) {
+	if len(args) == 0 {
+		return commandLine{}, false
+	}
+	l := commandLine{name: args[0], set: map[string]bool{}}
+	rest := args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		name, _, joined := strings.Cut(rest[0], "=")
+		n, valued := 1, valueOptions(name) || host && hostOptions(name)
+		switch {
+		case plainOptions(rest[0]):
+		case valued && joined && name != "-c":
+		case valued && !joined && len(rest) > 1:
+			n = 2
+		default:
+			return l, false
+		}
+		if rest[0] == "-c" {
+			key, _, _ := strings.Cut(rest[1], "=")
+			l.set[canonical(key)] = true
+		}
+		l.options, rest = append(l.options, rest[:n]...), rest[n:]
+	}
+	if len(rest) == 0 {
+		return l, false
+	}
+	l.verb, l.rest = rest[0], rest[1:]
+	return l, true
+}
+
+// with returns the arguments of another command with the same options. It starts no pager.
+func (l commandLine) with(args ...string) []string {
+	return append(append([]string{l.name, "--no-pager", "--no-optional-locks"}, l.options...), args...)
+}
+
+// reach is how far from its own repository a command may go.
+type reach int
+
+const (
+	anywhere reach = iota // into any directory of the work tree that holds a repository
+	tracked               // into submodules of the index
+	own                   // nowhere
+)
+
+// reaches are those of the verbs that are known. All are built into git, so that no alias
+// takes their place.
+var reaches = sync.OnceValue(func() map[string]reach {
+	all := map[string]reach{}
+	for r, verbs := range map[reach]string{
+		own: `blame branch cat-file check-attr check-ignore check-ref-format config count-objects for-each-ref get-tar-commit-id
+			hash-object ls-tree merge-base name-rev rev-list rev-parse shortlog show-ref symbolic-ref tag var verify-commit verify-tag version`,
+		tracked: `add commit describe diff diff-files diff-index diff-tree fetch grep log ls-files push reflog remote show status update-index`,
+	} {
+		for v := range strings.FieldsSeq(verbs) {
+			all[v] = r
+		}
+	}
+	return all
+})
+
+// reach returns how far l may go.
+func (l commandLine) reach(cfg *config) reach {
+	r := reaches()[l.verb]
+	opts := l.rest
+	if i := slices.Index(opts, "--"); i >= 0 {
+		opts = opts[:i]
+	}
+	switch l.verb {
+	case "branch", "grep", "ls-files":
+		if cfg.is("submodule.recurse") || slices.ContainsFunc(opts, abbreviates("--recurse-submodules")) {
+			return anywhere // into submodules of other commits, too
+		}
+	case "status", "diff", "diff-files", "diff-index", "diff-tree", "log", "reflog", "show":
+		// One that becomes a file, or was one, is not ignored.
+		if shows(l.verb, opts) && differs(cfg, opts) {
+			return anywhere
+		}
+		if only(opts, "--ignore-submodules", "--ignore-submodules=all", "--ignore-submodules") {
+			return own
+		}
+	case "fetch", "push":
+		if only(opts, "--recurse-submodules", "--recurse-submodules=no", "--no-recurse-submodules") {
+			return own
+		}
+		return anywhere // into submodules of the commits that come or go
+	case "remote":
+		if len(l.rest) == 0 || slices.Equal(l.rest, []string{"-v"}) || l.rest[0] == "get-url" {
+			return own
+		}
+		return anywhere
+	}
+	if r == tracked && (differs(cfg, opts) || cfg.is("status.submodulesummary")) {
+		return anywhere
+	}
+	return r
+}
+
+// differs reports whether a difference of submodules is more than their commits. It is made in
+// them then, whether or not the index has them.
+func differs(cfg *config, opts []string) bool {
+	return cfg.diffsSubmodules() || slices.ContainsFunc(opts, abbreviates("--submodule"))
+}
+
+// shows reports whether verb shows differences.
+func shows(verb string, opts []string) bool {
+	return verb != "status" || slices.ContainsFunc(opts, func(o string) bool {
+		return abbreviates("--verbose")(o) || strings.HasPrefix(o, "-") && !strings.HasPrefix(o, "--") && strings.Contains(o, "v")
+	})
+}
+
+// only reports whether all of opts that say something of the option name, which git lets a
+// caller abbreviate, are one of values, and there is one.
+func only(opts []string, name string, values ...string) bool {
+	there := false
+	for _, o := range opts {
+		switch {
+		case slices.Contains(values, o):
+			there = true
+		case abbreviates(name)(o), abbreviates("--no" + name[1:])(o):
+			return false
+		}
+	}
+	return there
+}
+
+// abbreviates returns a function that reports whether git may take an argument for option.
+func abbreviates(option string) func(arg string) bool {
+	return func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return len(name) > 2 && strings.HasPrefix(option, name)
+	}
+}
+
+// readers are verbs that write nothing but the index. Those in listers do, if they name nothing.
+var (
+	readers = spelling.Words(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
+		for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version`)
+	listers = spelling.Words(`branch reflog remote tag`)
+)
+
+// reads reports whether the command writes no reference.
+func (l commandLine) reads() bool {
+	return readers(l.verb) || listers(l.verb) && !slices.ContainsFunc(l.rest, func(a string) bool { return !strings.HasPrefix(a, "-") })
+}
+
+// network are the verbs that talk to a remote.
+var network = spelling.Words("fetch ls-remote pull push remote")

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package git
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// links returns how many names the file has.
+func links(f fs.FileInfo) uint64 {
+	if st, ok := f.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1 << 20
+}

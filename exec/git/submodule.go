@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// budget is how many submodules may still be looked at.
+type budget struct{ left int }
+
+// submodules checks the repositories into which the command may descend from the one whose
+// work tree is d. A submodule is found by its path, which a container that can write the work
+// tree can lead elsewhere at any time: there, no submodule may be in question at all.
+func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d *dir.Dir, cwd string, b *budget) error {
+	far := line.reach(cfg)
+	if far == own {
+		return nil
+	}
+	fixed := !c.Host && c.Mounts.Guarded(d, cwd, ".")
+	if far == anywhere && !fixed {
+		return &Problem{
+			Reason: fmt.Sprintf("git %s may run in repositories below %s, which the container can write", shown(line.verb), cwd),
+			Fix:    "mount the directory read-only, or have the rule insert --ignore-submodules=all or --no-recurse-submodules where git " + shown(line.verb) + " has it, with prepend: [-c, diff.submodule=short, -c, submodule.recurse=false, -c, status.submoduleSummary=false]",
+		}
+	}
+	found := &gitlinks{max: b.left}
+	err := c.Run(ctx, d, line.with("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "--stage", "-z"), found)
+	switch {
+	case len(found.paths) > 0 && !fixed:
+		return &Problem{
+			Reason: fmt.Sprintf("git %s descends into the submodule %s, which the container can write", shown(line.verb), shown(found.paths[0])),
+			Fix:    "have the rule insert --ignore-submodules=all where git " + shown(line.verb) + " has it",
+		}
+	case found.over:
+		return &Problem{Reason: fmt.Sprintf("%s has more submodules than the %d that are looked at", cwd, maxSubmodules)}
+	case err != nil:
+		return &Problem{Reason: fmt.Sprintf("git cannot list the files of %s: %v", cwd, err)}
+	}
+	b.left -= len(found.paths)
+	for _, p := range found.paths {
+		if err := c.submodule(ctx, line, path.Join(cwd, p), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submodule checks the repository in the directory that the container calls cwd, and those
+// below it. Nobody but the host can write there.
+func (c *Check) submodule(ctx context.Context, line commandLine, cwd string, b *budget) error {
+	d, err := c.Mounts.Open(cwd)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return &Problem{Reason: "look at a submodule: " + err.Error()}
+	}
+	defer d.Close()
+	if _, err := os.Lstat(filepath.Join(d.Path(), ".git")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	cfg, err := c.repository(ctx, line, d, cwd)
+	if err != nil {
+		return err
+	}
+	return c.submodules(ctx, line, cfg, d, cwd, b)
+}
+
+// gitlinks takes the output of git ls-files --stage -z, and keeps the paths of submodules.
+type gitlinks struct {
+	paths []string
+	max   int
+	over  bool
+	part  []byte // of a record that is not whole yet
+}
+
+var errSubmodules = errors.New("too many submodules")
+
+const mode = "160000 "
+
+func (g *gitlinks) Write(p []byte) (int, error) {
+	all := append(g.part, p...)
+	for {
+		record, rest, whole := bytes.Cut(all, []byte{0})
+		if !whole {
+			break
+		}
+		all = rest
+		if _, name, ok := bytes.Cut(record, []byte{'\t'}); ok && bytes.HasPrefix(record, []byte(mode)) {
+			if len(g.paths) == g.max {
+				g.over = true
+				return 0, errSubmodules
+			}
+			g.paths = append(g.paths, string(name))
+		}
+	}
+	if len(all) > maxConfig {
+		return 0, errSubmodules
+	}
+	g.part = append(g.part[:0:0], all...)
+	return len(p), nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// answering is how long a file system may take to show that a program can be executed at once.
+const answering = 200 * time.Millisecond
+
+// looks holds something for each look at a program: each holds a thread until the file system
+// answers, and the Go runtime ends a process that has too many.
+var looks = make(chan struct{}, 32)
+
+// prompt reports whether the kernel can execute the program without waiting for anybody: for the
+// holder of a lease (fcntl(2)), or for the server of a network or FUSE file system. Until an exec
+// has succeeded, the Go runtime starts no other process and collects no garbage.
+func (s *Start) prompt() bool {
+	select {
+	case looks <- struct{}{}:
+	default:
+		return false
+	}
+	answer := make(chan bool, 1)
+	// ends when the file system has answered. Nobody waits for one that does not: the command waits
+	// for it as well.
+	go func() {
+		defer func() { <-looks }()
+		answer <- (s.Dir == 0 || isLocal(s.Dir)) && promptProgram(s.Path)
+	}()
+	late := time.NewTimer(answering)
+	defer late.Stop()
+	select {
+	case ok := <-answer:
+		return ok
+	case <-late.C:
+		return false
+	}
+}
+
+func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// promptProgram looks at a program, and at the interpreters that the kernel opens for it.
+func promptProgram(name string) bool {
+	for range 6 { // the kernel follows no more
+		next, err := inspect(name)
+		if err != nil || next == "" {
+			return err == nil
+		}
+		if !path.IsAbs(next) {
+			return false
+		}
+		name = next
+	}
+	return true
+}
+
+// errSlow is the error of a program that may wait, or about which nothing is known.
+var errSlow = errors.New("an exec of it may wait")
+
+// inspect returns the interpreter of a program, if it has one. It opens nothing that a server has: a
+// child that is forked meanwhile would have to close it, which may wait as well.
+func inspect(name string) (interpreter string, err error) {
+	held, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return "", nil // the exec fails
+	}
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(held)
+	if !isLocal(held) {
+		return "", errSlow
+	}
+	fd, err := unix.Open(procFD(held), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES {
+		return "", nil // no script can be executed that cannot be read
+	}
+	if err != nil { // EAGAIN: there is a lease
+		return "", err
+	}
+	defer unix.Close(fd)
+	return interpreterOf(func(b []byte, at int64) []byte {
+		n, _ := unix.Pread(fd, b, at)
+		return b[:max(n, 0)]
+	}), nil
+}
+
+// localSystems are file systems of the kernel's own, on a disk or in memory (linux/magic.h).
+var localSystems = []uint32{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, unix.F2FS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */, 0xca451a4e, /* bcachefs */
+}
+
+func isLocal(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && slices.Contains(localSystems, uint32(st.Type))
+}

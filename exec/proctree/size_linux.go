@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+func sizes() (all []Size) {
+	k := newKin()
+	counts := map[string]int{}
+	for pid, c := range k.own() {
+		id := ""
+		if c != nil {
+			id = c.id
+		} else if value, ok := markerOf(pid); ok {
+			id = string(value)
+		}
+		s := sight{dead: map[int]bool{}}
+		k.walk([]int{pid}, &s)
+		counts[id] += len(s.alive)
+	}
+	for id, n := range counts {
+		all = append(all, Size{ID: id, Count: n})
+	}
+	return all
+}
+
+func endNow(id string) error {
+	e := ending{look: func() sight {
+		return newKin().see(func(pid int, c *Child) bool {
+			if c != nil {
+				return c.id == id
+			}
+			return id != "" && hasMarker(pid, id)
+		})
+	}}
+	return e.run(0, nil)
+}

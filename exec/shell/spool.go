@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+)
+
+// Output goes to files, which no limit of the kernel's bounds but that of the disk. So the
+// files of all commands are looked at as long as anybody has them open: parts that were passed
+// on are given back to the disk, a command that has more waiting than its session may is
+// ended, and what is written after a command's end is dropped.
+
+// spool has the files that commands of a pool write to.
+type spool struct {
+	watching sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	files  []*spooled
+	going  bool
+	closed bool
+}
+
+// spooled is one of them.
+type spooled struct {
+	f    *os.File
+	fail func(error) // ends the command; nil when it has ended
+
+	held    limit.Hold
+	backlog dir.Backlog
+	over    bool // the command was told to end
+}
+
+// add looks after f until drop, and calls fail when it holds too much.
+func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(s.files, &spooled{f: f, fail: fail, held: limit.Hold{From: limits, Kind: limit.Spool}})
+	if !s.going && !s.closed {
+		s.going = true
+		// ends when no file is left, or with close, which waits.
+		s.watching.Go(s.watch)
+	}
+}
+
+// close closes the files of commands that have ended, whoever else has them open. Those of the
+// others are closed by drop.
+func (s *spool) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.lookLocked()
+	s.mu.Unlock()
+	s.watching.Wait()
+}
+
+func (s *spool) lookLocked() {
+	s.files = slices.DeleteFunc(s.files, func(e *spooled) bool { return e.look(s.closed) })
+}
+
+// drop says that f's command has ended. The file is closed once nobody else has it open:
+// until then what is written to it is dropped.
+func (s *spool) drop(f *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.files, func(e *spooled) bool { return e.f == f })
+	if i < 0 {
+		f.Close()
+		return
+	}
+	e := s.files[i]
+	e.fail = nil
+	if e.look(s.closed) {
+		s.files = slices.Delete(s.files, i, i+1)
+	}
+}
+
+func (s *spool) watch() {
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for range tick.C {
+		s.mu.Lock()
+		s.lookLocked()
+		if s.going = len(s.files) > 0 && !s.closed; !s.going {
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+	}
+}
+
+// look counts what waits in the file. It reports true when it has closed the file: when the
+// command has ended, and nobody else has it open or all is over.
+func (e *spooled) look(over bool) (closed bool) {
+	if e.fail == nil {
+		e.held.Set(0)
+		if over || unused(e.f) {
+			e.f.Close()
+			return true
+		}
+	}
+	if e.fail == nil || e.over {
+		e.f.Truncate(0)
+		return false
+	}
+	at, err := e.f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return false
+	}
+	n, err := e.backlog.Waits(e.f, at)
+	if err != nil {
+		return false
+	}
+	if err := e.held.Set(n); err != nil {
+		e.over = true
+		e.fail(err)
+		e.f.Truncate(0)
+	}
+	return false
+}
+
+// CheckSpace returns the error of a file that could not be written for lack of space, or nil.
+func (p *Pool) CheckSpace() error {
+	f, err := Spool(p.Dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(make([]byte, 4096))
+	return err
+}
+
+// charged writes to a file of ours what a session is charged with.
+type charged struct {
+	f    *os.File // not embedded: its ReadFrom would charge nobody
+	held limit.Hold
+}
+
+func (c *charged) Write(b []byte) (int, error) {
+	if err := c.held.Set(c.held.Amount() + int64(len(b))); err != nil {
+		return 0, err
+	}
+	return c.f.Write(b)
+}
+
+func (c *charged) Read(b []byte) (int, error)              { return c.f.Read(b) }
+func (c *charged) Seek(off int64, from int) (int64, error) { return c.f.Seek(off, from) }
+
+func (c *charged) Close() error {
+	c.held.Set(0)
+	return c.f.Close()
+}

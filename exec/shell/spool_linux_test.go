@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/limit"
+)
+
+// onDisk is how many bytes the files have that this process has open, removed ones too.
+func onDisk(t testing.TB, dir string) (n int64) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	check(t, err)
+	for _, fd := range fds {
+		var st unix.Stat_t
+		at := "/proc/self/fd/" + fd.Name()
+		if name, err := os.Readlink(at); err == nil && strings.HasPrefix(name, dir) && unix.Stat(at, &st) == nil {
+			n += st.Blocks * 512
+		}
+	}
+	return n
+}
+
+// stalled takes nothing until it is closed.
+type stalled chan struct{}
+
+func (s stalled) Write(b []byte) (int, error) {
+	<-s
+	return len(b), nil
+}
+
+// A command whose output nobody takes is ended when its session has as much of it on the disk
+// as it may, and others are not. Later ones have all the room again.
+//
+// Attack 212.
+func TestSpoolLimit(t *testing.T) {
+	r := newRoom(t)
+	r.Limits = new(limit.Session)
+	r.Limits.Adjust(limit.Limits{limit.Spool: 8 << 20})
+	s, other := r.shell(t, "a"), r.shell(t, "b")
+	slow := make(stalled)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	// ends with the command, which the limit ends.
+	go func() {
+		_, err := s.Exec(ctx, r.birth, Command{ID: newID(), Text: "yes"}, Output{Out: slow, Err: io.Discard, Started: func(string, int) {}})
+		ended <- err
+	}()
+	eventually(t, "the command was told to end", func() bool {
+		r.spool.mu.Lock()
+		defer r.spool.mu.Unlock()
+		for _, e := range r.spool.files {
+			if e.over {
+				return true
+			}
+		}
+		return false
+	})
+	r.text(t, other, "echo goes on")
+	close(slow)
+	err := <-ended
+	var over *limit.Error
+	if !errors.As(err, &over) || !strings.Contains(err.Error(), "limit of 8 MiB for data that waits on the host's disk (limits.spool)") {
+		t.Errorf("error = %v, want the limit", err)
+	}
+	eventually(t, "nothing is held", func() bool { return r.Limits.Held(limit.Spool) == 0 })
+	if got := r.text(t, s, "seq 1000 | tail -1"); got.out != "1000\n" {
+		t.Errorf("the next command wrote %q", got.out)
+	}
+}
+
+// What is passed on is given back to the disk: a command may write more than the limit.
+func TestSpoolPassesOn(t *testing.T) {
+	r := newRoom(t)
+	r.Limits = new(limit.Session)
+	r.Limits.Adjust(limit.Limits{limit.Spool: 16 << 20})
+	s := r.shell(t, "a")
+	got := r.text(t, s, "for i in {1..40}; do head -c 2000000 /dev/zero; sleep 0.06; done")
+	if len(got.out) != 80000000 {
+		t.Errorf("%d bytes, want 80000000", len(got.out))
+	}
+}
+
+// What a command leaves running may write for ever: it fills nothing, and its file goes with it.
+//
+// Attack 212.
+func TestSpoolLeft(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "a")
+	r.text(t, s, "yes & echo $! >pid")
+	least := onDisk(t, r.Dir)
+	for range 40 { // it writes all that time
+		<-time.After(polling)
+		least = min(least, onDisk(t, r.Dir))
+	}
+	if most := int64(1 << 30); least > most/10 {
+		t.Errorf("%d bytes are on the disk all the time", least)
+	}
+	r.text(t, s, "kill $(cat pid)")
+	eventually(t, "its files are closed", func() bool {
+		r.spool.mu.Lock()
+		defer r.spool.mu.Unlock()
+		return len(r.spool.files) == 0
+	})
+	left, err := filepath.Glob(filepath.Join(r.Dir, "*.out"))
+	check(t, err)
+	if len(left) > 1 { // that of the next command
+		t.Errorf("left: %q", left)
+	}
+}
+
+// The end of all shells waits for nobody who has a file open still.
+func TestSpoolClose(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	check(t, err)
+	other, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
+	check(t, err)
+	defer other.Close()
+	var s spool
+	s.add(f, new(limit.Session), func(error) {})
+	s.drop(f)
+	s.mu.Lock()
+	n := len(s.files)
+	s.mu.Unlock()
+	if n != 1 {
+		t.Fatal("a file that somebody has open is not looked after any more")
+	}
+	s.close()
+	if _, err := f.Stat(); !errors.Is(err, os.ErrClosed) || len(s.files) != 0 || s.going {
+		t.Errorf("after the end: %v, %d files, going %v", err, len(s.files), s.going)
+	}
+}
+
+// One object holds all of a command's output on the disk: that is limited, too.
+func TestSpoolObject(t *testing.T) {
+	r := newRoom(t)
+	r.Limits = new(limit.Session)
+	r.Limits.Adjust(limit.Limits{limit.Spool: 1 << 20})
+	o, err := Report{To: io.Discard}.Object(r.Spool)
+	check(t, err)
+	var over *limit.Error
+	if _, err := io.CopyN(o.Out(), zeros{}, 2<<20); !errors.As(err, &over) {
+		t.Errorf("error = %v, want the limit", err)
+	}
+	check(t, o.Close())
+	if n := r.Limits.Held(limit.Spool); n != 0 {
+		t.Errorf("%d bytes are held after the end", n)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spelling
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxListed is how many bytes of a command's arguments a list shows: a container that starts many
+// calls with long ones must not have all of their text held once more.
+const MaxListed = 512
+
+// Clip returns the beginning of args, at most max bytes and a mark of the cut, in memory of its
+// own. It reports whether that is less than all.
+func Clip(args []string, max int) (list []string, cut bool) {
+	left := max
+	for i, arg := range args {
+		if len(arg) > left {
+			return append(list, strings.Clone(arg[:runeStart(arg, left)])+"..."), true
+		}
+		list, left = append(list, strings.Clone(arg)), left-len(arg)-1
+		if left <= 0 && i < len(args)-1 {
+			return append(list, "..."), true
+		}
+	}
+	return list, false
+}
+
+// runeStart returns the end of the last whole character in the first n bytes of s.
+func runeStart(s string, n int) int {
+	for m := n; m > max(0, n-utf8.UTFMax); m-- {
+		if utf8.RuneStart(s[m]) {
+			return m
+		}
+	}
+	return n // no text
+}

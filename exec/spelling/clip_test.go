@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spelling
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClip(t *testing.T) {
+	const maxClipped = 4 << 10
+	for _, args := range [][]string{{"a", "b"}, {strings.Repeat("x", maxClipped)}, {"a", strings.Repeat("x", 1<<20)}, strings.Split(strings.Repeat("x ", 1<<20), " ")} {
+		n := 0
+		list, cut := Clip(args, maxClipped)
+		for _, arg := range list {
+			n += len(arg)
+		}
+		if n > maxClipped+3 || len(list) > maxClipped+1 || cut != (size(list) != size(args)) {
+			t.Errorf("%d bytes of %d arguments, cut is %t", n, len(args), cut)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		max  int
+		want string
+		cut  bool
+	}{
+		{[]string{"a", "", "b"}, 9, "a||b", false}, {[]string{"ab", "c"}, 4, "ab|c", false}, {[]string{"ab", "c"}, 3, "ab|...", true}, {[]string{"abc"}, 2, "ab...", true},
+		{[]string{"abc"}, 3, "abc", false}, {[]string{"a\u20acb"}, 3, "a...", true}, {[]string{"a\u20acb"}, 4, "a\u20ac...", true}, {[]string{"\x80\x80\x80\x80\x80\x80"}, 5, "\x80\x80\x80\x80\x80...", true},
+		{[]string{"", ""}, 1, "|...", true},
+	} {
+		if got, cut := Clip(tt.args, tt.max); strings.Join(got, "|") != tt.want || cut != tt.cut {
+			t.Errorf("Clip(%q, %d) = %q, %t, want %q, %t", tt.args, tt.max, got, cut, tt.want, tt.cut)
+		}
+	}
+}
+
+func size(args []string) (n int) {
+	for _, arg := range args {
+		n += len(arg) + 1
+	}
+	return n
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spelling
+
+// maxNear is the longest word that is compared: a longer one is not a typing error.
+const maxNear = 64
+
+// Near returns which of words a person may have meant by typed, or "". A short word may have one
+// slip, others two. A slip is a letter too many or too few, another letter, or two that changed places.
+func Near(typed string, words []string) (near string) {
+	most := 2
+	if len(typed) < 6 {
+		most = 1
+	}
+	if len(typed) > maxNear {
+		return ""
+	}
+	for _, w := range words {
+		if len(w) > maxNear {
+			continue
+		}
+		if d := slips(typed, w); d <= most && d < len(w) {
+			near, most = w, d-1
+		}
+	}
+	return near
+}
+
+// slips counts how many slips lead from a to b: the distance of optimal string alignment.
+func slips(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			other := 1
+			if a[i-1] == b[j-1] {
+				other = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+other)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spelling
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Quoted returns s as a message shows it: unchanged if it is one word of printable ASCII, and
+// otherwise in double quotes, as in Go.
+func Quoted(s string) string {
+	if q := strconv.QuoteToASCII(s); s == "" || len(q) != len(s)+2 || strings.Contains(s, " ") {
+		return q
+	}
+	return s
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"io"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/docs"
+)
+
+const agentRulesLong = `Print what an agent in a container should know, in Markdown
+
+It says when and how to call commands of the host, what happens when a person has to approve,
+and what each exit code means. Put it into your agent's rules file, such as CLAUDE.md or
+AGENTS.md.
+
+EXIT STATUS
+  0  it was printed
+  1  the command line is wrong`
+
+func newAgentRulesCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use:               "agent-rules",
+		Short:             "Print what an agent in a container should know",
+		Long:              agentRulesLong,
+		Example:           "  docker hostexec agent-rules >> CLAUDE.md",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: verb(func(*cobra.Command, []string) error {
+			_, err := io.WriteString(dockerCLI.Out(), docs.Agents)
+			return err
+		}),
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// identify tells p which programs its commands are on this host: a name of the user's, such
+// as mk, may link to make, and the decision opens no file.
+func (c *Config) identify(p *policy.Policy) {
+	p.Programs = map[string][]string{}
+	add := func(name, path string) {
+		if path == "" {
+			path, _ = executor.LookPath(name, os.Getenv("PATH"))
+		}
+		if path != "" && name != policy.Shell && !p.Place(name).Contained() {
+			for _, at := range executor.Chain(path) {
+				p.Programs[name] = append(p.Programs[name], filepath.Base(at))
+			}
+		}
+	}
+	for _, cmd := range p.Commands {
+		add(cmd.Name, cmd.Path)
+	}
+	for name, set := range p.Rules {
+		add(name, set.Exec)
+	}
+	for _, list := range [][]policy.Pattern{p.Auto, p.Manual} {
+		for _, pattern := range list {
+			if name := pattern.Command(); p.Programs[name] == nil && policy.ValidName(name) {
+				add(name, "")
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/limit"
+)
+
+// Limits bound what one session may hold of the host; 0: as the program thinks best.
+type Limits struct {
+	limit.Limits
+	Refusals int64 // that have a record of their own, a second
+}
+
+func (d *document) readLimits(n *yaml.Node) {
+	l := &d.limits
+	d.fields(n, "limits", map[string]func(*yaml.Node){
+		"calls":     scalar(d.reader, "calls", &l.Limits[limit.Calls], amount),
+		"processes": scalar(d.reader, "processes", &l.Limits[limit.Processes], amount),
+		"argv":      scalar(d.reader, "argv", &l.Limits[limit.Argv], room),
+		"spool":     scalar(d.reader, "spool", &l.Limits[limit.Spool], room),
+		"requests":  scalar(d.reader, "requests", &l.Limits[limit.Requests], amount),
+		"refusals":  scalar(d.reader, "refusals", &l.Refusals, amount),
+	})
+}
+
+// maxAmount is more of anything than a host has.
+const maxAmount = 1 << 22
+
+// amount is a number of things, and never none.
+func amount(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil || n < 0 || n > maxAmount:
+		return 0, fmt.Errorf("%q is not a number from 1 to %d", s, maxAmount)
+	case n == 0:
+		return 0, fmt.Errorf("0 switches no limit off, and lets nothing run: a number from 1 to %d is wanted", maxAmount)
+	}
+	return n, nil
+}
+
+// over is l where it says something, and else below.
+func (l Limits) over(below Limits) Limits {
+	for k := range l.Limits {
+		l.Limits[k] = cmp.Or(l.Limits[k], below.Limits[k])
+	}
+	l.Refusals = cmp.Or(l.Refusals, below.Refusals)
+	return l
+}
+
+// Never is a log that is never rotated, or never removed.
+const Never = -1
+
+// rotation is the size at which a log is rotated, off or 0 for never.
+func rotation(s string) (int64, error) {
+	if s == "off" {
+		return Never, nil
+	}
+	n, err := size(s)
+	return cmp.Or(n, Never), err
+}
+
+// kept is how many rotated logs stay, 0 or all for all of them.
+func kept(s string) (int, error) {
+	if s == "all" {
+		return Never, nil
+	}
+	n, err := count(s)
+	return cmp.Or(n, Never), err
+}

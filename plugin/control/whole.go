@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+)
+
+// A container chooses how long the arguments of its calls are, and how many calls it makes.
+// Lists therefore carry the beginning of each text, so that any number of calls can be listed
+// and ended. The whole text of one entry has a path of its own.
+
+const (
+	maxListedText = 256      // bytes of each text of an entry of a list, but for the arguments
+	maxListedAsk  = 16 << 10 // bytes of a question that a list still carries whole
+)
+
+// Cut says that an entry of a list has the beginning of its texts, and how long its command is.
+type Cut struct {
+	Args  int `json:"args"`  // number of arguments
+	Bytes int `json:"bytes"` // of all arguments together
+}
+
+// String is what stands behind a command that is cut, and nothing for one that is not.
+func (c *Cut) String() string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf(" ... (%d arguments, %d bytes)", c.Args, c.Bytes)
+}
+
+// shortener shortens the texts of one entry.
+type shortener struct{ cut bool }
+
+func (s *shortener) args(args []string) []string {
+	short, cut := spelling.Clip(args, spelling.MaxListed)
+	if !cut {
+		return args
+	}
+	s.cut = true
+	return short
+}
+
+func (s *shortener) text(text string) string {
+	short := clip(text, maxListedText)
+	s.cut = s.cut || short != text
+	return short
+}
+
+// clip returns the beginning of text, with a mark where that is not all.
+func clip(text string, max int) string {
+	short, _ := spelling.Clip([]string{text}, max)
+	return short[0]
+}
+
+func (s *shortener) mark(args []string) *Cut {
+	if !s.cut {
+		return nil
+	}
+	c := &Cut{Args: len(args)}
+	for _, arg := range args {
+		c.Bytes += len(arg)
+	}
+	return c
+}
+
+// ListedArgs returns args as a list has them, and how long they are where that is not all.
+func ListedArgs(args []string) ([]string, *Cut) {
+	var s shortener
+	short := s.args(args)
+	return short, s.mark(args)
+}
+
+func (r Running) listed() Running {
+	var s shortener
+	whole := r.Args
+	r.Args, r.Dir = s.args(r.Args), s.text(r.Dir)
+	r.Cut = s.mark(whole)
+	return r
+}
+
+func (l Left) listed() Left {
+	var s shortener
+	whole := l.Args
+	l.Args = s.args(l.Args)
+	l.Cut = s.mark(whole)
+	return l
+}
+
+func (j Job) listed() Job {
+	var s shortener
+	whole := j.Args
+	j.Args, j.Dir, j.Reason = s.args(j.Args), s.text(j.Dir), s.text(j.Reason)
+	j.Cut = s.mark(whole)
+	return j
+}
+
+// listed returns q whole if it is short. Otherwise it has no digest: it cannot be approved
+// before all of it was fetched.
+func listed(q approval.Question) Question {
+	n := 0
+	for _, texts := range [][]string{q.Args, q.Notes, q.Effects, {q.Cwd, q.Dir, q.Path, q.Rule, q.Container, q.Project, q.Branch, q.Agent}} {
+		for _, text := range texts {
+			n += len(text) + 1
+		}
+	}
+	if n <= maxListedAsk {
+		return shown(q)
+	}
+	s := shortener{cut: true}
+	cut := s.mark(q.Args)
+	q.Args, q.Notes, q.Effects = s.args(q.Args), s.args(q.Notes), s.args(q.Effects)
+	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project, &q.Branch, &q.Agent} {
+		*text = s.text(*text)
+	}
+	short := shown(q)
+	short.Digest, short.Cut = "", cut
+	return short
+}
+
+func listedGrant(g approval.Grant) Grant {
+	var s shortener
+	q := &g.Question
+	whole := q.Args
+	q.Args = s.args(q.Args)
+	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
+		*text = s.text(*text)
+	}
+	short := shownGrant(g)
+	short.Cut = s.mark(whole)
+	return short
+}
+
+// listed returns the status with the beginning of the texts of what runs.
+func (st Status) listed() Status {
+	st.Running = slices.Clone(st.Running)
+	for i, r := range st.Running {
+		st.Running[i] = r.listed()
+	}
+	st.Shells = slices.Clone(st.Shells)
+	for i := range st.Shells {
+		var s shortener
+		st.Shells[i].Dir = s.text(st.Shells[i].Dir)
+	}
+	return st
+}
+
+// serveWhole adds the single entries of the lists to mux.
+func serveWhole(mux *http.ServeMux, s Session) {
+	mux.HandleFunc("GET /calls/{id}", func(w http.ResponseWriter, r *http.Request) {
+		all := s.Status().Running
+		replyOne(w, all, func(c Running) bool { return c.Request == r.PathValue("id") }, func(c Running) any {
+			c.Args, c.Dir = PrintableArgs(c.Args), printable(c.Dir)
+			return c
+		}, ErrNotRunning)
+	})
+	mux.HandleFunc("GET /jobs/{id}", func(w http.ResponseWriter, r *http.Request) {
+		replyOne(w, s.Jobs(), func(i job.Info) bool { return i.ID == r.PathValue("id") }, func(i job.Info) any { return shownJob(i) }, job.ErrUnknown)
+	})
+	mux.HandleFunc("GET /left/{id}", func(w http.ResponseWriter, r *http.Request) {
+		replyOne(w, s.Left(), func(l Left) bool { return l.Request == r.PathValue("id") }, func(l Left) any {
+			l.Args = PrintableArgs(l.Args)
+			return l
+		}, ErrNotRunning)
+	})
+	q := s.Queue()
+	mux.HandleFunc("GET /pending/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		is := func(q approval.Question) bool { return q.ID == id || slices.Contains(q.Waiting, id) }
+		replyOne(w, q.Pending(), is, func(q approval.Question) any { return shown(q) }, approval.ErrUnknown)
+	})
+	mux.HandleFunc("GET /grants/{id}", func(w http.ResponseWriter, r *http.Request) {
+		replyOne(w, q.Grants(), func(g approval.Grant) bool { return g.ID == r.PathValue("id") }, func(g approval.Grant) any { return shownGrant(g) }, approval.ErrNoGrant)
+	})
+}
+
+// replyOne answers with the entry of a list that is asked for, whole, or that there is none.
+func replyOne[T any](w http.ResponseWriter, all []T, is func(T) bool, show func(T) any, none error) {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		Reply(w, http.StatusNotFound, problem{none.Error()})
+		return
+	}
+	Reply(w, http.StatusOK, show(all[i]))
+}
+
+// Question asks for one request that waits, whole. The error is approval.ErrUnknown when it
+// does not wait.
+func (c *Client) Question(ctx context.Context, id string) (q Question, err error) {
+	err = c.get(ctx, "/pending/"+url.PathEscape(id), &q)
+	return q, err
+}
+
+// Whole returns q with all of its text, which q of a list may lack.
+func (c *Client) Whole(ctx context.Context, q Question) (Question, error) {
+	if q.Cut == nil {
+		return q, nil
+	}
+	return c.Question(ctx, q.ID)
+}
+
+// Call asks for one call that runs, whole and in printable ASCII.
+func (c *Client) Call(ctx context.Context, id string) (r Running, err error) {
+	err = c.get(ctx, "/calls/"+url.PathEscape(id), &r)
+	return r, err
+}
+
+// Job asks for one job, whole.
+func (c *Client) Job(ctx context.Context, id string) (j Job, err error) {
+	err = c.get(ctx, "/jobs/"+url.PathEscape(id), &j)
+	return j, err
+}
+
+// LeftOf asks for what the command of one request left running, whole.
+func (c *Client) LeftOf(ctx context.Context, id string) (l Left, err error) {
+	err = c.get(ctx, "/left/"+url.PathEscape(id), &l)
+	return l, err
+}
+
+// GrantOf asks for one grant, whole.
+func (c *Client) GrantOf(ctx context.Context, id string) (g Grant, err error) {
+	err = c.get(ctx, "/grants/"+url.PathEscape(id), &g)
+	return g, err
+}
+
+// get asks for path, and puts the answer into v.
+func (c *Client) get(ctx context.Context, path string, v any) error {
+	body, err := c.do(ctx, http.MethodGet, path, nil, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return badReply(err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// damages are what may be in the place of a record.
+var damages = map[string]func(path string) error{
+	"nothing":           os.Remove,
+	"an empty file":     func(path string) error { return os.Truncate(path, 0) },
+	"half of it":        func(path string) error { return os.Truncate(path, 20) },
+	"null":              func(path string) error { return os.WriteFile(path, []byte("null"), 0o600) },
+	"another session's": func(path string) error { return os.WriteFile(path, []byte(`{"id":"0123456789ab"}`), 0o600) },
+	"a huge file":       func(path string) error { return os.Truncate(path, 1<<40) },
+	"a pipe":            func(path string) error { return replace(path, func() error { return syscall.Mkfifo(path, 0o600) }) },
+	"a socket": func(path string) error {
+		return replace(path, func() error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) })
+	},
+	"a directory": func(path string) error {
+		return replace(path, func() error { return os.MkdirAll(path+"/in/it", 0o700) })
+	},
+	"a link to nothing": func(path string) error { return replace(path, func() error { return os.Symlink("nothing", path) }) },
+	"a link to a pipe": func(path string) error {
+		if err := syscall.Mkfifo(path+".pipe", 0o600); err != nil && err != syscall.EEXIST {
+			return err
+		}
+		return replace(path, func() error { return os.Symlink(path+".pipe", path) })
+	},
+}
+
+func replace(path string, by func() error) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return by()
+}
+
+// TestRecordDamaged: a record that was damaged is read, and replaced, as long as there is the
+// spare one. Without it the session is known by its id, if somebody serves it.
+func TestRecordDamaged(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			s, err := OpenAt(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Session{ID: NewID(), Version: "1", Created: time.Now().UTC().Truncate(time.Second), ContainerName: "web"}
+			if err := s.Create(&want); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(s.Dir(want.ID), record)
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Load(want.ID); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Load = %+v, %v, want %+v", got, err, want)
+			}
+			if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() || fi.Mode().Perm() != 0o600 {
+				t.Errorf("the record is %v, %v now", fi, err)
+			}
+			if err := damage(filepath.Join(s.Dir(want.ID), spareRecord)); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			unreadable(t, s, want)
+			if err := s.Save(&want); err != nil {
+				t.Error(err)
+			}
+			if got, err := s.Load(want.ID); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("Load of what was saved again = %+v, %v", got, err)
+			}
+			if err := s.Remove(want.ID); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// unreadable wants a session without any record to be listed as long as it is served.
+func unreadable(t *testing.T, s *Store, rec Session) {
+	t.Helper()
+	if got, err := s.Load(rec.ID); err == nil {
+		t.Errorf("Load of no record = %+v", got)
+	}
+	if all, err := s.List(); err != nil || len(all) != 0 {
+		t.Errorf("List of what nobody serves = %+v, %v", all, err)
+	}
+	dir := s.Dir(rec.ID)
+	if err := os.WriteFile(ControlSock(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock := flock.New(LockFile(dir))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer lock.Close()
+	if all, err := s.List(); err != nil || len(all) != 1 || all[0].ID != rec.ID {
+		t.Errorf("List of what is served = %+v, %v", all, err)
+	}
+	if got := s.HalfMade(-time.Hour); len(got) != 0 {
+		t.Errorf("HalfMade of what is served = %q", got)
+	}
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+var errKeeper = errors.New("the keeper of the session was killed")
+
+// watchKeeper ends the session when its keeper dies: nobody else would end the session's
+// commands, should this process be killed, too.
+func (w *Watcher) watchKeeper(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { w.Keeper.Close() })
+	defer stop()
+	if _, err := w.Keeper.Read(make([]byte, 1)); ctx.Err() == nil && errors.Is(err, io.EOF) {
+		w.stop(errKeeper)
+	}
+}
+
+// EndLost ends the commands that the watcher of the session in folder dir has left running, if it was
+// killed together with its keeper. A session that has a watcher is left alone.
+func EndLost(dir string) error {
+	if !killed(dir) {
+		return nil
+	}
+	lock := flock.New(state.LockFile(dir), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return err
+	}
+	defer lock.Close()
+	if err := endLost(dir); err != nil {
+		return err
+	}
+	return os.Remove(state.ControlSock(dir))
+}
+
+// killed reports whether the session's watcher has not removed its socket: it was killed, or it still
+// serves.
+func killed(dir string) bool {
+	_, err := os.Lstat(state.ControlSock(dir))
+	return err == nil
+}
+
+// endLost is EndLost for a caller that has the session's lock.
+func endLost(dir string) error {
+	_, id := state.Of(dir)
+	_, err := proctree.EndLost(id, proctree.DefaultGrace)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end what session %s left running: %w", id, err)
+	}
+	return nil
+}
+
+// endLost ends what the watcher before this one left running, and tells the callers.
+func (w *Watcher) endLost() {
+	if !killed(w.Dir) {
+		return
+	}
+	if err := endLost(w.Dir); err != nil {
+		w.log.Error("resume", "error", err)
+	}
+	answerLost(w.store, w.rec)
+}

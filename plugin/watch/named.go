@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Supplied returns where a command would run code, or take settings, that owner can write: in
+// the environment env, which commands have without that; and in what p names itself, which
+// stays. Nothing of it is fatal.
+func Supplied(p *policy.Policy, env []string, owner executor.Owner) (all []policy.Problem) {
+	_, found := executor.Environ(env, owner)
+	for _, f := range append(found, executor.Settings(executor.Getenv(env, "HOME"), owner)...) {
+		all = append(all, policy.Problem{Text: f.String()})
+	}
+	search, _ := executor.Path(executor.Getenv(env, "PATH"), owner)
+	s := supplies{owner: owner, search: search}
+	s.settings("", "", p.Defaults)
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
+		if set := p.Rules[name]; !set.Place.Contained() {
+			s.command(name, set)
+		}
+	}
+	return append(all, s.problems...)
+}
+
+type supplies struct {
+	owner    executor.Owner
+	search   string // PATH
+	problems []policy.Problem
+}
+
+func (s *supplies) add(where, rule, format string, args ...any) {
+	s.problems = append(s.problems, policy.Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
+}
+
+func (s *supplies) command(name string, set policy.Ruleset) {
+	if set.Exec != "" {
+		if at, ok := executor.Code(set.Exec, s.search, s.owner); ok {
+			s.add(set.Where, name, "exec: the container could change %s, so it will not run", strconv.QuoteToASCII(at))
+		}
+	}
+	s.words(set.Where, name, "prepend", set.Prepend)
+	s.settings(set.Where, name, set.Settings)
+	for i := range set.Rules {
+		r := &set.Rules[i]
+		title := r.Title(name)
+		s.words(r.Where, title, "fixed", r.Fixed)
+		for _, e := range r.Argv {
+			if e.Kind == policy.Insert {
+				s.words(r.Where, title, "insert", e.Words)
+			}
+		}
+		s.settings(r.Where, title, r.Settings)
+	}
+}
+
+// words are arguments that the person wrote. A path in one may be code: -c core.sshCommand=/w/x.
+func (s *supplies) words(where, rule, key string, words []string) {
+	for _, word := range words {
+		if at, ok := executor.Names(word, s.owner); ok {
+			s.add(where, rule, "%s: %s names %s, which the container can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at))
+		}
+	}
+}
+
+func (s *supplies) settings(where, rule string, set policy.Settings) {
+	if set.Env == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(set.Env.Set)) {
+		_, found := executor.Environ([]string{name + "=" + set.Env.Set[name]}, s.owner)
+		for _, f := range found {
+			if name != "PATH" {
+				f.Then = "it stays, because you set it"
+			}
+			s.add(where, rule, "env: %s", f)
+		}
+	}
+}

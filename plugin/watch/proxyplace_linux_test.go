@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// proxying returns a watcher that holds the directory of requests for make below ws/base, where ws
+// is everybody's who makes requests, and what it serves there.
+func proxying(t *testing.T) (w *Watcher, ws string, place carrier.Place) {
+	t.Helper()
+	top := t.TempDir()
+	ws = filepath.Join(top, "ws")
+	if err := errors.Join(os.MkdirAll(ws+"/base", 0o700), os.Mkdir(ws+"/victim", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	w = &Watcher{store: &state.Store{Home: filepath.Join(top, "home")}, log: slog.New(slog.DiscardHandler)}
+	w.rec.Commands = []state.Command{{Name: "make"}}
+	w.rec.Proxy = &state.Proxy{Base: ws + "/base", Rest: "requests", Flat: true}
+	if err := w.holdProxy(); err != nil {
+		t.Fatal(err)
+	}
+	places, err := w.proxyPlaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { errors.Join(places[0].Box.Close(), w.unlock()) })
+	return w, ws, places[0]
+}
+
+// TestRenewReplacedBase deletes the directory of requests and puts a link in place of the one above
+// it: nothing is made where the link leads, and nothing served.
+//
+// Attack 226.
+func TestRenewReplacedBase(t *testing.T) {
+	_, ws, place := proxying(t)
+	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
+		t.Fatal(err)
+	}
+	if place.Box.Named() {
+		t.Fatal("it counts as served")
+	}
+	if again, err := place.Renew(); err == nil {
+		t.Errorf("renewed as %s", again.Box.Path())
+	}
+	for _, at := range []string{"victim", "old"} {
+		if left, err := os.ReadDir(filepath.Join(ws, at)); err != nil || len(left) > 0 {
+			t.Errorf("%s has %v, %v", at, left, err)
+		}
+	}
+	if err := errors.Join(os.Remove(ws+"/base"), os.Rename(ws+"/old", ws+"/base")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := place.Renew()
+	if err != nil {
+		t.Fatalf("when it is back: %v", err)
+	}
+	again.Box.Close()
+}
+
+// TestRenewLeavesNothing has the directory of requests made again and again: the host keeps nothing
+// of the ones before.
+//
+// Attack 227.
+func TestRenewLeavesNothing(t *testing.T) {
+	w, ws, place := proxying(t)
+	before := w.proxy.noted()
+	for i := range 5 {
+		at := ws + "/base/requests"
+		if err := os.Rename(at, at+string(rune('a'+i))); err != nil { // so that no inode comes again
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(at+"/make.pid", []byte{'4', '1', '9', '4', '9', '9', byte('0' + i)}, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := place.Renew()
+		if err != nil {
+			t.Fatal(err)
+		}
+		place.Box.Close()
+		place = again
+	}
+	defer place.Box.Close()
+	locks, err := filepath.Glob(filepath.Join(w.store.Home, "proxies", "*"))
+	if err != nil || len(locks) != 1 {
+		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
+	}
+	if after := w.proxy.noted(); !slices.Equal(before, after) {
+		t.Errorf("notes: %q, before: %q", after, before)
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// TestSilentHost has a host that says nothing, as one that was stopped: the call ends in the time
+// that it was given, whatever the host has said before.
+func TestSilentHost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		env  string
+		host func(p *peer)
+	}{
+		"never":             {[]string{"make"}, "HOSTEXEC_TIMEOUT=50ms", func(*peer) {}},
+		"since the command": {[]string{"make"}, "HOSTEXEC_TIMEOUT=0h0m1.5ms", (*peer).runs},
+		"by the flag":       {[]string{"hostexec", "--timeout", "50ms", "make"}, "HOSTEXEC_TIMEOUT=1h", func(*peer) {}},
+		"by the other flag": {[]string{"hostexec", "--timeout=50ms", "make"}, "HOSTEXEC_JSON=1", func(*peer) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			c := s.command(tt.args...)
+			c.Env = append(c.Env, tt.env)
+			c.Stderr = &c.stderr
+			c.start()
+			p := s.accept()
+			p.drop()
+			tt.host(p)
+			c.wantExit(124)
+			text := c.stderr.String()
+			if !strings.HasPrefix(text, "hostexec: timeout waiting for host to execute command\nhostexec: hint: ") {
+				t.Errorf("it says %q", text)
+			}
+			if json := strings.Contains(text, `{"status":"timeout","code":124,`); json != (tt.env == "HOSTEXEC_JSON=1") {
+				t.Errorf("it says %q", text)
+			}
+		})
+	}
+}
+
+// TestHostThatEnds has a host that says in time that it ends the command, and takes its time: its
+// answer is waited for. What follows a job has no time.
+func TestHostThatEnds(t *testing.T) {
+	for _, args := range [][]string{{"make"}, {"hostexec", "wait", "job"}, {"hostexec", "logs", "-f", "job"}} {
+		s := newStage(t)
+		c := s.command(args...)
+		c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=500ms")
+		c.start()
+		p := s.accept()
+		if args[0] == "make" {
+			for range 20 { // until its time is over, and what a host may take to say so
+				p.send(wire.KindNotice, nil)
+				time.Sleep(100 * time.Millisecond)
+			}
+		} else {
+			time.Sleep(2 * time.Second)
+		}
+		p.exit(wire.Exit{Outcome: wire.Exited, Code: 7})
+		c.wantExit(7)
+	}
+}
+
+// drop lets go of what rode along: nobody else is to hold the pipe that the test reads.
+func (p *peer) drop() {
+	for _, f := range p.fds {
+		f.Close()
+	}
+}
+
+func TestDuration(t *testing.T) {
+	const none = -1
+	for text, want := range map[string]time.Duration{
+		"0": 0, "5": 5 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "200ms": 200 * time.Millisecond, "1m5s": 65 * time.Second,
+		"1.5": 2 * time.Second, "0.2s": time.Second, "1.5h": 2 * time.Hour, "1.": 2 * time.Second,
+		"": none, "s": none, "soon": none, "-5": none, "5x": none, "5 s": none, ".5": none, "1h30": time.Hour + 30*time.Second,
+		"99999999999999999999999999": 1 << 20 * time.Second, "9999999999h9999999999h9999999999h": 0,
+	} {
+		got, ok := duration(text)
+		if !ok {
+			got = none
+		}
+		if got != want {
+			t.Errorf("duration(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
