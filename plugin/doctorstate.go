@@ -141,7 +141,7 @@ func (d *doctor) unserved(left *stale, s session) {
 	switch {
 	case errors.As(s.silent, &stopped):
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
-	case locked(d.store, s.ID):
+	case served(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
 	case orphaned(s, time.Now()) && s.State != stateGone:
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)

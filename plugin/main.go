@@ -15,7 +15,6 @@ import (
 	"context"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/docker/cli/cli-plugins/plugin"
 	"github.com/docker/cli/cli/command"
@@ -50,7 +49,7 @@ func Main() int {
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
 	// Who ends what such a watcher left has the session's lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answering)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
-	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -41,7 +41,7 @@ func settled(s session, now time.Time) bool {
 func sweepAgents(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
 	var errs []error
 	for i, s := range all {
-		if s.State == stateUnknown || !orphaned(s, time.Now()) || locked(store, s.ID) {
+		if s.State == stateUnknown || !orphaned(s, time.Now()) || served(store, s.ID) {
 			continue
 		}
 		if err := sweepAgent(ctx, cli, s); err != nil {
@@ -53,12 +53,25 @@ func sweepAgents(ctx context.Context, cli command.Cli, store *state.Store, all [
 	return errors.Join(errs...)
 }
 
-// locked reports whether a session has a watcher, even one that does not answer.
+// locked reports whether a process holds the session's lock now: a watcher, even one that does not answer, or, for a
+// moment, the process that answers the callers of a killed watcher.
 func locked(store *state.Store, id string) bool {
-	lock := flock.New(state.LockFile(store.Dir(id)))
+	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
 	ok, err := lock.TryLock()
 	if err != nil || !ok {
-		return true
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return lock.Close() != nil
+}
+
+// served reports whether a session has a watcher. It waits for the process that answers the callers of a killed one.
+func served(store *state.Store, id string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	defer cancel()
+	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
+	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	if err != nil || !ok {
+		return !errors.Is(err, fs.ErrNotExist)
 	}
 	return lock.Close() != nil
 }
@@ -116,6 +129,9 @@ func sweepAgent(ctx context.Context, cli command.Cli, s session) error {
 	}
 	return nil
 }
+
+// answering is how long the lock of a killed watcher's session may be held to answer its callers.
+const answering = 2 * time.Second
 
 // sweeping is how long an engine may take over one container.
 const sweeping = 30 * time.Second

@@ -157,5 +157,5 @@ func prunable(store *state.Store, s session, now time.Time) bool {
 		return s.State == stateGone
 	}
 	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
-	return s.OnHost() && err == nil && !locked(store, s.ID)
+	return s.OnHost() && err == nil && !served(store, s.ID)
 }

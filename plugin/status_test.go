@@ -4,9 +4,12 @@ package plugin
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -181,6 +184,26 @@ func TestPrunable(t *testing.T) {
 		if got := prunable(&state.Store{Home: t.TempDir()}, tt.s, noon); got != tt.want {
 			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestPrunableAnswering: the process that answers the callers of a killed watcher holds the session's lock for a
+// moment. That is no watcher.
+func TestPrunableAnswering(t *testing.T) {
+	store := &state.Store{Home: t.TempDir()}
+	s := session{State: stateGone, Session: state.Session{ID: "00aa00aa00aa00aa", Created: noon, Agent: &state.Agent{Mode: "process"}}}
+	for _, dir := range []string{store.Dir(s.ID), state.JobsDir(store.Dir(s.ID))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock := flock.New(state.LockFile(store.Dir(s.ID)))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
+	if !prunable(store, s, noon) {
+		t.Error("the session is taken for a watched one")
 	}
 }
 

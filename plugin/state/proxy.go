@@ -81,7 +81,7 @@ func (s *Store) SweepProxies() error {
 	var errs []error
 	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
 	for _, path := range locks {
-		l := glimpse(path)
+		l := ExistingLock(path)
 		if free, err := l.TryLock(); err == nil && free && current(l) {
 			errs = append(errs, os.Remove(path))
 		}
@@ -94,8 +94,9 @@ func (s *Store) SweepProxies() error {
 	return errors.Join(errs...)
 }
 
-// glimpse is a lock of who makes no file by looking at one.
-func glimpse(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
+// ExistingLock returns the lock of a file. Unlike flock.New's it never creates the file, so that it cannot come back in
+// a folder that is being removed: locking a missing file fails with fs.ErrNotExist.
+func ExistingLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
 
 const lockSuffix = ".lock"
 
@@ -144,7 +145,7 @@ func (l *ProxyLock) Release() error {
 func (s *Store) Killed() (commands []string) {
 	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
 	for _, path := range locks {
-		l := &ProxyLock{f: glimpse(path)}
+		l := &ProxyLock{f: ExistingLock(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
 			commands = append(commands, strings.TrimSuffix(filepath.Base(path), lockSuffix))
 		}
@@ -163,7 +164,7 @@ func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {
 		if !ok || mine[name] {
 			continue
 		}
-		l := glimpse(filepath.Join(dir, e.Name()))
+		l := ExistingLock(filepath.Join(dir, e.Name()))
 		if free, err := l.TryRLock(); err == nil && !free {
 			others = append(others, name)
 		}

@@ -266,7 +266,7 @@ func (s *Store) Recordless(age time.Duration) (ids []string) {
 // to serve containers by it.
 func free(folder string) bool {
 	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
-		l := glimpse(path)
+		l := ExistingLock(path)
 		ok, err := l.TryLock()
 		l.Close()
 		if !ok && !errors.Is(err, fs.ErrNotExist) {

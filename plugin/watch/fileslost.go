@@ -6,8 +6,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
-
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -17,7 +15,7 @@ import (
 // session whose folder is session was killed. A session that has another watcher by now is left
 // to that. ctx bounds the waiting for the session's lock.
 func AnswerLost(ctx context.Context, session string) {
-	lock := flock.New(state.LockFile(session), flock.SetPermissions(0o600))
+	lock := state.ExistingLock(state.LockFile(session))
 	if ok, err := lock.TryLockContext(ctx, looking/10); err != nil || !ok {
 		return
 	}

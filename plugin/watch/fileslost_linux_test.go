@@ -117,6 +117,13 @@ func TestAnswerLostProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			AnswerLost(t.Context(), folder) // its folder is being removed: the lock has gone already
+			if _, err := os.Lstat(state.LockFile(folder)); !os.IsNotExist(err) || answered() {
+				t.Errorf("without a lock: answered %t, lock %v", answered(), err)
+			}
+			if err := os.WriteFile(state.LockFile(folder), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			AnswerLost(t.Context(), folder)
 			if answered() != want {
 				t.Errorf("answered: %t, want %t", !want, want)

@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/gofrs/flock"
-
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -34,15 +32,21 @@ func EndLost(dir string) error {
 	if !killed(dir) {
 		return nil
 	}
-	lock := flock.New(state.LockFile(dir), flock.SetPermissions(0o600))
-	if ok, err := lock.TryLock(); err != nil || !ok {
+	lock := state.ExistingLock(state.LockFile(dir))
+	switch ok, err := lock.TryLock(); {
+	case errors.Is(err, fs.ErrNotExist): // the folder is being removed
+		return nil
+	case err != nil || !ok:
 		return err
 	}
 	defer lock.Close()
 	if err := endLost(dir); err != nil {
 		return err
 	}
-	return os.Remove(state.ControlSock(dir))
+	if err := os.Remove(state.ControlSock(dir)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // killed reports whether the session's watcher has not removed its socket: it was killed, or it still

@@ -21,6 +21,15 @@ func TestEndLostWithin(t *testing.T) {
 	if err := os.WriteFile(sock, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := EndLost(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(state.LockFile(dir)); !os.IsNotExist(err) {
+		t.Errorf("a lock came back in a folder that is being removed: %v", err)
+	}
+	if err := os.WriteFile(state.LockFile(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, id := state.Of(dir)
 	t.Setenv(proctree.SessionMarker, id)
 	if err := EndLost(dir); err == nil {
