@@ -99,15 +99,15 @@ const (
 )
 
 var (
-	// ErrUnknown: no request with this ID waits.
+	// ErrUnknown means that no request with this ID waits.
 	ErrUnknown = errors.New("no such request waits for approval")
-	// ErrChanged: the waiting question differs from the one that was shown.
+	// ErrChanged means that the waiting question differs from the one that was shown.
 	ErrChanged = errors.New("the request is not the one that was shown")
-	// ErrTerms: the terms are not valid.
+	// ErrTerms means that the terms are not valid.
 	ErrTerms = errors.New("an approval holds for a time, for a number of calls or always: for one of them")
 	// ErrWithdrawn is the cancellation cause of Ask's context if the user cancelled the request, as
 	// with ^C. A durable queue then removes the waiter.
 	ErrWithdrawn = errors.New("the caller was interrupted")
-	// ErrNoGrant: no valid grant has this ID.
+	// ErrNoGrant means that no valid grant has this ID.
 	ErrNoGrant = errors.New("no such grant")
 )

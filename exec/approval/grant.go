@@ -16,7 +16,7 @@ import (
 type Grant struct {
 	ID       string // 16 hex digits
 	Question Question
-	User     string // who made it
+	User     string // the user who made it
 	Made     time.Time
 	Until    time.Time // zero: until the session ends
 	Left     int       // remaining calls, or Unlimited

@@ -106,7 +106,8 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 
 var nobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")
 
-// deserted reports whether nobody can be notified and questions must not wait. The caller holds mu.
+// deserted reports whether questions must not wait, because nobody watches or can be notified. The
+// caller holds mu.
 func (q *Queue) deserted() bool {
 	return !q.Always && q.attending == 0 && (q.Reach == nil || !q.Reach())
 }

@@ -27,9 +27,9 @@ type Entry struct {
 }
 
 var (
-	// ErrForm: the line is not a complete record.
+	// ErrForm means that the line is not a complete record.
 	ErrForm = errors.New("not a record")
-	// ErrHash: the record was changed after it was written.
+	// ErrHash means that the record was changed after it was written.
 	ErrHash = errors.New("the record does not have the hash that it shows")
 )
 

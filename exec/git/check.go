@@ -113,11 +113,11 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 
 // place is the location of a repository.
 type place struct {
-	name string // its absolute directory
-	dir  string // its directory as a path below an open descriptor
-	held string // its absolute work tree
-	top  string // the path of the work tree in the container
-	cwd  string // what the container calls the work tree
+	name string // its directory, as git finds it in the work tree
+	dir  string // its absolute directory
+	held string // its directory as a path below an open descriptor
+	top  string // its absolute work tree
+	cwd  string // the path of the work tree in the container
 }
 
 // locate returns the repository that git finds first in d.

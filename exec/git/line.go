@@ -98,7 +98,7 @@ func (l commandLine) reach(cfg *config) reach {
 	switch l.verb {
 	case "branch", "grep", "ls-files":
 		if cfg.is("submodule.recurse") || slices.ContainsFunc(opts, abbreviates("--recurse-submodules")) {
-			return anywhere // into submodules of other commits, too
+			return anywhere // includes submodules of other commits
 		}
 	case "status", "diff", "diff-files", "diff-index", "diff-tree", "log", "reflog", "show":
 		// Git does not ignore a submodule that becomes a file, or was one.

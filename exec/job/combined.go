@@ -74,7 +74,7 @@ func appendEscaped(log, b []byte) []byte {
 	}
 }
 
-// ErrMalformed: the data is not a combined log.
+// ErrMalformed means that the data is not a combined log.
 var ErrMalformed = errors.New("not a combined log")
 
 // Parser decodes the combined log that is written to it. It writes the output of each stream to Out
@@ -82,7 +82,7 @@ var ErrMalformed = errors.New("not a combined log")
 type Parser struct {
 	Out, Err io.Writer
 
-	in   Stream // the stream of the current line; 0 at the begin of a line
+	in   Stream // the stream of the current line; 0 at the beginning of a line
 	held []byte // the start of a prefix, or the first byte of a pair
 	text []byte // decoded text of one stream, not written yet
 	of   Stream // the stream of text

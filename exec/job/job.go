@@ -55,7 +55,7 @@ type Info struct {
 // maxArgs is the maximum number of bytes of arguments in the status of a job.
 const maxArgs = 4 << 10
 
-// ErrEnded: the job has ended.
+// ErrEnded means that the job has ended.
 var ErrEnded = errors.New("it has ended")
 
 // Job is a command that continues without its caller.

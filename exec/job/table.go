@@ -26,9 +26,9 @@ const (
 )
 
 var (
-	// ErrUnknown: no job of the session has this ID.
+	// ErrUnknown means that no job of the session has this ID.
 	ErrUnknown = errors.New("no such job")
-	// ErrFull: the maximum number of jobs is running.
+	// ErrFull means that the maximum number of jobs is running.
 	ErrFull = fmt.Errorf("%d jobs are running, and more may not", MaxRunning)
 )
 

@@ -18,7 +18,7 @@ func (p Pattern) escape() (example string, found bool) {
 	return search(`.*(?:`+p.Source+`).*`, atValue, true, false)
 }
 
-// search decides whether a regular expression matches, from begin to end, a text that names a path
+// search decides whether a regular expression matches, from its beginning to its end, a text that names a path
 // outside of the workspace. It runs the automaton of the expression and the automaton of position
 // in parallel over all texts, shortest first.
 func search(source string, from position, option, wide bool) (example string, found bool) {
@@ -49,7 +49,7 @@ const maxSearch = 1 << 21
 // state is the state of both automata.
 type state struct {
 	pc   uint32
-	last rune // -1 at the begin; else a representative of the last character's class, for ^, $ and \b
+	last rune // -1 at the beginning; else a representative of the last character's class, for ^, $ and \b
 	at   position
 }
 

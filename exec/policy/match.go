@@ -170,7 +170,7 @@ func (m *matcher) fits(e *Element, a string) bool {
 			return false
 		}
 		return m.spend(cost(a)) && e.Token.match(a)
-	case Path: // also after --, because the caller can write ./-x
+	case Path: // no leading -, even after --: the caller can write ./-x
 		return a != "" && a[0] != '-' && ascii(a)
 	}
 	return false

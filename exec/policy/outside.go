@@ -5,13 +5,13 @@ package policy
 import "strings"
 
 // position is the state of a scanner that looks for a path in an argument, character by character.
-// It does not depend on the program: a path may begin wherever a program could parse the begin of a
+// It does not depend on the program: a path may begin wherever a program could parse the beginning of a
 // value, as in --opt=/x, -C.., @/x, file:/x and a,../b.
 type position uint8
 
 const (
-	atValue   position = iota // begin of a value, which may be an option
-	atOperand                 // begin of a value after --, where - has no special meaning
+	atValue   position = iota // beginning of a value, which may be an option
+	atOperand                 // beginning of a value after --, where - has no special meaning
 	inName                    // in a name
 	atName                    // after a slash
 	oneDot                    // a name that consists of . so far
@@ -22,7 +22,7 @@ const (
 	optionOneDot   // after the dash and a dot
 	optionManyDots // after the dash and two or more dots
 
-	schemeH // the letters of http and https at the begin of a value
+	schemeH // the letters of http and https at the beginning of a value
 	schemeHT
 	schemeHTT
 	schemeHTTP

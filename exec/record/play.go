@@ -17,7 +17,7 @@ import (
 
 // Event is one event of a recording.
 type Event struct {
-	After time.Duration // since the begin of the recording
+	After time.Duration // since the beginning of the recording
 	Code  string        // "o": output; "m": a remark about the recording
 	Data  string
 }
