@@ -18,7 +18,7 @@ import (
 // TestGitPoisoned has repositories that run a program: with the commands that show it, and
 // then by each rule of the preset, in a container that has .git read-only by then.
 //
-// Attacks 88, 89, 225.
+// Attacks 88, 89, 225, 230.
 func TestGitPoisoned(t *testing.T) {
 	v, more := newVictim(t), moreCalls(t)
 	for _, tt := range gitPoisons {
