@@ -10,7 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/git"
 )
 
-// TestTurns has commands that look run together, and one that changes something alone. Attack 232.
+// TestTurns has commands that look run together, and one that changes something alone.
+//
+// Attack 232.
 func TestTurns(t *testing.T) {
 	var all turns
 	gone, cancel := context.WithCancel(context.Background())
