@@ -52,7 +52,7 @@ func newPruneCommand(dockerCLI command.Cli) *cobra.Command {
 
 func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
 	if !force {
-		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+		yes, err := confirm(ctx, dockerCLI,
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
 		if err != nil || !yes {
 			return err
