@@ -42,6 +42,7 @@ type Command struct {
 	Dir      int  // a held directory, which stays the caller's
 	NewPrivs bool // setuid programs work, as sudo does
 	Leave    bool // what it leaves running outlives Close
+	Adopt    bool // what it leaves running stays in its process tree, marker or not
 }
 
 // Streams are what a command's descriptors 0, 1 and 2 are joined to.

@@ -42,7 +42,7 @@ func (s *Shell) startHost(b Birth) (*life, error) {
 	g := &onHost{pool: s.pool, life: l, in: w, cancel: cancel}
 	l.ground = g
 	up, failed := make(chan struct{}), make(chan error, 1)
-	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs}
+	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
 		l.pid = pid
 		close(up)
