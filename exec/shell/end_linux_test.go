@@ -408,6 +408,28 @@ func TestRemoveUnmarked(t *testing.T) {
 	}
 }
 
+// TestTimeoutUnmarked: INT ends the parent of what has cleared its environment, before TERM and KILL
+// end the rest. It ends with the text all the same.
+func TestTimeoutUnmarked(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	text := `bash -c 'setsid env -i sh -c "trap \"\" INT TERM; echo \$\$; exec sleep 1000" & wait'`
+	ctx, cancel := context.WithCancelCause(t.Context())
+	began := make(lines, 10)
+	go func() { // ends with the command
+		<-began
+		cancel(errLate)
+	}()
+	var out bytes.Buffer
+	_, err := s.Exec(ctx, r.birth, Command{Text: text, ID: newID()}, Output{Out: both{&out, began}, Err: &out})
+	if !errors.Is(err, errLate) {
+		t.Errorf("it ended with %v: %q", err, out.String())
+	}
+	if line := commandLine(strings.TrimSpace(out.String())); line != "" {
+		t.Errorf("%q is left", line)
+	}
+}
+
 // commandLine is that of a process; it is empty once the process has ended.
 func commandLine(pid string) string {
 	b, _ := os.ReadFile("/proc/" + pid + "/cmdline")
