@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/opts"
@@ -148,7 +149,7 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd.Context(), cli)
+	ctx, stop := interruptible(cmd.Context(), cli, syscall.SIGHUP)
 	defer stop()
 	r := &agentRun{agentOptions: o, cli: cli, plan: p, spec: spec}
 	if spec.Mode == agent.InContainer {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -67,7 +68,7 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref string, detach bool) error {
-	ctx, stop := interruptible(parent, dockerCLI)
+	ctx, stop := interruptible(parent, dockerCLI, syscall.SIGHUP) // the terminal may be closed
 	defer stop()
 	api := dockerCLI.Client()
 	c, err := api.ContainerInspect(ctx, ref)

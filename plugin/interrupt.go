@@ -20,8 +20,16 @@ type interrupted struct{ sig syscall.Signal }
 
 func (i *interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
+// caller says of a command that it ended with its caller.
+func (i *interrupted) caller() string { return "its caller got SIG" + signalNames[i.sig] }
+
+var signalNames = map[syscall.Signal]string{syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGTERM: "TERM"}
+
+// code is the exit code that a shell reports then.
+func (i *interrupted) code() int { return 128 + int(i.sig) }
+
 // status is how docker run ends then: silently, as a shell would tell of it.
-func (i *interrupted) status() error { return cli.StatusError{StatusCode: 128 + int(i.sig)} }
+func (i *interrupted) status() error { return cli.StatusError{StatusCode: i.code()} }
 
 // patience is how often a run may be told to end before it leaves its container alone,
 // which is docker's own number.
@@ -33,12 +41,12 @@ const settling = 100 * time.Millisecond
 // interruptible returns a context that ends, with an interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
-// our place: see bridge.
-func interruptible(parent context.Context, cli command.Cli) (ctx context.Context, stop func()) {
+// our place: see bridge. Such signals are INT and TERM, and those of also.
+func interruptible(parent context.Context, cli command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
 	// Docker's word ends parent, but not which signal it got: that is for attend.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
@@ -65,7 +73,7 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			return
 		case s := <-signals:
 			heard++
-			cancel(&interrupted{s.(syscall.Signal)}) // both are
+			cancel(&interrupted{s.(syscall.Signal)}) // all are
 			if heard == patience {
 				giveUp(cli)
 			}

@@ -94,6 +94,11 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		}
 		return err
 	})
+	var told *interrupted
+	if err != nil && errors.As(context.Cause(ctx), &told) {
+		v.Ended(told.code(), told.caller())
+		return told.status()
+	}
 	if err != nil {
 		v.Ended(codeRun, err.Error())
 		return &failure{code: codeRun, err: err}
