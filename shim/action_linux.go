@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // The runtime keeps its handlers after signal.Reset, and they swallow SIGTSTP, print a
@@ -50,6 +52,21 @@ func ignored(sig syscall.Signal) bool {
 func ignoreTTIN() {
 	a := ignoring()
 	swapAction(syscall.SIGTTIN, &a)
+}
+
+// unblock makes this thread receive signals that the shim's caller has blocked, which all threads of the
+// shim have blocked then. The runtime of a shim does not see to that (plugin/inject/signals.sed).
+func unblock() {
+	var set, old uint64
+	for _, f := range wire.Signals {
+		set |= 1 << (f.Number - 1)
+	}
+	const unblock = 1 // SIG_UNBLOCK
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, 0, uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	if old&set != 0 {
+		runtime.LockOSThread() // for ever
+		syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, uintptr(unsafe.Pointer(&set)), 0, 8, 0, 0)
+	}
 }
 
 // raise sends sig to this thread with the default action. The kernel acts on it before

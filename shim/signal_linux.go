@@ -33,6 +33,7 @@ func (c *call) listen() {
 		}
 		signal.Notify(ch, list[:n]...)
 		actions.Unlock()
+		unblock()
 		for s := range ch {
 			c.caught(ch, s.(syscall.Signal))
 		}

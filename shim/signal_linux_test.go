@@ -55,6 +55,21 @@ func TestNohup(t *testing.T) {
 	c.wantExit(0)
 }
 
+// A caller that has blocked a signal does not keep it from the command.
+func TestBlockedSignals(t *testing.T) {
+	s := newStage(t)
+	c := s.sh("exec env --block-signal=TERM,USR1 $SHIM").start()
+	p := s.accept()
+	p.runs()
+	listening(t, c.Process.Pid)
+	c.Process.Signal(syscall.SIGTERM)
+	p.wantSignal("TERM", wire.ToCommand)
+	c.Process.Signal(syscall.SIGUSR1)
+	p.wantSignal("USR1", wire.ToCommand)
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	c.wantExit(0)
+}
+
 // kill -TSTP of a call without a terminal: the command stopped, so the shim stops, and
 // takes the command along when it goes on.
 func TestStopWithoutATerminal(t *testing.T) {
