@@ -80,7 +80,7 @@ func snapDir(runtime, snap, home string) string {
 // staleFiles returns files that a killed page has left in other directories. Recent files are left out,
 // because they may belong to the page of another state directory.
 func staleFiles() (old []string) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "snap.*", filePattern)) // the pattern is valid
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "snap.*", filePattern)) // valid pattern
 	for _, file := range files {
 		if fi, err := os.Lstat(file); err == nil && time.Since(fi.ModTime()) > codeLife {
 			old = append(old, file)
