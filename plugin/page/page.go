@@ -112,7 +112,8 @@ func (p *Page) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := &http.Server{
-		Handler: p.handler(), MaxHeaderBytes: 16 << 10, ErrorLog: log.New(os.Stderr, "hostexec: ", 0), // for panics
+		// ErrorLog is for panics; requests are not logged.
+		Handler: p.handler(), MaxHeaderBytes: 16 << 10, ErrorLog: log.New(os.Stderr, "hostexec: ", 0),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the event streams
 	}
