@@ -211,7 +211,7 @@ func TestHTTPEnv(t *testing.T) {
 		"HOSTEXEC_URL=http://172.17.0.1:9999 NO_PROXY=of.image,guardian,172.17.0.1 no_proxy=a,b,guardian,172.17.0.1"; got != want {
 		t.Errorf("env %q, want %q", got, want)
 	}
-	for _, have := range []string{"NO_PROXY=", "NO_PROXY"} { // set to the empty string, and removed from the image's environment
+	for _, have := range []string{"NO_PROXY=", "NO_PROXY"} { // set to nothing, and removed
 		got := HTTP{Address: "1.2.3.4:5", Guardian: "g"}.Env(image, []string{have})
 		if !slices.Contains(got, "NO_PROXY=g,1.2.3.4") {
 			t.Errorf("%s: %q", have, got)
