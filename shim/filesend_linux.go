@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// pulsing is the interval at which the shim tells the host that the caller is alive.
+	// pulsing is the interval at which the shim notifies the host that the caller is alive.
 	pulsing = time.Second
 	// silence is the number of such intervals without a sign of the host after which a call without a
 	// limit ends.
@@ -24,7 +24,7 @@ const (
 func (f *files) finish(exit string) int {
 	status := ""
 	for waited := time.Duration(0); ; waited += often {
-		status, _ = read(f.id+".status", 512) // may cut the reason at its end
+		status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
 		out, _ := number(field(status, "stdout"))
 		err, ok := number(field(status, "stderr"))
 		if ok && uint64(f.moved[0]) >= out && uint64(f.moved[1]) >= err {
@@ -101,7 +101,7 @@ func (f *files) tick() {
 	}
 }
 
-// clock tells the host that the caller is alive, and ends the call at its time limit. A call without a
+// clock notifies the host that the caller is alive, and ends the call at its time limit. A call without a
 // limit ends after a long silence of the host.
 func (f *files) clock() {
 	heard, quiet := uint64(0), 0
@@ -143,7 +143,7 @@ func sleep(d time.Duration) {
 	}
 }
 
-// pulse tells the host that the caller is alive.
+// pulse notifies the host that the caller is alive.
 func (f *files) pulse() {
 	f.mu.Lock()
 	if !f.over && f.alive < 0 {
@@ -153,7 +153,7 @@ func (f *files) pulse() {
 	f.mu.Unlock()
 }
 
-// eof tells the host that stdin has ended.
+// eof notifies the host that stdin has ended.
 func (f *files) eof() {
 	f.mu.Lock()
 	if !f.over {

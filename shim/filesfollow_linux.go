@@ -90,7 +90,7 @@ func (f *files) show() (moved bool, err error) {
 	return moved, nil
 }
 
-// output writes output of the command. A slow reader may block it, so it starts clock, which keeps telling
+// output writes output of the command. A slow reader may block it, so it starts clock, which keeps notifying
 // the host that the caller is alive.
 func (f *files) output(fd int, p []byte) error {
 	out := [1]pollFD{{fd: int32(fd), events: pollOut}}

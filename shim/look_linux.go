@@ -112,7 +112,9 @@ func sameFile(out, err *syscall.Stat_t) bool {
 	if flags&syscall.O_APPEND != 0 {
 		return true
 	}
-	// f 2>f opens the file twice, with separate positions. O_NONBLOCK has no effect on regular files, and is a flag of the open file. If setting it on 1 sets it on 2, they are one open file. (kcmp(2) would tell, but seccomp may deny it.)
+	// The redirection >f 2>f opens the file twice, with separate positions. O_NONBLOCK has no effect on
+	// regular files, and is a flag of the open file. If setting it on 1 sets it on 2, they are one open
+	// file. (kcmp(2) would show it, but seccomp may deny it.)
 	fcntl(1, syscall.F_SETFL, flags^syscall.O_NONBLOCK)
 	other, e2 = fcntl(2, syscall.F_GETFL, 0)
 	fcntl(1, syscall.F_SETFL, flags)

@@ -48,7 +48,7 @@ func carry(dir string) int {
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 	r := &relay{in: make([]byte, 2*(wire.ChunkLen+wire.MaxChunk))}
 	hello := wire.Hello{Nonce: word(dir + "/nonce")}
-	// A successful connection tells the host that its socket works in the container.
+	// A successful connection shows the host that its socket works in the container.
 	if fd, err := connect(dir + "/socket"); err == nil {
 		syscall.Close(fd)
 		hello.Socket = true

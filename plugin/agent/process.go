@@ -15,8 +15,8 @@ import (
 const MaxSocket = 107
 
 // Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
-// directory first in PATH, and the directory where they find the host. It returns an error if the path of
-// share cannot work.
+// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if the
+// path of share cannot work.
 func Environ(base, add []string, share string) ([]string, error) {
 	if sock := filepath.Join(share, "socket"); len(sock) > MaxSocket || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is no path from which an agent could call commands: it is too long for a socket, or has a colon", sock), Hint: "set HOSTEXEC_HOME to a short directory of yours"}

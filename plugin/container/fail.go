@@ -74,7 +74,7 @@ func (a abroad) Error() string {
 // Hint returns what to do about it.
 func (a abroad) Hint() string { return sameHost }
 
-// sameHost is the hint for engines on other hosts.
+// sameHost is the hint for engines that do not share this host's files or sockets.
 const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
 
 // unreached means that the engine sees this host's files, but sockets do not work across (a virtual

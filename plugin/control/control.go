@@ -43,7 +43,7 @@ type Status struct {
 	API     int    `json:"api"`
 	Version string `json:"version"` // of the watcher
 	State   string `json:"state"`   // running, waiting or keeping
-	Carrier string `json:"carrier"` // how calls arrive: socket or relay; "undecided" until then
+	Carrier string `json:"carrier"` // how calls arrive: socket or relay; "undecided" until it is known
 
 	CarrierWhy string `json:"carrier_why"` // why this carrier was chosen
 

@@ -53,7 +53,7 @@ func (l *Log) Write(b []byte) (int, error) {
 
 // turn starts a new file. If that fails, for example on a full disk, the old file is used further.
 func (l *Log) turn() error {
-	l.size = 0                                                   // reset first: a failure must not cause a retry for each line
+	l.size = 0                                                   // a failure must not be retried for each line
 	next, err := os.CreateTemp(filepath.Dir(l.path), ".watch-*") // mode 0600
 	if err != nil {
 		return err

@@ -60,11 +60,11 @@ type Session struct {
 	Ruled         []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
 	Shell         *Command  `json:"shell,omitempty"`    // value of --proxy-shell
 	Carrier       string    `json:"carrier"`            // as requested: auto, socket or relay
-	Relay         bool      `json:"relay,omitempty"`    // the container has a mount for a relay's socket
+	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
 	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
 	Apart         bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
 	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if Apart is set
-	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies instead of a share
+	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
 	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
 	InvokedIn     string    `json:"invoked_in"`          // the directory where run was started

@@ -31,7 +31,7 @@ func Reveal(m container.MountPoint, driver string, opts map[string]string) []con
 	}
 	device, words := opts["device"], strings.Split(opts["o"], ",")
 	switch typ := opts["type"]; {
-	case slices.ContainsFunc(words, func(w string) bool { return w == "bind" || w == "rbind" }): // of any type, because mount(2) ignores the type then
+	case slices.ContainsFunc(words, func(w string) bool { return w == "bind" || w == "rbind" }): // mount(2) ignores the type
 		all[0].Type, all[0].Source = mount.TypeBind, rooted(device)
 	case slices.Contains(elsewhere, typ):
 	case typ == "proc": // the engine's own /proc, whatever the device is

@@ -2,9 +2,9 @@
 
 // Package room is the first process of a container that runs one command.
 //
-//	room -> Notice (+ its working directory, and its root)              -> host
-//	room <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*   <- host
-//	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit    -> host
+//	room -> Notice (+ its working directory, and its root)                     -> host
+//	room <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
+//	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
 //
 // No process outlives the connection to the host. When the connection ends for any reason, all processes
 // in the container get SIGTERM, and after a grace SIGKILL. When the command ends, the container ends with
@@ -43,5 +43,6 @@ func slash(path string) int {
 	return i
 }
 
-// The exit code of the container. The host uses it only if it got no message about the command's end.
+// failed is the exit code of this process after an error. The host uses it only if it gets no message
+// about the command's end.
 const failed = wire.CodeFailed
