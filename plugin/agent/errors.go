@@ -27,7 +27,7 @@ const (
 // Error is the reason why an agent did not run, or how its container failed.
 type Error struct {
 	Type    Type
-	Message string // fixed texts, because programs compare them
+	Message string // for users; fixed, because programs compare some
 	Hint    string // the next command to type, unless Message names it
 	Cause   error  // or nil
 }
