@@ -97,7 +97,7 @@ func TestLoadAgent(t *testing.T) {
 	}
 }
 
-// An error in the agent section does not affect the rules.
+// TestAgentBreaksNothing checks that an error in the agent section does not affect the rules.
 func TestAgentBreaksNothing(t *testing.T) {
 	for _, tt := range []struct {
 		text string
