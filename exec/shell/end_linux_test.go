@@ -378,6 +378,8 @@ func testDeafPipe(t *testing.T, r *room) {
 
 // TestRemoveUnmarked: what has cleared its environment ends with the shell, detached or not, and
 // whether the shell still lives or not.
+//
+// Attack 234.
 func TestRemoveUnmarked(t *testing.T) {
 	for _, text := range []string{
 		`env -i setsid sh -c "$0; sleep 1000; :" &`,
