@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -36,6 +37,7 @@ func TestSuspendedWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	_, _ = io.Copy(io.Discard, conn) // the signal may come a moment later
 }
 
 // TestSuspended asks a watcher that is suspended after it has accepted the connection.
