@@ -131,7 +131,7 @@ func attachable(c container.InspectResponse) error {
 // attachTo makes a session for a container that runs.
 func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.InspectResponse) (l *launch, err error) {
 	api := dockerCLI.Client()
-	store, err := state.Open()
+	store, err := openSwept()
 	if err != nil {
 		return nil, err
 	}

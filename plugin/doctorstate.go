@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // configuration reads that of all projects, of each, and of the workspace of the current
@@ -107,6 +108,8 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	var left stale
+	more, answered := rebuilt(ctx, d.cli, d.store, recs)
+	recs = append(recs, more...)
 	all := survey(ctx, d.cli, d.store, recs)
 	served := 0
 	for _, s := range all {
@@ -116,14 +119,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		}
 		d.unserved(&left, s)
 	}
-	recordless := d.store.Recordless(halfMade)
-	for _, folder := range d.store.HalfMade(halfMade) {
-		fix := policy.Line([]string{"rm", "-r", folder})
-		if slices.Contains(recordless, filepath.Base(folder)) {
-			fix = "docker hostexec prune"
-		}
-		left.add(takesRoom, fix, "%s is no session", folder)
-	}
+	d.halfMade(&left, recs, answered)
 	for _, name := range d.store.Killed() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
@@ -132,6 +128,24 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", count(len(all), "session"), served), Means: "nothing is left behind"}
 	}
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
+}
+
+// halfMade looks for folders without a readable record, but for those of recs. answered is whether all
+// engines have said which containers there are.
+func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
+	recordless := d.store.Recordless(halfMade)
+	for _, folder := range d.store.HalfMade(halfMade) {
+		id := filepath.Base(folder)
+		switch {
+		case knows(recs, id):
+		case slices.Contains(recordless, id):
+			left.add(takesRoom, "docker hostexec prune", "%s is no session", folder)
+		case !answered:
+			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", folder)
+		default:
+			left.add(takesRoom, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+		}
+	}
 }
 
 // unserved judges a session without a watcher that answers. Those of stopped containers, and
@@ -143,6 +157,8 @@ func (d *doctor) unserved(left *stale, s session) {
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
 	case served(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
+	case s.Damaged && s.State != stateGone:
+		left.add(callsFail, "docker rm -f "+s.ContainerName+", then docker hostexec run again", "session %s (%s) has no record that can be read, and its container is there", s.ID, s.ContainerName)
 	case orphaned(s, time.Now()) && s.State != stateGone:
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
 	case s.State == stateLost:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const inspectLong = `Show all there is to know of sessions, as a JSON array
@@ -34,7 +33,7 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}

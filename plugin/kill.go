@@ -42,7 +42,7 @@ func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 					return fmt.Errorf("--signal %s: %w", quoted(signal), err)
 				}
 			}
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ type launch struct {
 // begin makes the session's record and starts its watcher, which is ready when create
 // needs it. The caller calls finish. stdio is for watch.Start.
 func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*launch, error) {
-	store, err := state.Open()
+	store, err := openSwept()
 	if err != nil {
 		return nil, err
 	}

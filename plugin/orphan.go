@@ -87,6 +87,20 @@ func sweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
+// openSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were
+// killed together: most people look before they prune. Prune reports what cannot be ended.
+func openSwept() (*state.Store, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	ids, _ := store.IDs() // the caller lists them, too
+	for _, id := range ids {
+		_ = watch.EndUnkept(store.Dir(id)) // as above
+	}
+	return store, nil
+}
+
 // sweepBefore removes what agents before this one have left on its engine.
 func (r *agentRun) sweepBefore(ctx context.Context) error {
 	store, err := state.Open()

@@ -103,7 +103,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err != nil {
 		return err
 	}
-	store, err := state.Open()
+	store, err := openSwept()
 	if err != nil {
 		return err
 	}

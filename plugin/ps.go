@@ -51,7 +51,7 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}

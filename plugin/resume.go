@@ -42,7 +42,7 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              opts.args,
 		ValidArgsFunction: first(completeSessions),
 		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}
@@ -83,6 +83,9 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 
 // resumable says why a session cannot be resumed, and what to do instead.
 func resumable(s session) error {
+	if s.Damaged && s.State != stateGone {
+		return errDamaged(s)
+	}
 	switch s.State {
 	case stateUnknown:
 		if s.silent != nil {
@@ -103,6 +106,12 @@ func resumable(s session) error {
 	return fmt.Errorf("the engine of session %s does not answer", s.ID)
 }
 
+// errDamaged is why a session without a record is not served.
+func errDamaged(s session) error {
+	return hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
+		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
+}
+
 func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) error {
 	link, err := rebind(ctx, dockerCLI, store, s)
 	if err != nil {
@@ -114,6 +123,9 @@ func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 // rebind starts another watcher for a session and its container. The caller ends the link with Done
 // once the container runs.
 func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) (*watch.Link, error) {
+	if s.Damaged {
+		return nil, errDamaged(s)
+	}
 	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
 	if err != nil {
 		return nil, err

@@ -202,6 +202,14 @@ func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) 
 	if err == nil || ref == "" {
 		return rec, err
 	}
+	recs, lerr := store.List()
+	if lerr != nil {
+		return rec, err
+	}
+	more, _ := rebuilt(ctx, cli, store, recs)
+	if damaged, derr := state.FindIn(more, ref); derr == nil {
+		return damaged, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, pinging)
 	defer cancel()
 	api, ierr := connect(cli.ConfigFile(), globalArgs(cli))

@@ -27,7 +27,7 @@ func newShellLsCommand(cli command.Cli) *cobra.Command {
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: completeSessions,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const statusLong = `List sessions: containers that call commands of this host, and proxies, which have a
@@ -79,11 +78,11 @@ func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
 	if err != nil {
 		return err
 	}
-	store, err := state.Open()
+	store, err := openSwept()
 	if err != nil {
 		return err
 	}
-	recs, err := store.List()
+	recs, err := allSessions(ctx, cli, store)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
 				return fmt.Errorf("--time %d: must not be negative", opts.time)
 			}
-			store, err := state.Open()
+			store, err := openSwept()
 			if err != nil {
 				return err
 			}
