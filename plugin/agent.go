@@ -203,7 +203,7 @@ func unwritten(store *state.Store, file string) error {
 			return &agent.Error{
 				Type:    agent.InvalidConfig,
 				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", printable(rec.ContainerName), printable(file)),
-				Hint:    "move that file out of what the container mounts, or remove the container: docker hostexec status -a",
+				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
 			}
 		}
 	}

@@ -293,7 +293,7 @@ func (l *launch) linksFor(ctx context.Context, api client.APIClient, c container
 		}
 	}
 	if len(taken) > 0 {
-		return free, fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
+		return free, ownPrograms(taken)
 	}
 	return free, nil
 }

@@ -55,11 +55,14 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 	go func() {
 		defer close(ended)
 		for {
-			sig := firstSignal(signals, word, done)
+			sig, reported := firstSignal(signals, word, done)
 			if sig == 0 || !act(sig) {
 				return
 			}
-			word = nil // docker says it once, about the same signal
+			word = nil // docker reports one signal only
+			if reported {
+				_, _ = firstSignal(signals, nil, done) // the same one, late
+			}
 		}
 	}()
 	return func() {
@@ -76,19 +79,20 @@ func noticed(signals ...os.Signal) []os.Signal {
 }
 
 // firstSignal waits for a signal to this process, or for docker to report one. Docker does not say
-// which: a signal of a key comes here, too, and otherwise it is most likely TERM.
-func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) syscall.Signal {
+// which: a signal of a key comes here, too, and otherwise it is most likely TERM. reported means that
+// none has come here.
+func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig syscall.Signal, reported bool) {
 	select {
 	case s := <-signals:
-		return s.(syscall.Signal)
+		return s.(syscall.Signal), false
 	case <-done:
-		return 0
+		return 0, false
 	case <-docker:
 	}
 	select {
 	case s := <-signals:
-		return s.(syscall.Signal)
+		return s.(syscall.Signal), false
 	case <-time.After(settling):
-		return syscall.SIGTERM
+		return syscall.SIGTERM, true
 	}
 }

@@ -100,8 +100,8 @@ func TestFirstSignal(t *testing.T) {
 		if tt.stopped {
 			close(done)
 		}
-		if got := firstSignal(signals, docker, done); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		if got, reported := firstSignal(signals, docker, done); got != tt.want || reported != (tt.sig == nil && tt.docker) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, got, reported, tt.want)
 		}
 	}
 }

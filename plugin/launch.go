@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -255,9 +254,8 @@ func (l *launch) adopt(api client.APIClient, want creation) error {
 	for _, w := range l.link.Warnings() {
 		l.notice("warning: %s", w)
 	}
-	if lerr := <-linked; lerr != nil && err == nil {
-		l.notice("warning: login shells run the container's own %s, if it has any: %v; those of this host are in %s",
-			strings.Join(l.plan.rec.Linked(), ", "), lerr, inject.Bin)
+	if w := linkWarning(<-linked, l.plan.rec.Linked()); w != "" && err == nil {
+		l.notice("warning: %s", w)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/containerd/errdefs"
@@ -18,8 +19,27 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
+// ownPrograms are commands that login shells find as programs of the image.
+type ownPrograms []string
+
+func (o ownPrograms) Error() string {
+	return fmt.Sprintf("%s has its own %s", inject.LinkDir, strings.Join(o, ", "))
+}
+
+// linkWarning says why login shells do not find all of names in the container, or is "".
+func linkWarning(err error, names []string) string {
+	var own ownPrograms
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &own):
+		return fmt.Sprintf("login shells run the container's own %s, in %s; to run this host's, call %s/NAME", strings.Join(own, ", "), inject.LinkDir, inject.Bin)
+	}
+	return fmt.Sprintf("login shells run the container's own %s, if it has any: %v; those of this host are in %s", strings.Join(names, ", "), err, inject.Bin)
+}
+
 // copyLinks puts a link for each command where login shells find it, unless the container
-// has something of that name there, or that place is not the container's own.
+// has something of that name there (ownPrograms), or that place is not the container's own.
 func (l *launch) copyLinks(api client.APIClient, want creation) error {
 	if len(l.plan.rec.Linked()) == 0 {
 		return nil
@@ -37,7 +57,8 @@ func (l *launch) copyLinks(api client.APIClient, want creation) error {
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	names, err := l.linkable(ctx, api, c.Image, append(l.plan.rec.Names(), inject.Shim), slices.ContainsFunc(targets, notOurs))
+	all := append(l.plan.rec.Names(), inject.Shim)
+	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notOurs))
 	if err != nil {
 		return err
 	}
@@ -45,14 +66,20 @@ func (l *launch) copyLinks(api client.APIClient, want creation) error {
 	if err != nil {
 		return err
 	}
-	if len(names)+len(ruled) == 0 {
-		return nil
+	if len(names)+len(ruled) > 0 {
+		archive, err := inject.Links(names, ruled)
+		if err == nil {
+			err = api.CopyToContainer(ctx, l.id, "/", archive, container.CopyToContainerOptions{})
+		}
+		if err != nil {
+			return err
+		}
 	}
-	archive, err := inject.Links(names, ruled)
-	if err != nil {
-		return err
+	own := slices.DeleteFunc(all, func(name string) bool { return slices.Contains(names, name) })
+	if len(own) > 0 {
+		return ownPrograms(own)
 	}
-	return api.CopyToContainer(ctx, l.id, "/", archive, container.CopyToContainerOptions{})
+	return nil
 }
 
 // unnamed returns the commands with rules only for which login shells find no program in the

@@ -48,7 +48,7 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		newAgentCommand(cli), // which reports errors as JSON, too
 		newAgentRulesCommand(cli),
 		newProxyCommand(cli),
-		misusedAsRun(newAttachCommand(cli)),
+		misusedWhole(newAttachCommand(cli)),
 		newDetachCommand(cli),
 		newStatusCommand(cli),
 		newInspectCommand(cli),
@@ -73,7 +73,7 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 		newVersionCommand(cli),
 		newHelpCommand(cli),
 		misusedAsRun(newComposeCommand(cli)),
-		misusedAsRun(newDevcontainerCommand(cli)),
+		misusedWhole(newDevcontainerCommand(cli)),
 		newWatcherCommand(cli),
 	)
 	completeFlags(cmd, cli)
@@ -111,6 +111,18 @@ func flagError(cmd *cobra.Command, err error) error {
 func misusedAsRun(cmd *cobra.Command) *cobra.Command {
 	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
 	return cmd
+}
+
+// misusedWhole is misusedAsRun for a wrong number of arguments, too; docker run itself ends with 1 then.
+func misusedWhole(cmd *cobra.Command) *cobra.Command {
+	args := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, words []string) error {
+		if err := args(cmd, words); err != nil {
+			return dockercli.StatusError{Status: err.Error(), StatusCode: codeRun}
+		}
+		return nil
+	}
+	return misusedAsRun(cmd)
 }
 
 type runE = func(cmd *cobra.Command, args []string) error

@@ -141,6 +141,21 @@ func TestUnknownFlag(t *testing.T) {
 	}
 }
 
+// A wrong command line of a verb that exits with another program's code is told apart from that.
+func TestWrongCommandLine(t *testing.T) {
+	for args, want := range map[string]int{
+		"attach": 125, "attach a b": 125, "devcontainer x": 125, "shell exec": 125, "shell exec a b": 125, "shell exec --bogus a b -- c": 125,
+		"shell start a": 125, "shell exec --timeout -1s a b -- c": 125, "shell create a": 1, "shell create --bogus a b": 1, "detach": 1, "stop": 1,
+	} {
+		root := newRootCommand(testCLI(t, io.Discard))
+		root.SilenceErrors, root.SilenceUsage = true, true
+		root.SetArgs(strings.Fields(args))
+		if code := report(io.Discard, root.Execute()); code != want {
+			t.Errorf("%s: %d, want %d", args, code, want)
+		}
+	}
+}
+
 func TestBadValueOfAgentsFlag(t *testing.T) {
 	root := newRootCommand(testCLI(t, io.Discard))
 	root.SilenceErrors, root.SilenceUsage = true, true

@@ -3,7 +3,6 @@
 package plugin
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ in them is written down as approved by you; what the container runs is decided b
 EXIT STATUS
   0 to 255  exec and start: the command's own
   124       exec and start: the timeout
-  125       exec and start: the shell is not ready, or has ended
+  125       exec and start: the shell is not ready, or has ended; or the command line is wrong
   1         the others: it failed`
 
 func newShellCommand(dockerCLI command.Cli) *cobra.Command {
@@ -41,7 +40,7 @@ func newShellCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:    noArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
-	cmd.AddCommand(newShellCreateCommand(dockerCLI), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
+	cmd.AddCommand(newShellCreateCommand(dockerCLI), misusedWhole(newShellRunCommand(dockerCLI, false)), misusedWhole(newShellRunCommand(dockerCLI, true)),
 		newShellLsCommand(dockerCLI), newShellRmCommand())
 	return cmd
 }
@@ -123,7 +122,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
+				return &failure{code: codeRun, err: fmt.Errorf("--timeout %v: must not be negative", timeout)}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
 			if !asJSON {
