@@ -65,7 +65,7 @@ type agentOptions struct {
 	cpus      opts.NanoCPUs
 }
 
-func newAgentCommand(cli command.Cli) *cobra.Command {
+func newAgentCommand(dockerCLI command.Cli) *cobra.Command {
 	o := agentOptions{labels: opts.NewListOpts(opts.ValidateLabel)}
 	cmd := &cobra.Command{
 		Use:               "agent [OPTIONS] [-- COMMAND [ARG...]]",
@@ -74,7 +74,7 @@ func newAgentCommand(cli command.Cli) *cobra.Command {
 		Example:           agentExample,
 		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.failure(o.start(cmd, cli, args))
+			return o.failure(o.start(cmd, dockerCLI, args))
 		},
 	}
 	o.addFlags(cmd.Flags())
@@ -105,7 +105,7 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
 
 // start finds out what is to run, and runs it to its end.
-func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string) error {
+func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {
 	args, err := o.workspaceArg(cmd.Flags(), args)
 	if err == nil {
 		err = named(cmd.Flags(), "workspace", "workdir-host", "config")
@@ -133,7 +133,7 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 		return err
 	}
 	for _, w := range append(configured.Warnings, warnings...) {
-		o.say(cli, "warning: %s", w)
+		o.say(dockerCLI, "warning: %s", w)
 	}
 	p, err := o.run.plan(spec.Container.Image, false)
 	if err != nil {
@@ -148,9 +148,9 @@ func (o *agentOptions) start(cmd *cobra.Command, cli command.Cli, args []string)
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd.Context(), cli)
+	ctx, stop := interruptible(cmd.Context(), dockerCLI)
 	defer stop()
-	r := &agentRun{agentOptions: o, cli: cli, plan: p, spec: spec}
+	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
 	if spec.Mode == agent.InContainer {
 		return r.inContainer(ctx, cmd.Flags())
 	}

@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -32,7 +32,7 @@ func (e *ended) Unwrap() error { return e.error }
 // failure makes err one of ours that ends agent. An exit status of the agent's own, and an
 // interruption before it ran, stay what they are.
 func (o *agentOptions) failure(err error) error {
-	var status cli.StatusError
+	var status dockercli.StatusError
 	var told *interrupted
 	switch {
 	case err == nil, errors.As(err, &status):
@@ -69,7 +69,7 @@ func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
 	if o.json || slices.Contains(typed, "--json") {
 		return &failure{code: codeRun, err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, show: showJSON}
 	}
-	return cli.FlagErrorFunc(cmd, err)
+	return dockercli.FlagErrorFunc(cmd, err)
 }
 
 // showJSON says in one line of JSON what stands on err, in place of text.
@@ -82,9 +82,9 @@ func showJSON(w io.Writer, err error) {
 }
 
 // say tells something that is good to know. In JSON nothing is said but the end.
-func (o *agentOptions) say(cli command.Cli, format string, args ...any) {
+func (o *agentOptions) say(dockerCLI command.Cli, format string, args ...any) {
 	if !o.json {
-		say(cli.Err(), format, args...)
+		say(dockerCLI.Err(), format, args...)
 	}
 }
 
@@ -97,7 +97,7 @@ func exit(code int, err error) error {
 	case err != nil:
 		return err
 	case code != 0:
-		return cli.StatusError{StatusCode: code}
+		return dockercli.StatusError{StatusCode: code}
 	}
 	return nil
 }

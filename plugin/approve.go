@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +42,7 @@ func newApproveCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Let requests run that wait for approval",
 		Long:              approveLong,
 		Example:           approveExample,
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			if err := checkTerms(cmd.Flags(), terms); err != nil {

@@ -19,11 +19,11 @@ func TestCheckTerms(t *testing.T) {
 		{[]string{"--always", "--times", "2"}, false}, {[]string{"--for", "1m", "--always"}, false},
 	} {
 		t.Setenv("HOSTEXEC_HOME", t.TempDir()) // where nothing waits
-		cli, err := command.NewDockerCli()
+		dockerCLI, err := command.NewDockerCli()
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := newApproveCommand(cli)
+		cmd := newApproveCommand(dockerCLI)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs(append(tt.args, "00ff"))
 		err = cmd.Execute()

@@ -52,8 +52,8 @@ func clientFlags(args []string) (*flags.ClientOptions, *pflag.FlagSet, error) {
 
 // globalArgs returns docker's flags that reach the engine which cli talks to. They are
 // for the watcher, and for who asks later: by then, environment and context may be others.
-func globalArgs(cli command.Cli) []string {
-	return engineArgs(os.Args[1:], os.Getenv("DOCKER_HOST"), cli.CurrentContext())
+func globalArgs(dockerCLI command.Cli) []string {
+	return engineArgs(os.Args[1:], os.Getenv("DOCKER_HOST"), dockerCLI.CurrentContext())
 }
 
 func engineArgs(args []string, host, context string) []string {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
@@ -52,7 +52,7 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 
   # and have the terminal back
   docker hostexec attach --detach --proxy make --proxy git=ask web`,
-		Args:              cli.ExactArgs(1),
+		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: first(completeContainers(dockerCLI)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := named(cmd.Flags(), "workdir-host"); err != nil {

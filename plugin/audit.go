@@ -52,7 +52,7 @@ type auditOptions struct {
 	filters       []string
 }
 
-func newAuditCommand(cli command.Cli) *cobra.Command {
+func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts auditOptions
 	cmd := &cobra.Command{
 		Use:               "audit [OPTIONS]",
@@ -66,7 +66,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showAudit(cmd.Context(), spelling.ASCIIWriter(cli.Out()), cli.Err(), store.Audit(), opts)
+			return showAudit(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -77,7 +77,7 @@ func newAuditCommand(cli command.Cli) *cobra.Command {
 	formatFlag(cmd, &opts.format, fieldsOf(auditRow{}))
 	filterFlag(cmd, &opts.filters, "", "records", auditCriteria)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
-	cmd.AddCommand(newAuditVerifyCommand(cli))
+	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
 	return cmd
 }
 

@@ -31,7 +31,7 @@ EXIT STATUS
   0  nothing is wrong
   1  something is, or the log cannot be read`
 
-func newAuditVerifyCommand(cli command.Cli) *cobra.Command {
+func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "verify [FILE...]",
 		Short:             "Check that the audit log is as it was written",
@@ -43,7 +43,7 @@ func newAuditVerifyCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verifyAudit(spelling.ASCIIWriter(cli.Out()), store.Audit(), files)
+			return verifyAudit(spelling.ASCIIWriter(dockerCLI.Out()), store.Audit(), files)
 		}),
 	}
 }

@@ -89,8 +89,8 @@ func TestCompletionMakesNothing(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", home)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none"))
-	cli := testCLI(t, io.Discard)
-	if err := cli.Initialize(flags.NewClientOptions()); err != nil { // or else asking an engine ends the process
+	dockerCLI := testCLI(t, io.Discard)
+	if err := dockerCLI.Initialize(flags.NewClientOptions()); err != nil { // or else asking an engine ends the process
 		t.Fatal(err)
 	}
 	completed := 0
@@ -114,7 +114,7 @@ func TestCompletionMakesNothing(t *testing.T) {
 	complete := func() {
 		t.Helper()
 		completed = 0
-		walk(newRootCommand(cli))
+		walk(newRootCommand(dockerCLI))
 		if completed < 20 {
 			t.Errorf("%d verbs complete their arguments, want 20 at least", completed)
 		}

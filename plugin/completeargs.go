@@ -51,9 +51,9 @@ func completeSessions(_ *cobra.Command, given []string, _ string) ([]string, cob
 }
 
 // completeContainers offers containers that run, and have no session.
-func completeContainers(cli command.Cli) cobra.CompletionFunc {
+func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		names, directive := completion.ContainerNames(cli, false)(cmd, given, typed)
+		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)
 		taken := map[string]bool{}
 		for _, rec := range records() {
 			taken[rec.ContainerName] = true

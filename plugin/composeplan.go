@@ -246,8 +246,8 @@ func (r *composeRun) fetch(ctx context.Context, all []*servicePlan) error {
 }
 
 // announce says what has been opened to the service's containers.
-func (p *servicePlan) announce(cli command.Cli, notes []string) {
-	l := &launch{cli: cli, plan: p.plan, place: watch.Where(p.rec, p.container(), p.WorkingDir)}
+func (p *servicePlan) announce(dockerCLI command.Cli, notes []string) {
+	l := &launch{cli: dockerCLI, plan: p.plan, place: watch.Where(p.rec, p.container(), p.WorkingDir)}
 	for _, m := range p.container().Mounts {
 		if m.Type == mount.TypeBind && m.RW {
 			l.writable = append(l.writable, m.Source)

@@ -32,7 +32,7 @@ type services struct {
 	leases []*os.File
 }
 
-func openServices(ctx context.Context, cli command.Cli, api client.APIClient) (*services, error) {
+func openServices(ctx context.Context, dockerCLI command.Cli, api client.APIClient) (*services, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func openServices(ctx context.Context, cli command.Cli, api client.APIClient) (*
 	if err := checkExec(store.Home); err != nil {
 		return nil, err
 	}
-	s := &services{cli: cli, api: api, store: store, lock: flock.New(store.ServicesLock())}
+	s := &services{cli: dockerCLI, api: api, store: store, lock: flock.New(store.ServicesLock())}
 	if ok, err := s.lock.TryLockContext(ctx, 20*time.Millisecond); err != nil || !ok {
 		return nil, errors.Join(errors.New("wait for another docker hostexec compose"), err)
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli-plugins/manager"
 	"github.com/docker/cli/cli-plugins/metadata"
 	"github.com/docker/cli/cli/command"
@@ -93,11 +93,11 @@ func composeEnd(err error, said *bytes.Buffer) error {
 	if code < 0 {
 		code = codeRun
 	}
-	return composeStatus{cli.StatusError{Status: strings.TrimRight(said.String(), "\n"), StatusCode: code}}
+	return composeStatus{dockercli.StatusError{Status: strings.TrimRight(said.String(), "\n"), StatusCode: code}}
 }
 
 // composeStatus is an end that is compose's, in its own words.
-type composeStatus struct{ cli.StatusError }
+type composeStatus struct{ dockercli.StatusError }
 
 func (s composeStatus) Unwrap() error { return s.StatusError }
 

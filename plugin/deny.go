@@ -3,7 +3,7 @@
 package plugin
 
 import (
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -28,7 +28,7 @@ func newDenyCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Refuse requests that wait for approval",
 		Long:              denyLong,
 		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()

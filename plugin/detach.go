@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -29,7 +29,7 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Undo attach",
 		Long:              detachLong,
 		Example:           "  docker hostexec detach web",
-		Args:              cli.ExactArgs(1),
+		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()

@@ -30,7 +30,7 @@ EXIT STATUS
   0  no probe fails; warnings do not count
   1  at least one does`
 
-func newDoctorCommand(cli command.Cli) *cobra.Command {
+func newDoctorCommand(dockerCLI command.Cli) *cobra.Command {
 	var format, image string
 	cmd := &cobra.Command{
 		Use:   "doctor [OPTIONS]",
@@ -42,11 +42,11 @@ func newDoctorCommand(cli command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(cmd *cobra.Command, _ []string) error {
-			all, err := examine(cmd.Context(), cli, image)
+			all, err := examine(cmd.Context(), dockerCLI, image)
 			if err != nil {
 				return err
 			}
-			if err := writeFindings(spelling.ASCIIWriter(cli.Out()), all, format); err != nil {
+			if err := writeFindings(spelling.ASCIIWriter(dockerCLI.Out()), all, format); err != nil {
 				return err
 			}
 			return verdict(all)
@@ -86,16 +86,16 @@ type doctor struct {
 const probing = 10 * time.Second
 
 // examine makes all the probes, in the order in which they are shown.
-func examine(ctx context.Context, cli command.Cli, image string) ([]finding, error) {
+func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
 	home, err := state.Home()
 	if err != nil {
 		return nil, err
 	}
-	d := &doctor{cli: cli, store: &state.Store{Home: home}}
+	d := &doctor{cli: dockerCLI, store: &state.Store{Home: home}}
 	if d.scratch, d.lacking = d.makeScratch(); d.lacking == nil {
 		defer os.RemoveAll(d.scratch)
 	}
-	d.engine = askEngine(ctx, cli)
+	d.engine = askEngine(ctx, dockerCLI)
 	defer d.engine.close()
 	probes := []struct {
 		name string

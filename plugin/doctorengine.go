@@ -36,13 +36,13 @@ type engineFacts struct {
 
 var errSilent = fmt.Errorf("it does not answer within %s", probing)
 
-func askEngine(ctx context.Context, cli command.Cli) engineFacts {
-	e := engineFacts{context: cli.CurrentContext(), owner: -1}
-	if e.api, e.err = connect(cli.ConfigFile(), globalArgs(cli)); e.err != nil {
+func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
+	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
+	if e.api, e.err = connect(dockerCLI.ConfigFile(), globalArgs(dockerCLI)); e.err != nil {
 		return e
 	}
 	if e.endpoint = e.api.DaemonHost(); strings.HasPrefix(e.endpoint, "http:") { // behind a helper's pipe, as for ssh
-		e.endpoint = cli.DockerEndpoint().Host
+		e.endpoint = dockerCLI.DockerEndpoint().Host
 	}
 	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
 		e.owner = ownerOf(u.Path)

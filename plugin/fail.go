@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
@@ -69,7 +69,7 @@ func hintOf(err error) string {
 //	other errors of docker  1
 func report(w io.Writer, err error) int {
 	var ours *failure
-	var status cli.StatusError
+	var status dockercli.StatusError
 	switch {
 	case err == nil:
 		return 0

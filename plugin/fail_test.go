@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 )
 
 func TestReport(t *testing.T) {
@@ -24,10 +24,10 @@ func TestReport(t *testing.T) {
 		{"ours in another verb", &failure{code: codeVerb, err: boom}, 1, "hostexec: boom\n"},
 		{"with what to type next", failRun(hint(boom, "docker info")), 125, "hostexec: boom\nhostexec: hint: docker info\n"},
 		{"two at once", failRun(errors.Join(boom, boom)), 125, "hostexec: boom\nhostexec: boom\n"},
-		{"the container's code: no blank line", cli.StatusError{StatusCode: 3}, 3, ""},
-		{"docker's text as it is", cli.StatusError{Status: "docker: bad\n\nRun", StatusCode: 125}, 125, "docker: bad\n\nRun\n"},
-		{"docker's cause", cli.StatusError{Cause: boom, StatusCode: 127}, 127, "boom\n"},
-		{"a status that forgot its code is no success", cli.StatusError{Status: "bad"}, 1, "bad\n"},
+		{"the container's code: no blank line", dockercli.StatusError{StatusCode: 3}, 3, ""},
+		{"docker's text as it is", dockercli.StatusError{Status: "docker: bad\n\nRun", StatusCode: 125}, 125, "docker: bad\n\nRun\n"},
+		{"docker's cause", dockercli.StatusError{Cause: boom, StatusCode: 127}, 127, "boom\n"},
+		{"a status that forgot its code is no success", dockercli.StatusError{Status: "bad"}, 1, "bad\n"},
 		{"docker's plain error", fmt.Errorf("the input device is not a TTY"), 1, "the input device is not a TTY\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

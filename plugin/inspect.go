@@ -5,7 +5,7 @@ package plugin
 import (
 	"slices"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/cli/cli/command/inspect"
@@ -31,7 +31,7 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show details of sessions",
 		Long:              inspectLong,
 		Example:           "  docker hostexec inspect --format '{{.State}}' web",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()

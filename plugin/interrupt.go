@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 )
 
@@ -21,7 +21,7 @@ type interrupted struct{ sig syscall.Signal }
 func (i *interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
 // status is how docker run ends then: silently, as a shell would tell of it.
-func (i *interrupted) status() error { return cli.StatusError{StatusCode: 128 + int(i.sig)} }
+func (i *interrupted) status() error { return dockercli.StatusError{StatusCode: 128 + int(i.sig)} }
 
 // patience is how often a run may be told to end before it leaves its container alone,
 // which is docker's own number.
@@ -34,7 +34,7 @@ const settling = 100 * time.Millisecond
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
 // our place: see bridge.
-func interruptible(parent context.Context, cli command.Cli) (ctx context.Context, stop func()) {
+func interruptible(parent context.Context, dockerCLI command.Cli) (ctx context.Context, stop func()) {
 	// Docker's word ends parent, but not which signal it got: that is for attend.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
@@ -44,7 +44,7 @@ func interruptible(parent context.Context, cli command.Cli) (ctx context.Context
 	// ends when stop closes done; stop waits for it.
 	go func() {
 		defer close(ended)
-		attend(signals, parent.Done(), done, cancel, cli)
+		attend(signals, parent.Done(), done, cancel, dockerCLI)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
@@ -55,7 +55,7 @@ func interruptible(parent context.Context, cli command.Cli) (ctx context.Context
 }
 
 // attend hears signals, and docker's word, until done.
-func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, cli command.Cli) {
+func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
 	heard := 0
 	parent := os.Getppid()
 	var settle <-chan time.Time
@@ -67,7 +67,7 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			heard++
 			cancel(&interrupted{s.(syscall.Signal)}) // both are
 			if heard == patience {
-				giveUp(cli)
+				giveUp(dockerCLI)
 			}
 		case <-docker:
 			docker = nil
@@ -104,9 +104,9 @@ func killed(ctx context.Context) bool {
 
 // giveUp ends the process as docker's own main would: nothing else can, for docker run
 // waits for its container whatever comes.
-func giveUp(cli command.Cli) {
-	fmt.Fprintf(cli.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", patience)
-	cli.In().RestoreTerminal()
-	cli.Out().RestoreTerminal()
+func giveUp(dockerCLI command.Cli) {
+	fmt.Fprintf(dockerCLI.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", patience)
+	dockerCLI.In().RestoreTerminal()
+	dockerCLI.Out().RestoreTerminal()
 	os.Exit(1)
 }

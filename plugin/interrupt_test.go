@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 )
 
 // attending runs attend until the test ends.
@@ -48,7 +48,7 @@ func checkInterrupted(t *testing.T, ctx context.Context, code int) {
 	if !errors.As(context.Cause(ctx), &told) {
 		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
 	}
-	var status cli.StatusError
+	var status dockercli.StatusError
 	if err := told.status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
 		t.Errorf("status %+v, want the silent %d", err, code)
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -34,7 +34,7 @@ func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "End jobs and calls that run on this host",
 		Long:              killLong,
 		Example:           "  docker hostexec kill -s HUP 3f2a",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRunning,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("signal") {

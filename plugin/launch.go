@@ -61,7 +61,7 @@ type launch struct {
 
 // begin makes the session's record and starts its watcher, which is ready when create
 // needs it. The caller calls finish. stdio is for watch.Start.
-func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*launch, error) {
+func begin(ctx context.Context, dockerCLI command.Cli, p *plan, stdio ...*os.File) (*launch, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func begin(ctx context.Context, cli command.Cli, p *plan, stdio ...*os.File) (*l
 		p.rec.ID = state.NewID()
 	}
 	p.rec.Relay = p.rec.Attached || p.rec.Carrier == carrier.ByRelay || p.rec.Carrier == "auto" && store.Engine(p.rec.Engine).Carrier != carrier.BySocket
-	l := &launch{cli: cli, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
+	l := &launch{cli: dockerCLI, plan: p, store: store, dir: store.Dir(p.rec.ID), ready: make(chan struct{})}
 	l.interrupted = func() error { return context.Cause(ctx) }
 	if l.link, err = watch.Start(l.dir, p.rec.GlobalArgs, stdio...); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -77,14 +77,14 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 // logsArgs wants a session, unless the log of a job is asked for.
 func logsArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("job") {
-		return cli.RequiresMaxArgs(1)(cmd, args)
+		return dockercli.RequiresMaxArgs(1)(cmd, args)
 	}
 	for _, name := range []string{"combined", "raw"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s is for the log of a job: --job JOB", name)
 		}
 	}
-	return cli.ExactArgs(1)(cmd, args)
+	return dockercli.ExactArgs(1)(cmd, args)
 }
 
 func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) error {

@@ -39,11 +39,11 @@ func Main() int {
 	os.Args = standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
-	cli, err := command.NewDockerCli()
+	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
 		return report(os.Stderr, &failure{code: codeVerb, err: err})
 	}
-	return report(os.Stderr, plugin.RunPlugin(cli, newRootCommand(cli), entry.Metadata()))
+	return report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), entry.Metadata()))
 }
 
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.

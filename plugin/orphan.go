@@ -38,13 +38,13 @@ func settled(s session, now time.Time) bool {
 
 // sweepAgents removes the containers of those sessions that are orphaned, and says in the
 // others' place that they are gone. On an engine that does not answer they stay.
-func sweepAgents(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+func sweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []session) error {
 	var errs []error
 	for i, s := range all {
 		if s.State == stateUnknown || !orphaned(s, time.Now()) || served(store, s.ID) {
 			continue
 		}
-		if err := sweepAgent(ctx, cli, s); err != nil {
+		if err := sweepAgent(ctx, dockerCLI, s); err != nil {
 			errs = append(errs, fmt.Errorf("remove the container of agent %s: %w", s.ID, err))
 			continue
 		}
@@ -103,8 +103,8 @@ func (r *agentRun) sweepBefore(ctx context.Context) error {
 	return sweepAgents(ctx, r.cli, store, survey(ctx, r.cli, store, recs))
 }
 
-func sweepAgent(ctx context.Context, cli command.Cli, s session) error {
-	api, err := connect(cli.ConfigFile(), s.GlobalArgs)
+func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
+	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err
 	}

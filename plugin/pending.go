@@ -43,7 +43,7 @@ type pendingOptions struct {
 	filters               []string
 }
 
-func newPendingCommand(cli command.Cli) *cobra.Command {
+func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts pendingOptions
 	cmd := &cobra.Command{
 		Use:               "pending [OPTIONS]",
@@ -62,12 +62,12 @@ func newPendingCommand(cli command.Cli) *cobra.Command {
 				return err
 			}
 			if opts.watch {
-				ctx, stop := interruptible(cmd.Context(), cli)
+				ctx, stop := interruptible(cmd.Context(), dockerCLI)
 				defer stop()
-				return errors.Join(watchPending(ctx, cli, store, keep.match), context.Cause(ctx))
+				return errors.Join(watchPending(ctx, dockerCLI, store, keep.match), context.Cause(ctx))
 			}
 			defer endOnSignal(cmd.Context())()
-			return listPending(cmd.Context(), cli, store, keep.match, opts)
+			return listPending(cmd.Context(), dockerCLI, store, keep.match, opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -86,7 +86,7 @@ var questionCriteria = []criterion[control.Question]{
 	{key: "session", is: begins(func(q control.Question) string { return q.Session })},
 }
 
-func listPending(ctx context.Context, cli command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
+func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
 	all, err := questions(ctx, store)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func listPending(ctx context.Context, cli command.Cli, store *state.Store, keep 
 		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
 	}
 	now := time.Now()
-	out := formatter.Context{Output: spelling.ASCIIWriter(cli.Out()), Format: format, Trunc: !opts.noTrunc}
+	out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
 	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
 		for _, q := range all {
 			if !keep(q) {

@@ -25,8 +25,8 @@ const unread = 500 * time.Millisecond
 
 // watchPending shows the requests that keep lets through, one by one, and answers each by
 // a key, until q is typed or ctx is done.
-func watchPending(ctx context.Context, cli command.Cli, store *state.Store, keep func(control.Question) bool) error {
-	if !cli.In().IsTerminal() || !cli.Out().IsTerminal() {
+func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool) error {
+	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
 	}
 	term, err := console.ConsoleFromFile(os.Stdin)
@@ -42,7 +42,7 @@ func watchPending(ctx context.Context, cli command.Cli, store *state.Store, keep
 	d := newDesk(store)
 	// ends with ctx, when q is typed; wait returns then.
 	d.wg.Go(func() { d.attend(ctx) })
-	err = d.serve(ctx, cli.Out(), keysOf(os.Stdin), keep)
+	err = d.serve(ctx, dockerCLI.Out(), keysOf(os.Stdin), keep)
 	cancel()
 	d.wg.Wait()
 	return err

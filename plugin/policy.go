@@ -26,24 +26,24 @@ EXIT STATUS
   0  done
   1  not done`
 
-func newPolicyCommand(cli command.Cli) *cobra.Command {
+func newPolicyCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		Short:   "See, check and change what containers may request",
 		Long:    policyLong,
 		Example: "  docker hostexec policy init --write git\n  docker hostexec policy explain -- git push origin main",
 		Args:    noArgs,
-		RunE:    command.ShowHelp(cli.Err()),
+		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
 	cmd.AddCommand(
-		newPolicyLsCommand(cli),
-		newPolicyCheckCommand(cli),
-		newPolicyTestCommand(cli),
-		newPolicyExplainCommand(cli),
-		newPolicyAddCommand(cli),
-		newPolicyRmCommand(cli),
-		newPolicyInitCommand(cli),
-		newPolicyReplayCommand(cli),
+		newPolicyLsCommand(dockerCLI),
+		newPolicyCheckCommand(dockerCLI),
+		newPolicyTestCommand(dockerCLI),
+		newPolicyExplainCommand(dockerCLI),
+		newPolicyAddCommand(dockerCLI),
+		newPolicyRmCommand(dockerCLI),
+		newPolicyInitCommand(dockerCLI),
+		newPolicyReplayCommand(dockerCLI),
 	)
 	return cmd
 }
@@ -69,14 +69,14 @@ func around(store *state.Store) (config.Source, error) {
 }
 
 // loaded is the configuration of the current directory. What was passed over is said.
-func loaded(cli command.Cli) (config.Source, *config.Config, error) {
+func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	_, src, err := here()
 	if err != nil {
 		return src, nil, err
 	}
 	c := config.Load(src)
 	for _, w := range c.Warnings {
-		say(cli.Err(), "warning: %s", printable(w))
+		say(dockerCLI.Err(), "warning: %s", printable(w))
 	}
 	return src, c, nil
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -42,7 +42,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Allow a command with exactly these arguments",
 		Long:              policyAddLong,
 		Example:           "  docker hostexec policy add --project --ask -- make deploy\n  docker hostexec policy add --effects read,network -- gh api rate_limit",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeCommand,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			r := policy.Rule{ID: "new", Do: policy.Allow, Effects: effects, Accept: code}

@@ -29,7 +29,7 @@ EXIT STATUS
   0  nothing is wrong
   1  something is`
 
-func newPolicyCheckCommand(cli command.Cli) *cobra.Command {
+func newPolicyCheckCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "check",
 		Short:             "Say what is wrong with the configuration",
@@ -42,10 +42,10 @@ func newPolicyCheckCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			wrong := writeProblems(spelling.ASCIIWriter(cli.Out()), checkHere(store, src))
+			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src))
 			switch wrong {
 			case 0:
-				say(cli.Err(), "%s", rightOf(config.Load(src).Parts()))
+				say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))
 				return nil
 			case 1:
 				return fmt.Errorf("1 thing is wrong")

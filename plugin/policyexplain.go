@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -38,7 +38,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Say what would become of a request, and why",
 		Long:              policyExplainLong,
 		Example:           policyExplainExample,
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeCommand,
 		RunE: verb(func(_ *cobra.Command, args []string) error {
 			p, err := explained(dockerCLI, session)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -32,7 +32,7 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:   "Show a configuration to begin with, or write it",
 		Long:    policyInitLong,
 		Example: "  docker hostexec policy init\n  docker hostexec policy init git\n  docker hostexec policy init --write git",
-		Args:    cli.RequiresMaxArgs(1),
+		Args:    dockercli.RequiresMaxArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 			for _, p := range config.Presets() {
 				names = append(names, p.Name+"\t"+p.Title)

@@ -29,7 +29,7 @@ EXIT STATUS
   0  they were listed, if there are any
   1  they could not be, or the configuration is broken`
 
-func newPolicyLsCommand(cli command.Cli) *cobra.Command {
+func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	var quiet, noTrunc bool
 	var format string
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(cmd *cobra.Command, _ []string) error {
-			src, c, err := loaded(cli)
+			src, c, err := loaded(dockerCLI)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func newPolicyLsCommand(cli command.Cli) *cobra.Command {
 			case format == formatter.TableFormatKey:
 				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
-			out := formatter.Context{Output: spelling.ASCIIWriter(cli.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
+			out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
 			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ EXIT STATUS
   0  they were shown, if there are any
   1  they could not be, or the configuration is broken`
 
-func newPolicyReplayCommand(cli command.Cli) *cobra.Command {
+func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	var since, file string
 	cmd := &cobra.Command{
 		Use:               "replay [OPTIONS]",
@@ -60,7 +60,7 @@ func newPolicyReplayCommand(cli command.Cli) *cobra.Command {
 			if err := r.read(from); err != nil {
 				return err
 			}
-			return errors.Join(r.show(spelling.ASCIIWriter(cli.Out()), cli.Err()), r.broken)
+			return errors.Join(r.show(spelling.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), r.broken)
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "Only requests since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")

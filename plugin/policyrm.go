@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -31,7 +31,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Remove rules, revoke grants",
 		Long:              policyRmLong,
 		Example:           "  docker hostexec policy rm git/push\n  docker hostexec policy rm grant/9f3c2a71",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRules,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, src, err := here()

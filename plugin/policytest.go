@@ -19,7 +19,7 @@ EXIT STATUS
   0  all pass
   1  at least one fails, or the configuration cannot be read`
 
-func newPolicyTestCommand(cli command.Cli) *cobra.Command {
+func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:               "test [OPTIONS]",
@@ -29,7 +29,7 @@ func newPolicyTestCommand(cli command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(*cobra.Command, []string) error {
-			_, c, err := loaded(cli)
+			_, c, err := loaded(dockerCLI)
 			if err != nil {
 				return err
 			}
@@ -40,15 +40,15 @@ func newPolicyTestCommand(cli command.Cli) *cobra.Command {
 				switch {
 				case t.Why != "":
 					failed++
-					fmt.Fprintln(cli.Out(), printable(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
+					fmt.Fprintln(dockerCLI.Out(), printable(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
 				case verbose:
-					fmt.Fprintln(cli.Out(), printable("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
+					fmt.Fprintln(dockerCLI.Out(), printable("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
 				}
 			}
 			if failed > 0 {
 				return fmt.Errorf("%d of %d tests fail", failed, len(all))
 			}
-			fmt.Fprintf(cli.Out(), "%d tests pass\n", len(all))
+			fmt.Fprintf(dockerCLI.Out(), "%d tests pass\n", len(all))
 			return broken(c)
 		}),
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -72,7 +72,7 @@ func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Run commands for whoever can write to a directory, without an engine",
 		Long:              proxyLong,
 		Example:           proxyExample,
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeProxy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := named(cmd.Flags(), "dir")

@@ -106,9 +106,9 @@ func sweepRecordless(store *state.Store, out io.Writer) error {
 
 // sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
 // each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
-func sweepEngines(ctx context.Context, cli command.Cli, store *state.Store, all []session) error {
+func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []session) error {
 	watched := map[string]bool{}
-	engines := map[string][]string{"": globalArgs(cli)}
+	engines := map[string][]string{"": globalArgs(dockerCLI)}
 	for _, s := range all {
 		watched[s.ID] = s.Watcher != nil || s.silent != nil
 		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
@@ -127,7 +127,7 @@ func sweepEngines(ctx context.Context, cli command.Cli, store *state.Store, all 
 		engines["--host\x00"+host] = []string{"--host", host}
 	}
 	for _, args := range engines {
-		api, err := connect(cli.ConfigFile(), args)
+		api, err := connect(dockerCLI.ConfigFile(), args)
 		if err != nil {
 			continue // its sessions are unknown, and stay
 		}

@@ -42,7 +42,7 @@ type psOptions struct {
 	filters             []string
 }
 
-func newPsCommand(cli command.Cli) *cobra.Command {
+func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts psOptions
 	cmd := &cobra.Command{
 		Use:               "ps [OPTIONS] [SESSION|CONTAINER...]",
@@ -55,7 +55,7 @@ func newPsCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ps(cmd.Context(), spelling.ASCIIWriter(cli.Out()), store, args, opts)
+			return ps(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), store, args, opts)
 		}),
 	}
 	flags := cmd.Flags()

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -48,7 +48,7 @@ func newReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show what a recorded command wrote",
 		Long:              replayLong,
 		Example:           "  docker hostexec replay --speed 4 5f0c1a2b3c4d5e6f",
-		Args:              cli.ExactArgs(1),
+		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: completeRecordings,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()

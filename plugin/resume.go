@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -74,11 +74,11 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.all:
-		return cli.NoArgs(cmd, args)
+		return dockercli.NoArgs(cmd, args)
 	case o.watch:
 		return &failure{code: codeVerb, err: errors.New("--watch: it goes with --all")}
 	}
-	return cli.ExactArgs(1)(cmd, args)
+	return dockercli.ExactArgs(1)(cmd, args)
 }
 
 // resumable says why a session cannot be resumed, and what to do instead.

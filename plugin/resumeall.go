@@ -29,10 +29,10 @@ func forsaken(store *state.Store) ([]state.Session, error) {
 }
 
 // resumeAll resumes the sessions that were lost. One that fails keeps no other back.
-func resumeAll(ctx context.Context, cli command.Cli, store *state.Store) error {
+func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	recs, err := forsaken(store)
 	errs := []error{err}
-	for _, s := range survey(ctx, cli, store, recs) {
+	for _, s := range survey(ctx, dockerCLI, store, recs) {
 		switch s.State {
 		case stateUnknown:
 			errs = append(errs, resumable(s))
@@ -41,11 +41,11 @@ func resumeAll(ctx context.Context, cli command.Cli, store *state.Store) error {
 		default:
 			continue
 		}
-		if err := resume(ctx, cli, store, s); err != nil {
+		if err := resume(ctx, dockerCLI, store, s); err != nil {
 			errs = append(errs, fmt.Errorf("session %s: %w", s.ID, err))
 			continue
 		}
-		fmt.Fprintln(cli.Out(), s.ID)
+		fmt.Fprintln(dockerCLI.Out(), s.ID)
 	}
 	return errors.Join(errs...)
 }
@@ -60,7 +60,7 @@ const (
 )
 
 // keepResuming resumes what is lost, until this process is told to end.
-func keepResuming(ctx context.Context, cli command.Cli, store *state.Store) error {
+func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	tick := time.NewTicker(resuming)
@@ -70,7 +70,7 @@ func keepResuming(ctx context.Context, cli command.Cli, store *state.Store) erro
 	var delay time.Duration
 	for {
 		_ = sweepLost(store) // prune reports what cannot be ended
-		lost, err := lostNow(ctx, cli, store)
+		lost, err := lostNow(ctx, dockerCLI, store)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func keepResuming(ctx context.Context, cli command.Cli, store *state.Store) erro
 		case lost == "":
 			tried = ""
 		case lost != tried || now.After(again):
-			if err := resumeOutside(ctx, cli); err != nil {
+			if err := resumeOutside(ctx, dockerCLI); err != nil {
 				return err
 			}
 			if delay = min(2*delay, failing); lost != tried {
@@ -97,9 +97,9 @@ func keepResuming(ctx context.Context, cli command.Cli, store *state.Store) erro
 }
 
 // lostNow names the sessions that can be resumed.
-func lostNow(ctx context.Context, cli command.Cli, store *state.Store) (ids string, err error) {
+func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
 	recs, err := forsaken(store)
-	for _, s := range survey(ctx, cli, store, recs) {
+	for _, s := range survey(ctx, dockerCLI, store, recs) {
 		if s.State == stateLost {
 			ids += s.ID + "\n"
 		}
@@ -109,14 +109,14 @@ func lostNow(ctx context.Context, cli command.Cli, store *state.Store) (ids stri
 
 // resumeOutside has another process resume all that is lost, which says what fails: watchers
 // are to be no children of a process that stays, and would have to wait for them.
-func resumeOutside(ctx context.Context, cli command.Cli) error {
+func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, append(globalArgs(cli), word, "resume", "--all")...)
+	cmd := exec.CommandContext(ctx, exe, append(globalArgs(dockerCLI), word, "resume", "--all")...)
 	cmd.Env = alone(os.Environ())
-	cmd.Stdout, cmd.Stderr = cli.Out(), cli.Err()
+	cmd.Stdout, cmd.Stderr = dockerCLI.Out(), dockerCLI.Err()
 	cmd.Cancel = func() error { return nil } // it may finish what it has begun
 	cmd.WaitDelay = finishing
 	err = cmd.Run()

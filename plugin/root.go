@@ -23,7 +23,7 @@ status shows it, and in the container hostexec ls lists what may be called.`
 
 // newRootCommand returns docker hostexec and all its verbs, but for a watcher, which would
 // keep what they are made of for all its life.
-func newRootCommand(cli command.Cli) *cobra.Command {
+func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:              "hostexec",
 		Short:            "Let containers call commands of this host",
@@ -34,49 +34,49 @@ func newRootCommand(cli command.Cli) *cobra.Command {
 	version := cmd.Flags().BoolP("version", "v", false, "Show the version")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {
-			return writeVersion(cli.Out(), "", thisVersion())
+			return writeVersion(dockerCLI.Out(), "", thisVersion())
 		}
-		return command.ShowHelp(cli.Err())(cmd, args)
+		return command.ShowHelp(dockerCLI.Err())(cmd, args)
 	}
 	cmd.SetFlagErrorFunc(flagError)
 	if isWatcher(os.Args) {
-		cmd.AddCommand(newWatcherCommand(cli))
+		cmd.AddCommand(newWatcherCommand(dockerCLI))
 		return cmd
 	}
 	cmd.AddCommand(
-		misusedAsRun(newRunCommand(cli)),
-		newAgentCommand(cli), // which reports errors as JSON, too
-		newAgentRulesCommand(cli),
-		newProxyCommand(cli),
-		misusedAsRun(newAttachCommand(cli)),
-		newDetachCommand(cli),
-		newStatusCommand(cli),
-		newInspectCommand(cli),
-		newPendingCommand(cli),
-		newUICommand(cli),
-		newApproveCommand(cli),
-		newDenyCommand(cli),
-		newPolicyCommand(cli),
-		newTrustCommand(cli),
-		newPsCommand(cli),
-		newKillCommand(cli),
-		newShellCommand(cli),
-		newStartCommand(cli),
-		newStopCommand(cli),
-		newLogsCommand(cli),
-		newAuditCommand(cli),
-		newReplayCommand(cli),
-		newResumeCommand(cli),
-		newPruneCommand(cli),
-		newServiceCommand(cli),
-		newDoctorCommand(cli),
-		newVersionCommand(cli),
-		newHelpCommand(cli),
-		misusedAsRun(newComposeCommand(cli)),
-		misusedAsRun(newDevcontainerCommand(cli)),
-		newWatcherCommand(cli),
+		misusedAsRun(newRunCommand(dockerCLI)),
+		newAgentCommand(dockerCLI), // which reports errors as JSON, too
+		newAgentRulesCommand(dockerCLI),
+		newProxyCommand(dockerCLI),
+		misusedAsRun(newAttachCommand(dockerCLI)),
+		newDetachCommand(dockerCLI),
+		newStatusCommand(dockerCLI),
+		newInspectCommand(dockerCLI),
+		newPendingCommand(dockerCLI),
+		newUICommand(dockerCLI),
+		newApproveCommand(dockerCLI),
+		newDenyCommand(dockerCLI),
+		newPolicyCommand(dockerCLI),
+		newTrustCommand(dockerCLI),
+		newPsCommand(dockerCLI),
+		newKillCommand(dockerCLI),
+		newShellCommand(dockerCLI),
+		newStartCommand(dockerCLI),
+		newStopCommand(dockerCLI),
+		newLogsCommand(dockerCLI),
+		newAuditCommand(dockerCLI),
+		newReplayCommand(dockerCLI),
+		newResumeCommand(dockerCLI),
+		newPruneCommand(dockerCLI),
+		newServiceCommand(dockerCLI),
+		newDoctorCommand(dockerCLI),
+		newVersionCommand(dockerCLI),
+		newHelpCommand(dockerCLI),
+		misusedAsRun(newComposeCommand(dockerCLI)),
+		misusedAsRun(newDevcontainerCommand(dockerCLI)),
+		newWatcherCommand(dockerCLI),
 	)
-	completeFlags(cmd, cli)
+	completeFlags(cmd, dockerCLI)
 	return cmd
 }
 

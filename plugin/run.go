@@ -45,23 +45,23 @@ const runExample = `  # make of this host, in the current directory, from a shel
 
 // newRunCommand returns docker's own run command with our flags, around which a session
 // is begun and finished.
-func newRunCommand(cli command.Cli) *cobra.Command {
+func newRunCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts runOptions
-	inner := &interposedCLI{Cli: cli}
+	inner := &interposedCLI{Cli: dockerCLI}
 	cmd := container.NewRunCommand(inner)
 	own := pflag.NewFlagSet("hostexec", pflag.ContinueOnError)
 	own.SortFlags = false
 	opts.addFlags(own)
 	opts.addHTTPFlags(own)
-	groupFlags(cmd, cli, own)
+	groupFlags(cmd, dockerCLI, own)
 	cmd.Long = runLong
 	cmd.Example = runExample
 	delete(cmd.Annotations, "aliases") // help would say that this is docker run
-	showSupported(cmd, cli)
+	showSupported(cmd, dockerCLI)
 
 	docker := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := supported(cmd.Flags(), cli); err != nil {
+		if err := supported(cmd.Flags(), dockerCLI); err != nil {
 			return err
 		}
 		if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
@@ -77,8 +77,8 @@ func newRunCommand(cli command.Cli) *cobra.Command {
 		if err != nil {
 			return failRun(err)
 		}
-		p.rec.Engine = cli.DockerEndpoint().Host
-		p.rec.GlobalArgs = pinned(globalArgs(cli), p.rec.Engine)
+		p.rec.Engine = dockerCLI.DockerEndpoint().Host
+		p.rec.GlobalArgs = pinned(globalArgs(dockerCLI), p.rec.Engine)
 		return runSession(cmd, args, inner, p, docker)
 	}
 	return cmd

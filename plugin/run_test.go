@@ -18,12 +18,12 @@ import (
 
 func testCLI(t *testing.T, out io.Writer) *command.DockerCli {
 	t.Helper()
-	cli, err := command.NewDockerCli(command.WithOutputStream(out), command.WithErrorStream(out),
+	dockerCLI, err := command.NewDockerCli(command.WithOutputStream(out), command.WithErrorStream(out),
 		command.WithInputStream(streams.NewIn(io.NopCloser(strings.NewReader("")))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cli
+	return dockerCLI
 }
 
 // A docker/cli that has a flag of our names would panic at each start.
@@ -154,8 +154,8 @@ func TestBadValueOfAgentsFlag(t *testing.T) {
 // TestRunHelp has hostexec's own flags first, each flag once, and no line too wide.
 func TestRunHelp(t *testing.T) {
 	var out bytes.Buffer
-	cli := testCLI(t, &out)
-	cmd := newRunCommand(cli)
+	dockerCLI := testCLI(t, &out)
+	cmd := newRunCommand(dockerCLI)
 	cmd.SetOut(&out)
 	if err := cmd.Usage(); err != nil {
 		t.Fatal(err)

@@ -26,20 +26,20 @@ EXIT STATUS
   0  it is done, or there was nothing to do
   1  it is not; a line on stderr says why`
 
-func newServiceCommand(cli command.Cli) *cobra.Command {
+func newServiceCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",
 		Short:   "Have sessions come back at login",
 		Long:    serviceLong + serviceStatus,
 		Example: "  docker hostexec service install",
 		Args:    noArgs,
-		RunE:    command.ShowHelp(cli.Err()),
+		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
-	cmd.AddCommand(newServiceInstallCommand(cli), newServiceUninstallCommand(cli), newServiceStatusCommand(cli))
+	cmd.AddCommand(newServiceInstallCommand(dockerCLI), newServiceUninstallCommand(dockerCLI), newServiceStatusCommand(dockerCLI))
 	return cmd
 }
 
-func newServiceInstallCommand(cli command.Cli) *cobra.Command {
+func newServiceInstallCommand(dockerCLI command.Cli) *cobra.Command {
 	var show bool
 	var kind string
 	cmd := &cobra.Command{
@@ -59,7 +59,7 @@ calls find their commands by that PATH. What was installed before is replaced.` 
 			if err != nil {
 				return err
 			}
-			what, err := resumeService(cli)
+			what, err := resumeService(dockerCLI)
 			if err != nil {
 				return err
 			}
@@ -68,10 +68,10 @@ calls find their commands by that PATH. What was installed before is replaced.` 
 				return err
 			}
 			if show {
-				fmt.Fprint(cli.Out(), text)
+				fmt.Fprint(dockerCLI.Out(), text)
 				return nil
 			}
-			return install(cli, m, text)
+			return install(dockerCLI, m, text)
 		}),
 	}
 	cmd.Flags().BoolVar(&show, "print", false, "Print the file, and write nothing")
@@ -79,7 +79,7 @@ calls find their commands by that PATH. What was installed before is replaced.` 
 	return cmd
 }
 
-func newServiceUninstallCommand(cli command.Cli) *cobra.Command {
+func newServiceUninstallCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "uninstall [OPTIONS]",
@@ -95,7 +95,7 @@ Sessions go on. If the service runs it does so until it is stopped, by what is p
 			if err != nil {
 				return err
 			}
-			return uninstall(cli, m)
+			return uninstall(dockerCLI, m)
 		}),
 	}
 	managerFlag(cmd, &kind)
@@ -115,12 +115,12 @@ var serviceEnv = []string{"PATH", "HOSTEXEC_HOME", "DOCKER_CONFIG", "DOCKER_CERT
 // isPath are those of them that name a directory, which a service has to be told in full.
 var isPath = map[string]bool{"HOSTEXEC_HOME": true, "DOCKER_CONFIG": true, "DOCKER_CERT_PATH": true}
 
-func resumeService(cli command.Cli) (service, error) {
+func resumeService(dockerCLI command.Cli) (service, error) {
 	exe, err := thisProgram()
 	if err != nil {
 		return service{}, err
 	}
-	s := service{argv: append(append([]string{exe}, globalArgs(cli)...), word, "resume", "--all", "--watch")}
+	s := service{argv: append(append([]string{exe}, globalArgs(dockerCLI)...), word, "resume", "--all", "--watch")}
 	for _, name := range serviceEnv {
 		value := os.Getenv(name)
 		if value == "" {

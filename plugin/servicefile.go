@@ -18,7 +18,7 @@ import (
 
 // A service is a file, and for systemd a link beside it. No manager need run to write them.
 
-func install(cli command.Cli, m serviceManager, text string) error {
+func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	file, err := m.file()
 	if err != nil {
 		return err
@@ -37,10 +37,10 @@ func install(cli command.Cli, m serviceManager, text string) error {
 			return fmt.Errorf("install the service: %w", err)
 		}
 	}
-	fmt.Fprintln(cli.Out(), file)
-	say(cli.Err(), "it begins with the next login. Now: %s", m.begin(file))
+	fmt.Fprintln(dockerCLI.Out(), file)
+	say(dockerCLI.Err(), "it begins with the next login. Now: %s", m.begin(file))
 	if !watch.Supported {
-		say(cli.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
+		say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func enable(file, link string) error {
 	return os.Symlink(filepath.Join("..", filepath.Base(file)), link)
 }
 
-func uninstall(cli command.Cli, m serviceManager) error {
+func uninstall(dockerCLI command.Cli, m serviceManager) error {
 	file, err := m.file()
 	if err != nil {
 		return err
@@ -90,14 +90,14 @@ func uninstall(cli command.Cli, m serviceManager) error {
 		}
 	}
 	if !there {
-		say(cli.Err(), "it is not installed: there is no %s", printable(file))
+		say(dockerCLI.Err(), "it is not installed: there is no %s", printable(file))
 		return nil
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("uninstall the service: %w", err)
 	}
-	fmt.Fprintln(cli.Out(), file)
-	say(cli.Err(), "if it runs it does so until: %s", m.end(file))
+	fmt.Fprintln(dockerCLI.Out(), file)
+	say(dockerCLI.Err(), "if it runs it does so until: %s", m.end(file))
 	return nil
 }
 

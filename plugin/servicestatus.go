@@ -21,7 +21,7 @@ EXIT STATUS
   0  it is installed
   1  it is not installed, or that is not known`
 
-func newServiceStatusCommand(cli command.Cli) *cobra.Command {
+func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:               "status [OPTIONS]",
@@ -35,14 +35,14 @@ func newServiceStatusCommand(cli command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showService(cmd.Context(), cli, m)
+			return showService(cmd.Context(), dockerCLI, m)
 		}),
 	}
 	managerFlag(cmd, &kind)
 	return cmd
 }
 
-func showService(ctx context.Context, cli command.Cli, m serviceManager) error {
+func showService(ctx context.Context, dockerCLI command.Cli, m serviceManager) error {
 	file, err := m.file()
 	if err != nil {
 		return err
@@ -54,9 +54,9 @@ func showService(ctx context.Context, cli command.Cli, m serviceManager) error {
 	if !there {
 		return hint(fmt.Errorf("it is not installed: there is no %s", printable(file)), "docker hostexec service install")
 	}
-	fmt.Fprintf(cli.Out(), "installed: %s\n", printable(file))
-	fmt.Fprintf(cli.Out(), "starts at login: %s\n", yes(m.enabled(file)))
-	fmt.Fprintf(cli.Out(), "runs: %s\n", m.runs(ctx))
+	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", printable(file))
+	fmt.Fprintf(dockerCLI.Out(), "starts at login: %s\n", yes(m.enabled(file)))
+	fmt.Fprintf(dockerCLI.Out(), "runs: %s\n", m.runs(ctx))
 	return nil
 }
 

@@ -43,7 +43,7 @@ type session struct {
 
 // survey looks for the watcher and the container of each record. Each is looked for on
 // its own engine; one that does not answer leaves its sessions unknown.
-func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []state.Session) []session {
+func survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []session {
 	engines := make(map[string]map[string]seen) // containers by id, by engine
 	watchers, silent := askEach(ctx, store, recs)
 	all := make([]session, len(recs))
@@ -61,7 +61,7 @@ func survey(ctx context.Context, cli command.Cli, store *state.Store, recs []sta
 			key := strings.Join(rec.GlobalArgs, "\x00")
 			found, asked := engines[key]
 			if !asked {
-				found = containers(ctx, cli, rec.GlobalArgs)
+				found = containers(ctx, dockerCLI, rec.GlobalArgs)
 				engines[key] = found
 			}
 			s.State = stateOf(rec.Container, found, store.Stopped(rec.ID))
@@ -157,8 +157,8 @@ type seen struct {
 }
 
 // containers returns the containers that an engine has, by id.
-func containers(ctx context.Context, cli command.Cli, globalArgs []string) map[string]seen {
-	api, err := connect(cli.ConfigFile(), globalArgs)
+func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]seen {
+	api, err := connect(dockerCLI.ConfigFile(), globalArgs)
 	if err != nil {
 		return nil
 	}
@@ -187,24 +187,24 @@ func nameOf(names []string) string {
 }
 
 // lookAt returns the one session that ref names.
-func lookAt(ctx context.Context, cli command.Cli, store *state.Store, ref string) (session, error) {
-	rec, err := find(ctx, cli, store, ref)
+func lookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (session, error) {
+	rec, err := find(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return session{}, hint(err, "docker hostexec status -a")
 	}
-	return survey(ctx, cli, store, []state.Session{rec})[0], nil
+	return survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
 
 // find returns the session that ref names, be it by a name that its container was given
 // after its watcher had gone.
-func find(ctx context.Context, cli command.Cli, store *state.Store, ref string) (state.Session, error) {
+func find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
 	rec, err := findRestored(ctx, store, ref)
 	if err == nil || ref == "" {
 		return rec, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pinging)
 	defer cancel()
-	api, ierr := connect(cli.ConfigFile(), globalArgs(cli))
+	api, ierr := connect(dockerCLI.ConfigFile(), globalArgs(dockerCLI))
 	if ierr != nil {
 		return rec, err
 	}

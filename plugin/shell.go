@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -66,7 +66,7 @@ func dialIn(store *state.Store, ref string) (*control.Client, error) {
 func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: cli.ExactArgs(2), ValidArgsFunction: first(completeSessions),
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: first(completeSessions),
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -87,7 +87,7 @@ func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 
 // placeShell takes a relative directory of this host as relative to the current directory, not to the
 // watcher's.
-func placeShell(cli command.Cli, o *control.ShellOptions) (err error) {
+func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 	if o.Dir == "" || o.In != "" {
 		return nil
 	}
@@ -95,14 +95,14 @@ func placeShell(cli command.Cli, o *control.ShellOptions) (err error) {
 		return fmt.Errorf("--cwd: %w", err)
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		say(cli.Err(), "warning: %s is not a directory: the shell starts in HOME", quoted(o.Dir))
+		say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", quoted(o.Dir))
 	}
 	return nil
 }
 
 func newShellRmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: cli.ExactArgs(2), ValidArgsFunction: completeShells,
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -120,7 +120,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell; what it changes stays",
-		Args: cli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
+		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
 				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}

@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-func newShellLsCommand(cli command.Cli) *cobra.Command {
+func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: completeSessions,
@@ -36,7 +36,7 @@ func newShellLsCommand(cli command.Cli) *cobra.Command {
 				return err
 			}
 			rows, err := shellRows(cmd.Context(), store, recs, len(args) > 0)
-			return errors.Join(err, writeShells(spelling.ASCIIWriter(cli.Out()), rows, format))
+			return errors.Join(err, writeShells(spelling.ASCIIWriter(dockerCLI.Out()), rows, format))
 		}),
 	}
 	formatFlag(cmd, &format, columns(newShellRow().Header))

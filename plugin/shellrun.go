@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -24,11 +24,11 @@ type shellView interface {
 	Close() error
 }
 
-func newShellView(cli command.Cli, c control.ShellCommand, asJSON bool) (shellView, error) {
-	report := shell.Report{To: cli.Out(), Command: c.Text, Since: time.Now()}
+func newShellView(dockerCLI command.Cli, c control.ShellCommand, asJSON bool) (shellView, error) {
+	report := shell.Report{To: dockerCLI.Out(), Command: c.Text, Since: time.Now()}
 	switch {
 	case !asJSON:
-		return plainShell{cli, c.Start}, nil
+		return plainShell{dockerCLI, c.Start}, nil
 	case c.Start:
 		return report.Events(), nil
 	}
@@ -89,7 +89,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		case e.Exit != nil:
 			v.Ended(*e.Exit, "")
 			if *e.Exit != 0 {
-				result = cli.StatusError{StatusCode: *e.Exit}
+				result = dockercli.StatusError{StatusCode: *e.Exit}
 			}
 		}
 		return err

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
@@ -31,7 +31,7 @@ func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Start stopped containers, and answer their calls again",
 		Long:              startLong,
 		Example:           "  docker hostexec start web\n  docker hostexec start web && docker attach web",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()

@@ -51,7 +51,7 @@ type statusOptions struct {
 	width               int // of the terminal; 0: none
 }
 
-func newStatusCommand(cli command.Cli) *cobra.Command {
+func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
 		Use:               "status [OPTIONS]",
@@ -62,7 +62,7 @@ func newStatusCommand(cli command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(cmd *cobra.Command, _ []string) error {
-			return runStatus(cmd.Context(), cli, opts)
+			return runStatus(cmd.Context(), dockerCLI, opts)
 		}),
 	}
 	flags := cmd.Flags()
@@ -74,7 +74,7 @@ func newStatusCommand(cli command.Cli) *cobra.Command {
 	return cmd
 }
 
-func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
+func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) error {
 	keep, err := parseFilters(opts.filters, sessionCriteria)
 	if err != nil {
 		return err
@@ -89,16 +89,16 @@ func runStatus(ctx context.Context, cli command.Cli, opts statusOptions) error {
 	}
 	var shown []session
 	var errs []error
-	for _, s := range survey(ctx, cli, store, recs) {
+	for _, s := range survey(ctx, dockerCLI, store, recs) {
 		errs = append(errs, s.silent)
 		live := s.State != stateExited && s.State != stateGone
 		if (live || opts.all || keep.has("state")) && keep.match(s) {
 			shown = append(shown, s)
 		}
 	}
-	_, width := cli.Out().GetTtySize()
+	_, width := dockerCLI.Out().GetTtySize()
 	opts.width = int(width)
-	return errors.Join(append(errs, writeStatus(spelling.ASCIIWriter(cli.Out()), shown, opts, time.Now()))...)
+	return errors.Join(append(errs, writeStatus(spelling.ASCIIWriter(dockerCLI.Out()), shown, opts, time.Now()))...)
 }
 
 // sessionCriteria are what sessions can be chosen by.

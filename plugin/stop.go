@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
@@ -45,7 +45,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "End sessions, and their containers if asked to",
 		Long:              stopLong,
 		Example:           "  docker hostexec stop --container web",
-		Args:              cli.RequiresMinArgs(1),
+		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
 		RunE: verb(func(cmd *cobra.Command, args []string) error {
 			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -35,7 +35,7 @@ func newTrustCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:   "Have what a workspace proposes count",
 		Long:    trustLong,
 		Example: "  docker hostexec trust\n  docker hostexec trust --revoke ~/src/app",
-		Args:    cli.RequiresMaxArgs(1),
+		Args:    dockercli.RequiresMaxArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},

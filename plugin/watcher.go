@@ -3,7 +3,7 @@
 package plugin
 
 import (
-	"github.com/docker/cli/cli"
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
@@ -16,7 +16,7 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "watcher DIR",
 		Hidden: true,
-		Args:   cli.ExactArgs(1),
+		Args:   dockercli.ExactArgs(1),
 		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
 			w := &watch.Watcher{
 				Dir:     args[0],
