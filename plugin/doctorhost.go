@@ -182,8 +182,8 @@ func (d *doctor) checkSpace() error {
 
 // fixOf is err's own hint, or another.
 func fixOf(err error, other string) string {
-	if h := (*hinted)(nil); errors.As(err, &h) {
-		return h.hint
+	if next := hintOf(err); next != "" {
+		return next
 	}
 	if p := (*state.NotPrivateError)(nil); errors.As(err, &p) {
 		return p.Fix

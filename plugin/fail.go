@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	dockercli "github.com/docker/cli/cli"
-
-	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // Exit codes of our own failures. A failed run has to be told from the container's own
@@ -46,17 +44,16 @@ type hinted struct {
 
 func (h *hinted) Unwrap() error { return h.error }
 
+// Hint returns what to type next.
+func (h *hinted) Hint() string { return h.hint }
+
 func hint(err error, next string) error { return &hinted{error: err, hint: next} }
 
 // hintOf returns the command to type after err, or "".
 func hintOf(err error) string {
-	var h *hinted
-	var stopped *control.StoppedError
-	switch {
-	case errors.As(err, &h):
-		return h.hint
-	case errors.As(err, &stopped):
-		return stopped.Hint()
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
 	}
 	return ""
 }

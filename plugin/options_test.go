@@ -30,9 +30,8 @@ func TestBareWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := bareWorkspace(cmd.Flags(), cmd.Flags().Args())
-		h, _ := err.(*hinted)
-		if (err == nil) != (tt.want == "") || h != nil && h.hint != tt.want {
-			t.Errorf("%q: %v, want hint %q", tt.args, h, tt.want)
+		if got := hintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
+			t.Errorf("%q: %v, hint %q, want hint %q", tt.args, err, got, tt.want)
 		}
 	}
 }

@@ -185,9 +185,8 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 	}
 	p.rec.Commands = commands
 	err = p.resolveOwn()
-	var h *hinted
-	if errors.As(err, &h) { // these are arguments here
-		err = hint(h.error, strings.Replace(h.hint, "--proxy ", "docker hostexec proxy ", 1))
+	if next := hintOf(err); next != "" { // these are arguments here
+		err = hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
 	}
 	return p, err
 }
