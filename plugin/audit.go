@@ -75,7 +75,7 @@ func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
 	formatFlag(cmd, &opts.format, fieldsOf(auditRow{}))
-	filterFlag(cmd, &opts.filters, "", "records", auditCriteria)
+	filterFlag(cmd, &opts.filters, "", "records", auditCriteria, valuesOf)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
 	return cmd

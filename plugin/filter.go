@@ -26,16 +26,17 @@ type chosen[T any] struct {
 	values map[string][]string
 }
 
-// filterFlag adds --filter to cmd, which lists what.
-func filterFlag[T any](cmd *cobra.Command, values *[]string, short, what string, by []criterion[T]) {
+// filterFlag adds --filter to cmd, which lists what. known returns the values that there are for a key: they are
+// offered where a criterion has no list of its own.
+func filterFlag[T any](cmd *cobra.Command, values *[]string, short, what string, by []criterion[T], known func(key string) []string) {
 	cmd.Flags().StringArrayVarP(values, "filter", short, nil, "Only show "+what+" with `KEY=VALUE` ("+filterKeys(by)+")")
 	_ = cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return completeFilter(by, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return completeFilter(by, known, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}) // it is there: the line above
 }
 
-// completeFilter offers the keys, then the values that one has, or that sessions have for it.
-func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
+// completeFilter offers the keys, then the values that one has, or that are known for it.
+func completeFilter[T any](by []criterion[T], known func(key string) []string, typed string) (offers []string) {
 	key, _, given := strings.Cut(typed, "=")
 	for _, c := range by {
 		switch {
@@ -44,7 +45,7 @@ func completeFilter[T any](by []criterion[T], typed string) (offers []string) {
 		case c.key == key:
 			values := c.only
 			if values == nil {
-				values = valuesOf(key)
+				values = known(key)
 			}
 			for _, value := range values {
 				offers = append(offers, key+"="+value)

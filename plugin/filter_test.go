@@ -16,7 +16,7 @@ func TestCompleteFilter(t *testing.T) {
 		"command=": "",
 		"bogus=":   "",
 	} {
-		if got := strings.Join(completeFilter(activityCriteria, typed), " "); got != want {
+		if got := strings.Join(completeFilter(activityCriteria, valuesOf, typed), " "); got != want {
 			t.Errorf("completion of --filter %q = %q, want %q", typed, got, want)
 		}
 	}

@@ -75,7 +75,7 @@ func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
 	formatFlag(cmd, &opts.format, columns(newPendingRow().Header))
-	filterFlag(cmd, &opts.filters, "f", "requests", questionCriteria)
+	filterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, valuesOf)
 	return cmd
 }
 

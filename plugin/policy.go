@@ -11,6 +11,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -26,7 +27,8 @@ EXIT STATUS
   0  done
   1  not done`
 
-func newPolicyCommand(dockerCLI command.Cli) *cobra.Command {
+// newPolicyCommand returns the verb policy. checkAgent returns what is wrong with the agent section.
+func newPolicyCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		Short:   "See, check and change what containers may request",
@@ -37,7 +39,7 @@ func newPolicyCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newPolicyLsCommand(dockerCLI),
-		newPolicyCheckCommand(dockerCLI),
+		newPolicyCheckCommand(dockerCLI, checkAgent),
 		newPolicyTestCommand(dockerCLI),
 		newPolicyExplainCommand(dockerCLI),
 		newPolicyAddCommand(dockerCLI),

@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const policyCheckLong = `Say what is wrong with the configuration of the current directory
@@ -29,7 +30,7 @@ EXIT STATUS
   0  nothing is wrong
   1  something is`
 
-func newPolicyCheckCommand(dockerCLI command.Cli) *cobra.Command {
+func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	return &cobra.Command{
 		Use:               "check",
 		Short:             "Say what is wrong with the configuration",
@@ -42,7 +43,7 @@ func newPolicyCheckCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src))
+			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
 			switch wrong {
 			case 0:
 				say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))

@@ -33,7 +33,8 @@ EXIT STATUS
   0  nothing of them is left
   1  something could not be removed`
 
-func newPruneCommand(dockerCLI command.Cli) *cobra.Command {
+// newPruneCommand returns the verb prune. sweepShares removes links to shares that are gone.
+func newPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:               "prune [OPTIONS]",
@@ -43,14 +44,14 @@ func newPruneCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb(func(cmd *cobra.Command, _ []string) error {
-			return runPrune(cmd.Context(), dockerCLI, force)
+			return runPrune(cmd.Context(), dockerCLI, force, sweepShares)
 		}),
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "Do not ask")
 	return cmd
 }
 
-func runPrune(ctx context.Context, dockerCLI command.Cli, force bool) error {
+func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShares func(*state.Store) error) error {
 	if !force {
 		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")

@@ -62,7 +62,7 @@ func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	filterFlag(cmd, &opts.filters, "f", "those", activityCriteria)
+	filterFlag(cmd, &opts.filters, "f", "those", activityCriteria, valuesOf)
 	formatFlag(cmd, &opts.format, columns(newPsRow().Header))
 	return cmd
 }

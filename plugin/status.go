@@ -70,7 +70,7 @@ func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	formatFlag(cmd, &opts.format, columns(newStatusRow().Header))
-	filterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria)
+	filterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, valuesOf)
 	return cmd
 }
 

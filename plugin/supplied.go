@@ -89,7 +89,7 @@ func (d *doctor) programs() finding {
 }
 
 // checkHere is what policy check finds: config.Check's, and what containers supply.
-func checkHere(store *state.Store, src config.Source) []policy.Problem {
+func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
 	supplied, err := suppliedHere(store, src)
 	if err != nil {
 		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
