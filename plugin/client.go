@@ -63,7 +63,7 @@ func (c creation) send(ctx context.Context, api client.APIClient) (container.Cre
 func (c *interposedClient) ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig,
 	net *network.NetworkingConfig, platform *ocispec.Platform, name string,
 ) (container.CreateResponse, error) {
-	return c.launch.create(ctx, c.APIClient, creation{config, host, net, platform, name})
+	return c.launch.create(ctx, c.APIClient, creation{config: config, host: host, network: net, platform: platform, name: name})
 }
 
 // ContainerStart starts the container unless run was interrupted meanwhile. A signal that

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -102,8 +103,8 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
-	case !strings.HasSuffix(said, Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, quoted(said), Version)
+	case !strings.HasSuffix(said, entry.Version):
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, quoted(said), entry.Version)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 func (d *doctor) unserved(left *stale, s session) {
 	var stopped *control.StoppedError
 	switch {
-	case errors.As(s.silent, &stopped):
+	case errors.As(s.unanswered(), &stopped):
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
 	case served(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
@@ -163,7 +163,7 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []session) {
 	}
 	dead := func(id string) bool {
 		i := slices.IndexFunc(all, func(s session) bool { return s.ID == id })
-		return i < 0 || all[i].Watcher == nil && all[i].silent == nil
+		return i < 0 || all[i].Watcher == nil && all[i].unanswered() == nil
 	}
 	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // that it answers is known
 	for _, id := range ids {

@@ -25,9 +25,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Version is the version of this build.
-var Version = entry.Version
-
 // Main is the program. It returns the exit code.
 func Main() int {
 	if len(os.Args) == 3 && os.Args[0] == entry.LostName {

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -83,7 +84,7 @@ func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{keepDir: keepDir, rec: state.Session{
-		Version:  Version,
+		Version:  entry.Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,
 		Carrier:  o.carrier,

@@ -21,6 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -165,7 +166,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 		return nil, fmt.Errorf("--shutdown-grace %s: must not be negative", o.grace)
 	}
 	p := &plan{rec: state.Session{
-		Version: Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
+		Version: entry.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
 		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
 	}}
 	if p.rec.InvokedIn, err = os.Getwd(); err != nil {
@@ -184,15 +185,15 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 		}
 	}
 	p.rec.Commands = commands
-	err = p.resolveOwn()
+	err = resolveOwn(p)
 	if next := hintOf(err); next != "" { // these are arguments here
 		err = hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
 	}
 	return p, err
 }
 
-// resolveOwn is resolve in those directories of PATH that whoever makes requests cannot write.
-func (p *plan) resolveOwn() error {
+// resolveOwn is resolve for p in those directories of PATH that whoever makes requests cannot write.
+func resolveOwn(p *plan) error {
 	owner, err := dir.NewTable(watch.Requested(p.rec), dir.Default{})
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	watched := map[string]bool{}
 	engines := map[string][]string{"": globalArgs(dockerCLI)}
 	for _, s := range all {
-		watched[s.ID] = s.Watcher != nil || s.silent != nil
+		watched[s.ID] = s.Watcher != nil || s.unanswered() != nil
 		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
 	}
 	dead := func(id string) bool {

@@ -85,11 +85,11 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 func resumable(s session) error {
 	switch s.State {
 	case stateUnknown:
-		if s.silent != nil {
-			return hint(s.silent, "docker hostexec stop "+s.ID+", then resume")
+		if s.unanswered() != nil {
+			return hint(s.unanswered(), "docker hostexec stop "+s.ID+", then resume")
 		}
 	case stateSuspended:
-		return s.silent
+		return s.unanswered()
 	case stateLost, stateStopped:
 		return nil
 	case stateRunning, stateWaiting, stateKeeping:

@@ -41,6 +41,9 @@ type session struct {
 	silent  error           // why a watcher that is there has not answered
 }
 
+// unanswered returns why a watcher that is there has not answered, or nil.
+func (s session) unanswered() error { return s.silent }
+
 // survey looks for the watcher and the container of each record. Each is looked for on
 // its own engine; one that does not answer leaves its sessions unknown.
 func survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []session {

@@ -55,8 +55,8 @@ func TestSilentWatcher(t *testing.T) {
 				t.Cleanup(func() { ln.Close() })
 			}
 			for _, s := range survey(t.Context(), nil, store, recs) {
-				if s.State != stateUnknown || s.silent == nil || s.Watcher != nil {
-					t.Errorf("it is %s, %v", s.State, s.silent)
+				if s.State != stateUnknown || s.unanswered() == nil || s.Watcher != nil {
+					t.Errorf("it is %s, %v", s.State, s.unanswered())
 				}
 				if prunable(store, s, time.Now()) {
 					t.Error("prune removes it")

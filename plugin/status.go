@@ -90,7 +90,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	var shown []session
 	var errs []error
 	for _, s := range survey(ctx, dockerCLI, store, recs) {
-		errs = append(errs, s.silent)
+		errs = append(errs, s.unanswered())
 		live := s.State != stateExited && s.State != stateGone
 		if (live || opts.all || keep.has("state")) && keep.match(s) {
 			shown = append(shown, s)

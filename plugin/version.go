@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/templates"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
@@ -49,7 +50,7 @@ func newVersionCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func thisVersion() versionInfo {
-	return versionInfo{Version: Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
+	return versionInfo{Version: entry.Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
 }
 
 func writeVersion(w io.Writer, format string, v versionInfo) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -20,7 +21,7 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
 			w := &watch.Watcher{
 				Dir:     args[0],
-				Version: Version,
+				Version: entry.Version,
 				Keeper:  watch.KeeperLife(),
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
