@@ -138,19 +138,3 @@ func pick(all []activity, what, ref string) (activity, error) {
 	}
 	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", quoted(ref), len(hits))
 }
-
-// sessionsOf returns the sessions that refs name, or all.
-func sessionsOf(store *state.Store, refs []string) ([]state.Session, error) {
-	if len(refs) == 0 {
-		return store.List()
-	}
-	var recs []state.Session
-	for _, ref := range refs {
-		rec, err := store.Find(ref)
-		if err != nil {
-			return nil, hint(err, "docker hostexec status -a")
-		}
-		recs = append(recs, rec)
-	}
-	return recs, nil
-}

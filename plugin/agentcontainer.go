@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/docker/cli/cli/command"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // inContainer runs the agent in a container of the session's, which is made as run's are.
@@ -164,15 +164,18 @@ func (r *agentRun) log(format string, args ...any) {
 	}
 }
 
-// over ends the session of an agent whose container has ended, or was never started.
-func (l *launch) over() error {
-	if l.id == "" {
-		return l.finish()
+// sweepBefore removes what agents before this one have left on its engine.
+func (r *agentRun) sweepBefore(ctx context.Context) error {
+	store, err := state.Open()
+	if err != nil {
+		return err
 	}
-	<-l.ready
-	l.page.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), leaving)
-	defer cancel()
-	_ = l.link.Over(ctx) // a watcher that has gone hears no more, and need not
-	return watch.EndLost(l.dir)
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
+		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.rec.Engine
+	})
+	return sweepAgents(ctx, r.cli, store, survey(ctx, r.cli, store, recs))
 }

@@ -29,10 +29,6 @@ type agentRun struct {
 	spec agent.Spec
 }
 
-// leaving is how long a watcher may take to go, before it is left to itself: its keeper ends
-// what it leaves.
-const leaving = 2 * time.Second
-
 // onHost runs the agent as a process of this host's, below the session's watcher: that ends
 // it when this process is killed, and the keeper when the watcher is.
 func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {

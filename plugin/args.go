@@ -91,3 +91,8 @@ func connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClie
 	}
 	return command.NewAPIClientFromFlags(opts, config)
 }
+
+// alone is env without what docker tells its plugins: this one's own processes are none.
+func alone(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
+}

@@ -4,27 +4,18 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/containerd/errdefs"
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/completion"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/client"
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
-	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const attachLong = `Let a container that runs already call commands of this host
@@ -127,208 +118,14 @@ func attachable(c container.InspectResponse) error {
 	return nil
 }
 
-// attachTo makes a session for a container that runs.
-func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.InspectResponse) (l *launch, err error) {
-	api := dockerCLI.Client()
-	store, err := state.Open()
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := attachOne(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	arch := askArch(ctx, api)
-	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
-	defer func() { // no request goes on after this returns
-		_, _ = arch()
-		_, _ = remote()
-	}()
-	if err := rootsAlone(ctx, api, c); err != nil {
-		return nil, err
-	}
-	if err := unattached(ctx, dockerCLI, store, c); err != nil {
-		return nil, err
-	}
-	if p.rec.Ruled, err = unnamed(ctx, api, c, p.rec.Ruled); err != nil {
-		return nil, err
-	}
-	if p.rec.Apart, err = remote(); err != nil {
-		return nil, err
-	}
-	if l, err = begin(ctx, dockerCLI, p); err != nil {
-		return nil, err
-	}
-	begun := l // what fails returns none
-	defer func() {
-		ferr := begun.finish() // of run's part
-		if err == nil {
-			err = ferr
+// completeContainers offers containers that run, and have no session.
+func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)
+		taken := map[string]bool{}
+		for _, rec := range records() {
+			taken[rec.ContainerName] = true
 		}
-	}()
-	if err := l.putIn(ctx, api, c, arch); err != nil {
-		return nil, err
+		return slices.DeleteFunc(names, func(name string) bool { return taken[name] }), directive
 	}
-	<-l.ready
-	if err = l.err; err == nil {
-		err = l.link.Bind(c.ID, "")
-	}
-	for _, w := range l.link.Warnings() {
-		l.notice("warning: %s", w)
-	}
-	if err != nil {
-		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.rec)
-		return nil, errors.Join(err, terr)
-	}
-	l.id = c.ID
-	l.announce()
-	return l, nil
-}
-
-// attachOne waits until no other attach is under way: of two for one container, the second
-// has to see the first's session.
-func attachOne(ctx context.Context, store *state.Store) (unlock func(), err error) {
-	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("wait for another attach: %w", err)
-	}
-	return func() { _ = lock.Close() }, nil // the end of the process does it, too
-}
-
-// rootsAlone refuses a container in which others than root could replace what is put there.
-func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
-	err := watch.RootsAlone(ctx, api, c.ID)
-	if err == nil {
-		return nil
-	}
-	name, instead := path.Base(c.Name), "make it with docker hostexec run"
-	var replaceable *watch.ReplaceableError
-	switch {
-	case client.IsErrConnectionFailed(err):
-		return err
-	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
-		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
-	}
-	return hint(fmt.Errorf("container %s: %w", name, err), instead)
-}
-
-// unattached refuses a container that has a session, be it one of another state directory's. A
-// session whose shims the container's root has removed ends here.
-func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
-	name := path.Base(c.Name)
-	shim := inject.Bin + "/" + inject.Shim
-	f, err := lookAtPath(ctx, dockerCLI.Client(), c.ID, shim)
-	if err != nil {
-		return err
-	}
-	if rec, err := store.Find(c.ID); err == nil {
-		if !f.Exists && rec.Attached {
-			return leaveContainer(ctx, dockerCLI, store, rec.ID)
-		}
-		return hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
-	}
-	if f.Exists {
-		return hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
-			fmt.Sprintf("detach it there, or if that session is no more: docker exec -u 0 %s rm -r %s", name, inject.Target))
-	}
-	return nil
-}
-
-// putIn copies shims and links into a running container, in one go: the engine starts a program to unpack each copy.
-// If the links cannot be put, only the shims are copied, and the user is told.
-func (l *launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
-	goarch, err := arch()
-	if err != nil {
-		return err
-	}
-	copyIn := func(links []string) error {
-		archive, err := inject.Archive(goarch, l.plan.rec.Linked(), nil, inject.Target[1:]+"/", links...)
-		if err != nil {
-			return err
-		}
-		return api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{})
-	}
-	links, missing := l.linksFor(ctx, api, c)
-	err = copyIn(links)
-	if err != nil && len(links) > 0 {
-		missing, err = err, copyIn(nil)
-	}
-	if err != nil {
-		return fmt.Errorf("copy the shims into the container: %w", err)
-	}
-	if missing != nil {
-		say(l.cli.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
-	}
-	return nil
-}
-
-// linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
-// look for commands. The image does not say what is there now. The error says why some commands have no link.
-func (l *launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
-	if !onPath(c.Config.Env, inject.LinkDir) {
-		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
-	}
-	if inject.Covered(mounted(c), inject.LinkDir) {
-		return nil, fmt.Errorf("there is a mount over %s", inject.LinkDir)
-	}
-	names := append(l.plan.rec.Linked(), inject.Shim)
-	above, paths := linkPaths(names)
-	found, err := lookAtPaths(ctx, api, c.ID, slices.Concat(above, paths))
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range above {
-		if found[i].Link != "" {
-			return nil, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p)
-		}
-	}
-	var free, taken []string
-	for i, f := range found[len(above):] {
-		if inject.Linkable(f.Exists, f.Link) {
-			free = append(free, names[i])
-		} else {
-			taken = append(taken, names[i])
-		}
-	}
-	if len(taken) > 0 {
-		return free, fmt.Errorf("%s has its own %s", inject.LinkDir, strings.Join(taken, ", "))
-	}
-	return free, nil
-}
-
-// onPath reports whether a container's programs look for commands in dir. Without a PATH
-// they have the engine's own.
-func onPath(environ []string, dir string) bool {
-	for _, kv := range slices.Backward(environ) {
-		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return slices.Contains(filepath.SplitList(list), dir)
-		}
-	}
-	return true
-}
-
-// apart reports whether the engine does not see this host's directories, by having it make a
-// container with one of them, a new and empty one, which never runs. Nothing is assumed that
-// was not seen: of an engine that is apart no mount is looked at.
-func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
-	dir, err := os.MkdirTemp(home, "seen-")
-	if err != nil {
-		return false, fmt.Errorf("look at what the engine sees: %w", err)
-	}
-	defer os.Remove(dir)
-	probe := creation{config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, host: &container.HostConfig{}}
-	probe.host.Mounts = append(probe.host.Mounts, inject.Mount(dir))
-	resp, err := probe.send(ctx, api)
-	if unseen(err, dir) {
-		return true, nil
-	}
-	if errdefs.IsNotFound(err) {
-		return false, hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
-	}
-	if err != nil {
-		return false, fmt.Errorf("look at what the engine sees: %w", err)
-	}
-	remove(api, resp.ID)
-	return false, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/docker/cli/cli/command"
-	timetypes "github.com/docker/docker/api/types/time"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
@@ -105,22 +104,6 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	}
 	v.show, err = auditWriter(out, opts)
 	return v, err
-}
-
-// sinceTime reads a time as docker logs does.
-func sinceTime(value string, now time.Time) (time.Time, error) {
-	if value == "" {
-		return time.Time{}, nil
-	}
-	stamp, err := timetypes.GetTimestamp(value, now)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", quoted(value))
-	}
-	sec, nsec, err := timetypes.ParseTimestamps(stamp, 0)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: %w", quoted(value), err)
-	}
-	return time.Unix(sec, nsec).Truncate(time.Second), nil // records have whole seconds
 }
 
 func showAudit(ctx context.Context, out, errs io.Writer, path string, opts auditOptions) error {

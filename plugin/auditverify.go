@@ -95,10 +95,3 @@ func tellRest(out io.Writer, rep audit.Report) {
 		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", count(rep.Earlier, "chain"))
 	}
 }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

@@ -29,11 +29,6 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// files has the shell offer all.
-func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
 // ownFlags are those of run that docker run has not and that take a value.
 var ownFlags = []string{"proxy", "proxy-shell", "pass-env", "workspace", "workdir-host", "carrier", "http"}
 
@@ -65,14 +60,6 @@ func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
 	for _, sub := range cmd.Commands() {
 		completeFlags(sub, dockerCLI)
 	}
-}
-
-// completeProxy offers this host's commands, then what can be done with one.
-func completeProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if name, _, given := strings.Cut(typed, "="); given {
-		return []string{name + "=allow", name + "=ask", name + "=deny"}, cobra.ShellCompDirectiveNoFileComp
-	}
-	return commandsIn(os.Getenv("PATH"), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeEnv(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

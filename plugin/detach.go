@@ -3,8 +3,6 @@
 package plugin
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	dockercli "github.com/docker/cli/cli"
@@ -43,43 +41,4 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 			return nil
 		}),
 	}
-}
-
-// leaveContainer ends a session that attach has begun, and removes what it put into the
-// container. A container that does not run keeps it all: nothing in it can be removed then.
-func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
-	s, err := lookAt(ctx, dockerCLI, store, ref)
-	if err != nil {
-		return err
-	}
-	name := s.ContainerName
-	switch {
-	case !s.Attached:
-		by := "run"
-		if s.Service != nil {
-			by = "compose"
-		}
-		return hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
-	case s.State == stateGone:
-		return store.Remove(s.ID)
-	case s.State == stateExited, s.State == stateWaiting:
-		return hint(fmt.Errorf("container %s does not run, and nothing can be removed from it", name), "docker start "+name+" && docker hostexec detach "+name)
-	}
-	if err := stopWatcher(ctx, store.Dir(s.ID), s.ID, asUsual); err != nil {
-		return err
-	}
-	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
-	found, err := takeOut(ctx, api, s.Container, s.Session)
-	var left *leftError
-	switch {
-	case err != nil && !errors.As(err, &left):
-		return err // and the session's record stays for another try
-	case err == nil && !found:
-		say(dockerCLI.Err(), "container %s had nothing of session %s any more", name, s.ID)
-	}
-	return errors.Join(err, store.Remove(s.ID))
 }

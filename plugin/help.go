@@ -37,13 +37,3 @@ func newHelpCommand(command.Cli) *cobra.Command {
 		},
 	}
 }
-
-// verbs returns the names of a command's verbs that are not hidden.
-func verbs(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, append(c.Aliases, c.Name())...)
-		}
-	}
-	return names
-}

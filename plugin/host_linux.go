@@ -27,12 +27,3 @@ func checkExec(dir string) error {
 	}
 	return nil
 }
-
-// ownerOf returns the uid of the owner of what is at path, or -1.
-func ownerOf(path string) int {
-	var st unix.Stat_t
-	if unix.Stat(path, &st) != nil {
-		return -1
-	}
-	return int(st.Uid)
-}

@@ -304,3 +304,20 @@ func (l *launch) finish() error {
 	}
 	return errors.Join(lost, l.store.Remove(l.plan.rec.ID))
 }
+
+// over ends the session of an agent whose container has ended, or was never started.
+func (l *launch) over() error {
+	if l.id == "" {
+		return l.finish()
+	}
+	<-l.ready
+	l.page.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), leaving)
+	defer cancel()
+	_ = l.link.Over(ctx) // a watcher that has gone hears no more, and need not
+	return watch.EndLost(l.dir)
+}
+
+// leaving is how long a watcher may take to go, before it is left to itself: its keeper ends
+// what it leaves.
+const leaving = 2 * time.Second

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -53,29 +52,6 @@ func locate(c state.Command, path string) (string, error) {
 	}
 	return "", hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
 		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
-}
-
-// commandsIn lists the names of path's programs that begin with prefix, for completion.
-func commandsIn(path, prefix string) []string {
-	var names []string
-	seen := make(map[string]bool)
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		entries, _ := os.ReadDir(dir) // PATH may name what is not there
-		for _, e := range entries {
-			name := e.Name()
-			if seen[name] || !strings.HasPrefix(name, prefix) || config.CheckName(name) != nil {
-				continue
-			}
-			if _, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // needsPrivs says why a program would not work without gaining privileges, or "".

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -176,36 +174,6 @@ func bareWorkspace(flags *pflag.FlagSet, args []string) error {
 	return hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", quoted(args[0])), "--workspace="+quoted(args[0]))
 }
 
-// directory returns the absolute path of an existing directory, symbolic links resolved:
-// the engine mounts what they lead to, and a path that is the same on both sides must
-// lead to the same place. No shell has expanded the ~ of --workspace=~/app.
-func directory(dir string) (string, error) {
-	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		dir = home + rest
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	var lost *fs.PathError
-	if errors.As(err, &lost) { // which names the part that is missing, not what was typed
-		err = fmt.Errorf("%s: %w", abs, lost.Err)
-	}
-	if err != nil {
-		return "", err
-	}
-	fi, err := os.Stat(real)
-	if err == nil && !fi.IsDir() {
-		err = fmt.Errorf("%s is not a directory", real)
-	}
-	return real, err
-}
-
 func checkCarrier(name string) error {
 	switch name {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
@@ -215,17 +183,6 @@ func checkCarrier(name string) error {
 }
 
 var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
-
-// named refuses a flag of a directory that was given an empty one, as an unset variable
-// does: the run would go on without it, in a directory that nobody chose.
-func named(flags *pflag.FlagSet, names ...string) error {
-	for _, name := range names {
-		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
-			return fmt.Errorf("--%s: no directory named", name)
-		}
-	}
-	return nil
-}
 
 // checkEnv takes names only: a value given here would stand in the session's record, and
 // nothing of the environment ever does.
@@ -247,4 +204,17 @@ func checkEnv(names []string) error {
 		}
 	}
 	return nil
+}
+
+// load reads the configuration. A broken one would have every call refused.
+func (p *plan) load() (*config.Config, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	c := config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
+	if c.Err != nil {
+		return nil, hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
+	}
+	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -87,22 +88,6 @@ func sweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
-// sweepBefore removes what agents before this one have left on its engine.
-func (r *agentRun) sweepBefore(ctx context.Context) error {
-	store, err := state.Open()
-	if err != nil {
-		return err
-	}
-	recs, err := store.List()
-	if err != nil {
-		return err
-	}
-	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
-		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.rec.Engine
-	})
-	return sweepAgents(ctx, r.cli, store, survey(ctx, r.cli, store, recs))
-}
-
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
 	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
@@ -135,3 +120,16 @@ const answering = 2 * time.Second
 
 // sweeping is how long an engine may take over one container.
 const sweeping = 30 * time.Second
+
+// prunable reports whether nothing of s is left but its folder. A process without a container
+// is known to have been served by the folder of its jobs.
+func prunable(store *state.Store, s session, now time.Time) bool {
+	if s.State != stateGone || settled(s, now) {
+		return s.State == stateGone
+	}
+	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
+	return s.OnHost() && err == nil && !served(store, s.ID)
+}
+
+// halfMade is how old a folder without a record is that nobody is making or removing any more.
+const halfMade = time.Minute

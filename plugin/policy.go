@@ -5,8 +5,6 @@ package plugin
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
@@ -100,19 +98,4 @@ func target(src config.Source, project bool) (string, error) {
 		return file, nil
 	}
 	return "", fmt.Errorf("%s has no name that a project could have", quoted(src.Project))
-}
-
-// printable is s with what a terminal would obey escaped.
-func printable(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
-}
-
-// ellipsis is text, or of a longer one so much that it has n characters with the dots. Docker's own
-// is one character that is no ASCII.
-func ellipsis(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return text[:n-3] + "..."
 }

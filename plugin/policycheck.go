@@ -5,6 +5,7 @@ package plugin
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/docker/cli/cli/command"
@@ -92,4 +93,13 @@ func ruled(rule, text string) string {
 		return text
 	}
 	return rule + ": " + text
+}
+
+// checkHere is what policy check finds: config.Check's, and what containers supply.
+func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
+	supplied, err := suppliedHere(store, src)
+	if err != nil {
+		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
+	}
+	return slices.Concat(config.Check(src), checkAgent(store, config.Load(src).Agent), supplied)
 }

@@ -86,22 +86,6 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 	return c.Policy(all), err
 }
 
-// proxied are a session's commands as policy sees them.
-func proxied(commands []state.Command) (all []policy.Command) {
-	for _, c := range commands {
-		action, err := policy.ParseAction(c.Action)
-		if err != nil {
-			action = policy.Deny
-		}
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
-		if c.Where != nil {
-			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
-		}
-		all = append(all, cmd)
-	}
-	return all
-}
-
 func explain(w io.Writer, p *policy.Policy, args []string) error {
 	v, trials := p.Explain(policy.Request{Args: args, GitDir: true})
 	fmt.Fprintln(w, printable(policy.Line(args)+": "+outcome(v)))

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -38,5 +38,18 @@ func defaultProxies(c *config.Config) ([]state.Command, error) {
 	return parseProxies(values)
 }
 
-// quoted shows what a user typed in printable ASCII, whatever it is.
-func quoted(s string) string { return spelling.Quoted(s) }
+// proxied are a session's commands as policy sees them.
+func proxied(commands []state.Command) (all []policy.Command) {
+	for _, c := range commands {
+		action, err := policy.ParseAction(c.Action)
+		if err != nil {
+			action = policy.Deny
+		}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
+		if c.Where != nil {
+			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
+		}
+		all = append(all, cmd)
+	}
+	return all
+}

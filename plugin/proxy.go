@@ -20,7 +20,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
@@ -309,17 +308,4 @@ func (o *proxyOptions) script(p *state.Proxy, name string) string {
 		return filepath.Join(dir, name)
 	}
 	return filepath.Join(rest, name)
-}
-
-// load reads the configuration. A broken one would have every call refused.
-func (p *plan) load() (*config.Config, error) {
-	store, err := state.Open()
-	if err != nil {
-		return nil, err
-	}
-	c := config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
-	if c.Err != nil {
-		return nil, hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
-	}
-	return c, nil
 }

@@ -83,9 +83,6 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	return errors.Join(append(errs, sweepShares(store))...)
 }
 
-// halfMade is how old a folder without a record is that nobody is making or removing any more.
-const halfMade = time.Minute
-
 // sweepRecordless removes folders that a process has left which was killed while it made or
 // removed them. Services' ids are used again, by who has the lock.
 func sweepRecordless(store *state.Store, out io.Writer) error {
@@ -138,9 +135,6 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	return errors.Join(errs...)
 }
 
-// pinging is how long an engine may take to say that it is there.
-const pinging = 5 * time.Second
-
 // sweepEngine removes what is left on an engine, if that answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
 	soon, cancel := context.WithTimeout(ctx, pinging)
@@ -149,14 +143,4 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 		return nil // as above
 	}
 	return errors.Join(container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
-}
-
-// prunable reports whether nothing of s is left but its folder. A process without a container
-// is known to have been served by the folder of its jobs.
-func prunable(store *state.Store, s session, now time.Time) bool {
-	if s.State != stateGone || settled(s, now) {
-		return s.State == stateGone
-	}
-	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
-	return s.OnHost() && err == nil && !served(store, s.ID)
 }

@@ -119,18 +119,6 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 	}
 }
 
-// pauseUntil waits; it reports false when ctx was done first.
-func pauseUntil(ctx context.Context, due time.Time) bool {
-	t := time.NewTimer(time.Until(due))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // asciiOutput shows output on any terminal without its doing more than to show it.
 type asciiOutput struct {
 	returned bool // a carriage return came last: before a line end it is part of that

@@ -3,10 +3,8 @@
 package plugin
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/record"
 )
@@ -54,16 +52,5 @@ func TestReplay(t *testing.T) {
 	}
 	if err := replay(t.Context(), &strings.Builder{}, &strings.Builder{}, dir, "11", replayOptions{speed: 1}); err == nil {
 		t.Error("it shows what is not there")
-	}
-}
-
-func TestPauseUntil(t *testing.T) {
-	if !pauseUntil(t.Context(), time.Now().Add(-time.Hour)) {
-		t.Error("it did not go on at once")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if pauseUntil(ctx, time.Now().Add(time.Hour)) {
-		t.Error("it waited although it was told to end")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -124,9 +123,4 @@ func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 		return nil // it has said why
 	}
 	return err
-}
-
-// alone is env without what docker tells its plugins: this one's own processes are none.
-func alone(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
 }

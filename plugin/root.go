@@ -3,15 +3,11 @@
 package plugin
 
 import (
-	"errors"
-	"fmt"
 	"os"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
-
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -80,24 +76,6 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// noArgs makes a mistyped verb an error: a command with RunE would take it as an argument.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && cmd.HasSubCommands() {
-		return unknownVerb(cmd, args)
-	}
-	return dockercli.NoArgs(cmd, args)
-}
-
-// unknownVerb returns the error for a word after cmd that is none of its verbs, with the verb that may have been meant.
-func unknownVerb(cmd *cobra.Command, args []string) error {
-	err := fmt.Errorf("unknown verb: %s", printable(args[0]))
-	next := cmd.CommandPath() + " --help"
-	if near := spelling.Near(args[0], verbs(cmd)); near != "" {
-		next = cmd.CommandPath() + " " + near
-	}
-	return &failure{code: codeVerb, err: hint(err, next)}
-}
-
 // flagError returns docker's error for an unknown flag, with our verbs' exit code. After an unknown
 // verb the verb is the error, not the flag.
 func flagError(cmd *cobra.Command, err error) error {
@@ -111,30 +89,4 @@ func flagError(cmd *cobra.Command, err error) error {
 func misusedAsRun(cmd *cobra.Command) *cobra.Command {
 	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
 	return cmd
-}
-
-type runE = func(cmd *cobra.Command, args []string) error
-
-// verb returns a RunE that reports errors in our form and ends on a signal.
-func verb(run runE) runE {
-	handled := handlesSignals(run)
-	return func(cmd *cobra.Command, args []string) error {
-		defer endOnSignal(cmd.Context())()
-		return handled(cmd, args)
-	}
-}
-
-// handlesSignals is verb for a command that handles signals itself.
-func handlesSignals(run runE) runE {
-	return func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		var told *interrupted
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &told):
-			return told.status()
-		}
-		return &failure{code: codeVerb, err: err}
-	}
 }

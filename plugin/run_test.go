@@ -5,15 +5,11 @@ package plugin
 import (
 	"bytes"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/streams"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func testCLI(t *testing.T, out io.Writer) *command.DockerCli {
@@ -58,99 +54,6 @@ func TestRunFlagsStopAtTheImage(t *testing.T) {
 	}
 }
 
-func TestEveryVerbExplainsItself(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
-	for _, cmd := range root.Commands() {
-		if cmd.Hidden {
-			continue
-		}
-		if !strings.Contains(cmd.Long, "EXIT STATUS") || cmd.Example == "" || cmd.Short == "" {
-			t.Errorf("%s: help lacks a summary, an example or EXIT STATUS", cmd.Name())
-		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if strings.Count(f.Usage, "`")%2 != 0 || strings.Count(f.Usage, "`") > 2 {
-				t.Errorf("%s --%s: more than one backquoted word breaks the help: %s", cmd.Name(), f.Name, f.Usage)
-			}
-		})
-	}
-}
-
-func TestVerbThatIsNoneFails(t *testing.T) {
-	for _, args := range [][]string{{"bogus"}, {"status", "bogus"}, {"inspect"}, {"stop"}, {"logs"}, {"logs", "a", "b"}, {"resume"}, {"prune", "x"}} {
-		root := newRootCommand(testCLI(t, io.Discard))
-		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}
-		top.AddCommand(root)
-		top.SetArgs(append([]string{"hostexec"}, args...))
-		if err := top.Execute(); err == nil {
-			t.Errorf("docker hostexec %s succeeded", strings.Join(args, " "))
-		}
-	}
-}
-
-// TestHelpHasFields: each help with --format names what a template can have.
-func TestHelpHasFields(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
-	for verb, want := range map[string]string{
-		"status": ".CarrierWhy", "ps": ".Directory", "pending": ".Callers", "audit": ".Duration", "doctor": ".Means", "version": ".GoVersion",
-		"inspect": ".Watcher", "policy ls": ".DockerHost", "shell ls": ".Age",
-	} {
-		cmd, _, err := root.Find(strings.Fields(verb))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, after, ok := strings.Cut(cmd.Long, "FIELDS OF A TEMPLATE\n")
-		if !ok || !strings.Contains(after, want) || strings.Count(before+after, "EXIT STATUS") > 1 || !strings.HasSuffix(before, "\n\n") {
-			t.Errorf("%s --help: %q, want it to name %s", verb, cmd.Long, want)
-		}
-		for line := range strings.Lines(after) {
-			if len(line) > 101 {
-				t.Errorf("%s --help: a line of %d columns: %s", verb, len(line), line)
-			}
-		}
-	}
-}
-
-// TestMistypedVerb: what was meant is the hint, whatever flags it has.
-func TestMistypedVerb(t *testing.T) {
-	for args, want := range map[string]string{
-		"statsu": "docker hostexec status", "rum --proxy make x": "docker hostexec run", "policy ad -- make": "docker hostexec policy add",
-		"help polcy": "docker hostexec policy", "service --x instal": "", "bogus": "docker hostexec --help", "help policy ad": "docker hostexec policy add",
-		"\x1b[2J": "docker hostexec --help",
-	} {
-		root := newRootCommand(testCLI(t, io.Discard))
-		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}
-		top.AddCommand(root)
-		top.SetArgs(append([]string{"hostexec"}, strings.Fields(args)...))
-		var out bytes.Buffer
-		code := report(&out, top.Execute())
-		if code != 1 || want != "" && !strings.HasSuffix(out.String(), "\nhostexec: hint: "+want+"\n") || strings.Contains(out.String(), "\x1b") {
-			t.Errorf("docker hostexec %s: %d, %q, want the hint %q", args, code, out.String(), want)
-		}
-	}
-}
-
-func TestUnknownFlag(t *testing.T) {
-	for verb, want := range map[string]int{"run": 125, "agent": 125, "attach": 125, "compose": 125, "devcontainer": 125, "proxy": 1, "status": 1, "stop": 1} {
-		root := newRootCommand(testCLI(t, io.Discard))
-		root.SilenceErrors, root.SilenceUsage = true, true
-		root.SetArgs([]string{verb, "--bogus"})
-		var out bytes.Buffer
-		if code := report(&out, root.Execute()); code != want || !strings.HasPrefix(out.String(), "unknown flag: --bogus") {
-			t.Errorf("%s --bogus: %d, %q, want %d and docker's words", verb, code, out.String(), want)
-		}
-	}
-}
-
-func TestBadValueOfAgentsFlag(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetArgs([]string{"agent", "--memory", "bogus", "--", "true"})
-	var out bytes.Buffer
-	if code := report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "bogus") {
-		t.Errorf("agent --memory bogus: %d, %q, want 125", code, out.String())
-	}
-}
-
 // TestRunHelp has hostexec's own flags first, each flag once, and no line too wide.
 func TestRunHelp(t *testing.T) {
 	var out bytes.Buffer
@@ -173,60 +76,6 @@ func TestRunHelp(t *testing.T) {
 	}
 	if first := strings.TrimSpace(own); !strings.HasPrefix(first, "--proxy ") {
 		t.Errorf("the first flag is %.20s", first)
-	}
-}
-
-func TestPlan(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	program(t, filepath.Join(dir, "bin/make"), 0o755)
-	t.Setenv("PATH", filepath.Join(dir, "bin"))
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(dir)
-	o := runOptions{proxies: []string{"make"}, workspace: "link", workdirHost: ".", passEnv: []string{"CI"}, carrier: "auto", newPrivs: true}
-	p, err := o.plan("img", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := filepath.Join(dir, "real"); p.workspace != want {
-		t.Errorf("workspace = %q, want %q", p.workspace, want)
-	}
-	rec := p.rec
-	if rec.WorkdirHost != dir || rec.InvokedIn != dir || rec.Image != "img" || rec.Carrier != "auto" || !rec.NewPrivs ||
-		len(rec.PassEnv) != 1 || rec.Commands[0].Path != filepath.Join(dir, "bin/make") || !p.keepDir {
-		t.Errorf("plan = %+v", p)
-	}
-}
-
-func TestPlanRefuses(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("PATH", dir)
-	if err := os.WriteFile("file", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		opts runOptions
-		want string
-	}{
-		{runOptions{carrier: "auto", proxies: []string{"../x"}}, "--proxy ../x"},
-		{runOptions{carrier: "auto", proxies: []string{"foo"}}, "command 'foo' not found in PATH"},
-		{runOptions{carrier: "pigeon"}, "--carrier pigeon"},
-		{runOptions{carrier: "auto", passEnv: []string{"A=1"}}, "--pass-env A=1"},
-		{runOptions{carrier: "auto", workspace: "missing"}, "--workspace"},
-		{runOptions{carrier: "auto", workspace: "file"}, "not a directory"},
-		{runOptions{carrier: "auto", workdirHost: "missing"}, "--workdir-host"},
-	} {
-		if _, err := tt.opts.plan("img", false); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("plan(%+v) = %v, want an error with %q", tt.opts, err, tt.want)
-		}
 	}
 }
 
@@ -265,23 +114,6 @@ func TestSupported(t *testing.T) {
 	}
 }
 
-func TestVersionFormats(t *testing.T) {
-	v := versionInfo{Version: "1.2.3", GoVersion: "go1.26", Os: "linux", Arch: "arm64", Shims: []string{"amd64", "arm"}}
-	for format, want := range map[string]string{
-		"":                          "docker hostexec version 1.2.3, go1.26, linux/arm64\nshims: amd64 arm\n",
-		"json":                      `{"Version":"1.2.3","GoVersion":"go1.26","Os":"linux","Arch":"arm64","Shims":["amd64","arm"]}` + "\n",
-		"{{.Version}} on {{.Arch}}": "1.2.3 on arm64\n",
-	} {
-		var out bytes.Buffer
-		if err := writeVersion(&out, format, v); err != nil || out.String() != want {
-			t.Errorf("format %q: %q, %v, want %q", format, out.String(), err, want)
-		}
-	}
-	if err := writeVersion(io.Discard, "{{.Nope}}", v); err == nil {
-		t.Error("a field that is none was shown")
-	}
-}
-
 func TestRunRefusesEmptyDirectories(t *testing.T) {
 	for _, args := range [][]string{{"--workspace="}, {"--workdir-host", ""}, {"--workdir-host="}} {
 		cmd := newRunCommand(testCLI(t, io.Discard))
@@ -298,5 +130,31 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 	}
 	if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
 		t.Errorf("a plain --workspace: %v", err)
+	}
+}
+
+// TestBareWorkspace: the word behind --workspace is no value of it, and no image either.
+func TestBareWorkspace(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string // of the hint; empty: docker run judges
+	}{
+		{[]string{"--workspace", "/home/you/app", "img"}, "--workspace=/home/you/app"},
+		{[]string{"--workspace", "./app", "img"}, "--workspace=./app"},
+		{[]string{"--workspace", "..", "img"}, "--workspace=.."},
+		{[]string{"--workspace", "~/app", "img"}, "--workspace=~/app"},
+		{[]string{"--workspace", "img", "/bin/sh"}, ""},
+		{[]string{"--workspace=/x", "img"}, ""},
+		{[]string{"--workspace"}, ""},
+		{[]string{"/bin/sh"}, ""},
+	} {
+		cmd := newRunCommand(testCLI(t, io.Discard))
+		if err := cmd.ParseFlags(tt.args); err != nil {
+			t.Fatal(err)
+		}
+		err := bareWorkspace(cmd.Flags(), cmd.Flags().Args())
+		if got := hintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
+			t.Errorf("%q: %v, hint %q, want hint %q", tt.args, err, got, tt.want)
+		}
 	}
 }

@@ -235,3 +235,22 @@ func findRestored(ctx context.Context, store *state.Store, ref string) (state.Se
 	}
 	return store.Find(ref)
 }
+
+// pinging is how long an engine may take to say that it is there.
+const pinging = 5 * time.Second
+
+// sessionsOf returns the sessions that refs name, or all.
+func sessionsOf(store *state.Store, refs []string) ([]state.Session, error) {
+	if len(refs) == 0 {
+		return store.List()
+	}
+	var recs []state.Session
+	for _, ref := range refs {
+		rec, err := store.Find(ref)
+		if err != nil {
+			return nil, hint(err, "docker hostexec status -a")
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}

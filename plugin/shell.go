@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -149,3 +150,33 @@ func shown(s string) string {
 	q := strconv.QuoteToASCII(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
+
+// completeShells offers a session, then the shells that it has.
+func completeShells(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(given) == 0 {
+		return completeSessions(cmd, given, typed)
+	}
+	if len(given) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := dialIn(store, given[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), completing)
+	defer cancel()
+	all, _ := c.Shells(ctx) // there are none to offer
+	var names []string
+	for _, sh := range all {
+		names = append(names, sh.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completing is how long somebody who types waits for a watcher.
+const completing = 5 * time.Second

@@ -4,12 +4,9 @@ package plugin
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -141,78 +138,6 @@ func TestStatusFilters(t *testing.T) {
 	for _, bad := range []string{"state", "name=x", "=x", "", "state=", "state=up"} {
 		if _, err := parseFilters([]string{bad}, sessionCriteria); err == nil {
 			t.Errorf("--filter %q was taken", bad)
-		}
-	}
-}
-
-func TestStateOf(t *testing.T) {
-	found := map[string]seen{"r": {state: "running"}, "p": {state: "paused"}, "s": {state: "restarting"},
-		"e": {state: "exited"}, "c": {state: "created"}, "d": {state: "dead"}}
-	for id, want := range map[string]string{
-		"r": stateLost, "p": stateLost, "s": stateLost, "e": stateExited, "c": stateExited, "d": stateExited, "x": stateGone, "": stateGone,
-	} {
-		if got := stateOf(id, found, false); got != want {
-			t.Errorf("stateOf(%q) = %q, want %q", id, got, want)
-		}
-		if want == stateLost {
-			want = stateStopped
-		}
-		if got := stateOf(id, found, true); got != want {
-			t.Errorf("stateOf(%q) of a session that was stopped = %q, want %q", id, got, want)
-		}
-	}
-	if got := stateOf("r", nil, true); got != stateUnknown {
-		t.Errorf("without an engine: %q, want %q, or prune would remove what is not gone", got, stateUnknown)
-	}
-	if got := watchedState(state.Session{}, stateRunning); got != stateWaiting {
-		t.Errorf("before the container is made: %q, want %q", got, stateWaiting)
-	}
-}
-
-func TestPrunable(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		s    session
-		want bool
-	}{
-		{"gone", session{State: stateGone, Session: state.Session{Container: "c", Created: noon}}, true},
-		{"exited", session{State: stateExited, Session: state.Session{Container: "c"}}, false},
-		{"unknown", session{State: stateUnknown, Session: state.Session{Container: "c"}}, false},
-		{"being made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Second)}}, false},
-		{"never made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Hour)}}, true},
-	} {
-		if got := prunable(&state.Store{Home: t.TempDir()}, tt.s, noon); got != tt.want {
-			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
-// TestPrunableAnswering: the process that answers the callers of a killed watcher holds the session's lock for a
-// moment. That is no watcher.
-func TestPrunableAnswering(t *testing.T) {
-	store := &state.Store{Home: t.TempDir()}
-	s := session{State: stateGone, Session: state.Session{ID: "00aa00aa00aa00aa", Created: noon, Agent: &state.Agent{Mode: "process"}}}
-	for _, dir := range []string{store.Dir(s.ID), state.JobsDir(store.Dir(s.ID))} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lock := flock.New(state.LockFile(store.Dir(s.ID)))
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
-	if !prunable(store, s, noon) {
-		t.Error("the session is taken for a watched one")
-	}
-}
-
-func TestResumable(t *testing.T) {
-	for st, ok := range map[string]bool{
-		stateLost: true, stateStopped: true, stateRunning: false, stateWaiting: false, stateExited: false, stateGone: false, stateUnknown: false, "": false,
-	} {
-		if err := resumable(session{State: st}); (err == nil) != ok {
-			t.Errorf("resumable(%q) = %v, want ok %v", st, err, ok)
 		}
 	}
 }

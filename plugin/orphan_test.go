@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+func TestPrunable(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		s    session
+		want bool
+	}{
+		{"gone", session{State: stateGone, Session: state.Session{Container: "c", Created: noon}}, true},
+		{"exited", session{State: stateExited, Session: state.Session{Container: "c"}}, false},
+		{"unknown", session{State: stateUnknown, Session: state.Session{Container: "c"}}, false},
+		{"being made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Second)}}, false},
+		{"never made", session{State: stateGone, Session: state.Session{Created: noon.Add(-time.Hour)}}, true},
+	} {
+		if got := prunable(&state.Store{Home: t.TempDir()}, tt.s, noon); got != tt.want {
+			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestPrunableAnswering: the process that answers the callers of a killed watcher holds the session's lock for a
+// moment. That is no watcher.
+func TestPrunableAnswering(t *testing.T) {
+	store := &state.Store{Home: t.TempDir()}
+	s := session{State: stateGone, Session: state.Session{ID: "00aa00aa00aa00aa", Created: noon, Agent: &state.Agent{Mode: "process"}}}
+	for _, dir := range []string{store.Dir(s.ID), state.JobsDir(store.Dir(s.ID))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock := flock.New(state.LockFile(store.Dir(s.ID)))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
+	if !prunable(store, s, noon) {
+		t.Error("the session is taken for a watched one")
+	}
+}

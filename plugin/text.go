@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+)
+
+// quoted shows what a user typed in printable ASCII, whatever it is.
+func quoted(s string) string { return spelling.Quoted(s) }
+
+// printable is s with what a terminal would obey escaped.
+func printable(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
+}
+
+// ellipsis is text, or of a longer one so much that it has n characters with the dots. Docker's own
+// is one character that is no ASCII.
+func ellipsis(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:n-3] + "..."
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
