@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -85,7 +86,7 @@ func TestWritable(t *testing.T) {
 func TestBannerIsForTerminals(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = testCLI(t, &out)
+	l.cli = clitest.New(t, &out)
 	l.writable = []string{"/src"}
 	l.banner()
 	if out.Len() != 0 {
@@ -115,7 +116,7 @@ func TestBannerIsForTerminals(t *testing.T) {
 func TestScriptsAreWarnedOfTheConfiguration(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = testCLI(t, &out)
+	l.cli = clitest.New(t, &out)
 	l.plan.config.Warnings = []string{"/src/.hostexec.yaml is not trusted, and not used: docker hostexec trust shows it"}
 	l.announce()
 	if want := "hostexec: warning: " + l.plan.config.Warnings[0] + "\n"; out.String() != want {
@@ -126,7 +127,7 @@ func TestScriptsAreWarnedOfTheConfiguration(t *testing.T) {
 func TestPrivilegedCommandIsWarnedOf(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = testCLI(t, &out)
+	l.cli = clitest.New(t, &out)
 	l.plan.rec.Commands[0].Path = program(t, t.TempDir()+"/sudo", 0o755|os.ModeSetuid)
 	l.warnPrivs()
 	if out.Len() != 0 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	dockercli "github.com/docker/cli/cli"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
 // attending runs attend until the test ends.
@@ -21,7 +23,7 @@ func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, docker = make(chan os.Signal), make(chan struct{})
 	done := make(chan struct{})
-	dockerCLI := testCLI(t, io.Discard)
+	dockerCLI := clitest.New(t, io.Discard)
 	var wg sync.WaitGroup
 	// ends when done is closed.
 	wg.Go(func() { attend(signals, docker, done, cancel, dockerCLI) })

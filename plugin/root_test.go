@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -36,7 +37,7 @@ func TestCheckAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		root := newRootCommand(testCLI(t, &out))
+		root := newRootCommand(clitest.New(t, &out))
 		root.SetArgs([]string{"policy", "check"})
 		root.SilenceErrors, root.SilenceUsage = true, true
 		err := root.Execute()
@@ -53,7 +54,7 @@ func TestCheckAgent(t *testing.T) {
 }
 
 func TestEveryVerbExplainsItself(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
+	root := newRootCommand(clitest.New(t, io.Discard))
 	for _, cmd := range root.Commands() {
 		if cmd.Hidden {
 			continue
@@ -71,7 +72,7 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 
 func TestVerbThatIsNoneFails(t *testing.T) {
 	for _, args := range [][]string{{"bogus"}, {"status", "bogus"}, {"inspect"}, {"stop"}, {"logs"}, {"logs", "a", "b"}, {"resume"}, {"prune", "x"}} {
-		root := newRootCommand(testCLI(t, io.Discard))
+		root := newRootCommand(clitest.New(t, io.Discard))
 		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}
 		top.AddCommand(root)
 		top.SetArgs(append([]string{"hostexec"}, args...))
@@ -83,7 +84,7 @@ func TestVerbThatIsNoneFails(t *testing.T) {
 
 // TestHelpHasFields: each help with --format names what a template can have.
 func TestHelpHasFields(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
+	root := newRootCommand(clitest.New(t, io.Discard))
 	for verb, want := range map[string]string{
 		"status": ".CarrierWhy", "ps": ".Directory", "pending": ".Callers", "audit": ".Duration", "doctor": ".Means", "version": ".GoVersion",
 		"inspect": ".Watcher", "policy ls": ".DockerHost", "shell ls": ".Age",
@@ -111,7 +112,7 @@ func TestMistypedVerb(t *testing.T) {
 		"help polcy": "docker hostexec policy", "service --x instal": "", "bogus": "docker hostexec --help", "help policy ad": "docker hostexec policy add",
 		"\x1b[2J": "docker hostexec --help",
 	} {
-		root := newRootCommand(testCLI(t, io.Discard))
+		root := newRootCommand(clitest.New(t, io.Discard))
 		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}
 		top.AddCommand(root)
 		top.SetArgs(append([]string{"hostexec"}, strings.Fields(args)...))
@@ -125,7 +126,7 @@ func TestMistypedVerb(t *testing.T) {
 
 func TestUnknownFlag(t *testing.T) {
 	for verb, want := range map[string]int{"run": 125, "agent": 125, "attach": 125, "compose": 125, "devcontainer": 125, "proxy": 1, "status": 1, "stop": 1} {
-		root := newRootCommand(testCLI(t, io.Discard))
+		root := newRootCommand(clitest.New(t, io.Discard))
 		root.SilenceErrors, root.SilenceUsage = true, true
 		root.SetArgs([]string{verb, "--bogus"})
 		var out bytes.Buffer
@@ -136,7 +137,7 @@ func TestUnknownFlag(t *testing.T) {
 }
 
 func TestBadValueOfAgentsFlag(t *testing.T) {
-	root := newRootCommand(testCLI(t, io.Discard))
+	root := newRootCommand(clitest.New(t, io.Discard))
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs([]string{"agent", "--memory", "bogus", "--", "true"})
 	var out bytes.Buffer

@@ -9,22 +9,13 @@ import (
 	"testing"
 
 	"github.com/docker/cli/cli/command"
-	"github.com/docker/cli/cli/streams"
-)
 
-func testCLI(t *testing.T, out io.Writer) *command.DockerCli {
-	t.Helper()
-	dockerCLI, err := command.NewDockerCli(command.WithOutputStream(out), command.WithErrorStream(out),
-		command.WithInputStream(streams.NewIn(io.NopCloser(strings.NewReader("")))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dockerCLI
-}
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
+)
 
 // A docker/cli that has a flag of our names would panic at each start.
 func TestRunHasOurFlagsAndDockers(t *testing.T) {
-	cmd := newRunCommand(testCLI(t, io.Discard))
+	cmd := newRunCommand(clitest.New(t, io.Discard))
 	for _, name := range []string{
 		"proxy", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier", "http", "cloister-compat",
 		"detach", "rm", "volume", "publish", "env", "workdir", "help", "sig-proxy", "pull",
@@ -42,7 +33,7 @@ func TestRunHasOurFlagsAndDockers(t *testing.T) {
 }
 
 func TestRunFlagsStopAtTheImage(t *testing.T) {
-	cmd := newRunCommand(testCLI(t, io.Discard))
+	cmd := newRunCommand(clitest.New(t, io.Discard))
 	if err := cmd.ParseFlags([]string{"--proxy", "a", "--workspace", "img", "cc", "--proxy", "b"}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +48,7 @@ func TestRunFlagsStopAtTheImage(t *testing.T) {
 // TestRunHelp has hostexec's own flags first, each flag once, and no line too wide.
 func TestRunHelp(t *testing.T) {
 	var out bytes.Buffer
-	dockerCLI := testCLI(t, &out)
+	dockerCLI := clitest.New(t, &out)
 	cmd := newRunCommand(dockerCLI)
 	cmd.SetOut(&out)
 	if err := cmd.Usage(); err != nil {
@@ -99,7 +90,7 @@ func TestSupported(t *testing.T) {
 		{"of who knows what", fakeEngine{"1.43", ""}, []string{"--cpu-count", "1"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := newRunCommand(testCLI(t, io.Discard))
+			cmd := newRunCommand(clitest.New(t, io.Discard))
 			if err := cmd.ParseFlags(tt.args); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +107,7 @@ func TestSupported(t *testing.T) {
 
 func TestRunRefusesEmptyDirectories(t *testing.T) {
 	for _, args := range [][]string{{"--workspace="}, {"--workdir-host", ""}, {"--workdir-host="}} {
-		cmd := newRunCommand(testCLI(t, io.Discard))
+		cmd := newRunCommand(clitest.New(t, io.Discard))
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +115,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 			t.Errorf("%q is taken for no flag at all", args)
 		}
 	}
-	cmd := newRunCommand(testCLI(t, io.Discard))
+	cmd := newRunCommand(clitest.New(t, io.Discard))
 	if err := cmd.ParseFlags([]string{"--workspace", "img"}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +139,7 @@ func TestBareWorkspace(t *testing.T) {
 		{[]string{"--workspace"}, ""},
 		{[]string{"/bin/sh"}, ""},
 	} {
-		cmd := newRunCommand(testCLI(t, io.Discard))
+		cmd := newRunCommand(clitest.New(t, io.Discard))
 		if err := cmd.ParseFlags(tt.args); err != nil {
 			t.Fatal(err)
 		}

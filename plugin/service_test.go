@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
 func TestUnit(t *testing.T) {
@@ -195,7 +197,7 @@ func TestServiceStatus(t *testing.T) {
 	}
 	show := func() (string, error) {
 		var out strings.Builder
-		err := showService(t.Context(), testCLI(t, &out), m)
+		err := showService(t.Context(), clitest.New(t, &out), m)
 		return out.String(), err
 	}
 	if out, err := show(); err == nil || out != "" {

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package sessionstest makes sessions for tests.
+package sessionstest
 
 import (
-	"bytes"
-	"errors"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A watcher that is there and does not answer, or not to the end, is not one that has gone: its
-// session is neither lost nor to be removed, and what it runs is not nothing.
-//
-// Attack 213.
-func TestSilentWatcher(t *testing.T) {
+// Silent calls test with sessions whose watchers are there and do not answer, or not to the end: one of a container,
+// and one of a proxy.
+func Silent(t *testing.T, test func(t *testing.T, store *state.Store, recs []state.Session)) {
 	for name, reply := range map[string]string{
 		"nothing": "",
 		"a part":  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n" + `{"api": 1, "running": [`,
@@ -36,7 +32,8 @@ func TestSilentWatcher(t *testing.T) {
 				if err := store.Create(&recs[i]); err != nil {
 					t.Fatal(err)
 				}
-				ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: state.ControlSock(store.Dir(recs[i].ID))})
+				socket := state.ControlSock(store.Dir(recs[i].ID))
+				ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,24 +51,7 @@ func TestSilentWatcher(t *testing.T) {
 				})
 				t.Cleanup(func() { ln.Close() })
 			}
-			for _, s := range survey(t.Context(), nil, store, recs) {
-				if s.State != stateUnknown || s.unanswered() == nil || s.Watcher != nil {
-					t.Errorf("it is %s, %v", s.State, s.unanswered())
-				}
-				if prunable(store, s, time.Now()) {
-					t.Error("prune removes it")
-				}
-				if err := resumable(s); err == nil || strings.Contains(err.Error(), "engine") {
-					t.Errorf("resume says %v", err)
-				}
-			}
-			if all, err := activities(t.Context(), store, recs); err == nil || errors.Is(err, control.ErrNoWatcher) {
-				t.Errorf("activities = %d, %v", len(all), err)
-			}
-			var out bytes.Buffer
-			if err := ps(t.Context(), &out, store, nil, psOptions{}); err == nil {
-				t.Errorf("ps lists %q, and no error", out.String())
-			}
+			test(t, store, recs)
 		})
 	}
 }
