@@ -65,6 +65,7 @@ type agentOptions struct {
 	cpus      opts.NanoCPUs
 }
 
+// newAgentCommand returns the verb agent.
 func newAgentCommand(dockerCLI command.Cli) *cobra.Command {
 	o := agentOptions{labels: opts.NewListOpts(opts.ValidateLabel)}
 	cmd := &cobra.Command{

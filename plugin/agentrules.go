@@ -21,6 +21,7 @@ EXIT STATUS
   0  it was printed
   1  the command line is wrong`
 
+// newAgentRulesCommand returns the verb agent-rules.
 func newAgentRulesCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "agent-rules",

@@ -35,6 +35,7 @@ const approveExample = `  docker hostexec pending
   docker hostexec approve 3f1c9a0b
   docker hostexec approve --for 15m 3f1c9a0b`
 
+// newApproveCommand returns the verb approve.
 func newApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	var terms approval.Terms
 	cmd := &cobra.Command{

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// word is the plugin's word on docker's command line.
+// word is the name of this plugin on docker's command line.
 const word = "hostexec"
 
 // standalone makes docker-hostexec run ... mean docker hostexec run ...: nobody else puts
@@ -73,7 +73,7 @@ func engineArgs(args []string, host, context string) []string {
 	return given
 }
 
-// pinned is args, which reach the engine at endpoint, such that they do whatever DOCKER_HOST
+// pinned returns args, which reach the engine at endpoint, such that they reach it whatever DOCKER_HOST
 // is when they are used.
 func pinned(args []string, endpoint string) []string {
 	_, set, err := clientFlags(args)
@@ -92,7 +92,7 @@ func connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClie
 	return command.NewAPIClientFromFlags(opts, config)
 }
 
-// alone is env without what docker tells its plugins: this one's own processes are none.
+// alone returns env without the variables that docker sets for its plugins: processes of this plugin are none.
 func alone(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
 }

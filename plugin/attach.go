@@ -32,6 +32,7 @@ EXIT STATUS
   0    it was attached; without --detach: and has been detached again, or has stopped
   125  it could not be; a line on stderr says why`
 
+// newAttachCommand returns the verb attach.
 func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 	opts := runOptions{carrier: carrier.ByRelay}
 	var detach bool

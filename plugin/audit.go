@@ -51,6 +51,7 @@ type auditOptions struct {
 	filters       []string
 }
 
+// newAuditCommand returns the verb audit.
 func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts auditOptions
 	cmd := &cobra.Command{

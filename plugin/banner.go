@@ -159,6 +159,7 @@ func withAction(commands []state.Command, action string) []string {
 	return names
 }
 
+// allowed returns the names of the commands that are not denied.
 func allowed(commands []state.Command) []string {
 	var names []string
 	for _, c := range commands {

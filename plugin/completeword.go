@@ -14,7 +14,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// files has the shell offer all.
+// files has the shell offer all files.
 func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }

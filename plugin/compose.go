@@ -56,6 +56,7 @@ type composeOptions struct {
 	project  string // compose's own, of which hostexec is a provider
 }
 
+// newComposeCommand returns the verb compose.
 func newComposeCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts composeOptions
 	cmd := &cobra.Command{

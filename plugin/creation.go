@@ -12,7 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// creation is what docker run wants to be made. It is passed again after a pull, so it is
+// creation is the container that docker run wants to be made. It is passed again after a pull, so it is
 // never changed in place.
 type creation struct {
 	config   *container.Config

@@ -21,6 +21,7 @@ EXIT STATUS
   0  all were refused
   1  at least one does not wait, any more or at all`
 
+// newDenyCommand returns the verb deny.
 func newDenyCommand(dockerCLI command.Cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -21,6 +21,7 @@ EXIT STATUS
   0  nothing of attach is left
   1  it is not attached, or something is left; a line on stderr says what`
 
+// newDetachCommand returns the verb detach.
 func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "detach SESSION|CONTAINER",

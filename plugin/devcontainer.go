@@ -33,6 +33,7 @@ EXIT STATUS
   0    it is printed
   125  it could not be; a line on stderr says why`
 
+// newDevcontainerCommand returns the verb devcontainer.
 func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts runOptions
 	var start string

@@ -30,6 +30,7 @@ EXIT STATUS
   0  no probe fails; warnings do not count
   1  at least one does`
 
+// newDoctorCommand returns the verb doctor.
 func newDoctorCommand(dockerCLI command.Cli) *cobra.Command {
 	var format, image string
 	cmd := &cobra.Command{

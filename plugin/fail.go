@@ -47,6 +47,7 @@ func (h *hinted) Unwrap() error { return h.error }
 // Hint returns what to type next.
 func (h *hinted) Hint() string { return h.hint }
 
+// hint returns err with next, the command to type next.
 func hint(err error, next string) error { return &hinted{error: err, hint: next} }
 
 // hintOf returns the command to type after err, or "".

@@ -120,6 +120,7 @@ func parseFilters[T any](args []string, by []criterion[T]) (chosen[T], error) {
 // has reports whether key was given.
 func (f chosen[T]) has(key string) bool { return len(f.values[key]) > 0 }
 
+// match reports whether v has, for each key that was given, one of its values.
 func (f chosen[T]) match(v T) bool {
 	for _, c := range f.by {
 		if f.has(c.key) && !slices.ContainsFunc(f.values[c.key], func(value string) bool { return c.is(v, value) }) {

@@ -67,6 +67,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 	return w, nil
 }
 
+// httpForm returns the error for a value of --http that has not its form.
 func httpForm(text string) error {
 	return hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", quoted(text)), "--http alone listens at the container's gateway")
 }

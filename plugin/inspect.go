@@ -24,6 +24,7 @@ EXIT STATUS
   0  all were shown
   1  at least one was not found`
 
+// newInspectCommand returns the verb inspect.
 func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{

@@ -27,6 +27,7 @@ EXIT STATUS
   0  all jobs have ended and all calls have begun to end, or all jobs got their signal
   1  at least one was not found, or had ended and left nothing`
 
+// newKillCommand returns the verb kill.
 func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 	var signal string
 	cmd := &cobra.Command{

@@ -79,7 +79,7 @@ func (l *launch) unnamed(ctx context.Context, api client.APIClient, c container.
 	return free, nil
 }
 
-// mounted is where the engine will mount something: the image's volumes and what another
+// mounted returns the paths where the engine mounts something: the image's volumes and what another
 // container lends are there too.
 func mounted(c container.InspectResponse) (targets []string) {
 	for _, m := range c.Mounts {

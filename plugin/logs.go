@@ -40,6 +40,7 @@ type logsOptions struct {
 	combined, raw bool
 }
 
+// newLogsCommand returns the verb logs.
 func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts logsOptions
 	cmd := &cobra.Command{

@@ -35,6 +35,7 @@ type runOptions struct {
 	compat      bool
 }
 
+// addFlags adds the flags that run and agent share.
 func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 	o.addCommonFlags(flags)
 	flags.StringVar(&o.workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
@@ -69,7 +70,7 @@ type plan struct {
 	http      httpWish
 }
 
-// plan checks the flags against the host. Nothing is left of a plan that fails.
+// plan checks the flags against the host, and returns what they ask for. Nothing is left of a plan that fails.
 func (o *runOptions) plan(image string, keepDir bool) (*plan, error) {
 	commands, err := parseProxies(o.proxies)
 	if err != nil {

@@ -43,6 +43,7 @@ type pendingOptions struct {
 	filters               []string
 }
 
+// newPendingCommand returns the verb pending.
 func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts pendingOptions
 	cmd := &cobra.Command{

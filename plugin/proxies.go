@@ -29,7 +29,7 @@ func parseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
-// defaultProxies are the commands that the configuration has run proxy, in its order.
+// defaultProxies returns the commands that the configuration has run proxy, in its order.
 func defaultProxies(c *config.Config) ([]state.Command, error) {
 	var values []string
 	for _, p := range c.Proxies {
@@ -38,7 +38,7 @@ func defaultProxies(c *config.Config) ([]state.Command, error) {
 	return parseProxies(values)
 }
 
-// proxied are a session's commands as policy sees them.
+// proxied returns a session's commands as policy sees them.
 func proxied(commands []state.Command) (all []policy.Command) {
 	for _, c := range commands {
 		action, err := policy.ParseAction(c.Action)

@@ -65,6 +65,7 @@ type proxyOptions struct {
 	anyUser  bool
 }
 
+// newProxyCommand returns the verb proxy.
 func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts proxyOptions
 	cmd := &cobra.Command{

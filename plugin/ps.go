@@ -42,6 +42,7 @@ type psOptions struct {
 	filters             []string
 }
 
+// newPsCommand returns the verb ps.
 func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts psOptions
 	cmd := &cobra.Command{

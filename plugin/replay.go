@@ -41,6 +41,7 @@ type replayOptions struct {
 	raw     bool
 }
 
+// newReplayCommand returns the verb replay.
 func newReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{

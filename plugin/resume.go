@@ -32,6 +32,7 @@ EXIT STATUS
 
 type resumeOptions struct{ all, watch bool }
 
+// newResumeCommand returns the verb resume.
 func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts resumeOptions
 	cmd := &cobra.Command{

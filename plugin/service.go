@@ -26,6 +26,7 @@ EXIT STATUS
   0  it is done, or there was nothing to do
   1  it is not; a line on stderr says why`
 
+// newServiceCommand returns the verb service.
 func newServiceCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",

@@ -33,7 +33,7 @@ const (
 	stateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
 )
 
-// session is a record and what is found of it.
+// session is the record of a session, and what was found out about it.
 type session struct {
 	state.Session
 	State   string          `json:"state"`

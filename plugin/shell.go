@@ -32,6 +32,7 @@ EXIT STATUS
   125       exec and start: the shell is not ready, or has ended
   1         the others: it failed`
 
+// newShellCommand returns the verb shell.
 func newShellCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "shell",

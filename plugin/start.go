@@ -25,6 +25,7 @@ EXIT STATUS
   0  all run, and their calls are answered
   1  at least one does not; a line on stderr says why`
 
+// newStartCommand returns the verb start.
 func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "start SESSION|CONTAINER [SESSION|CONTAINER...]",

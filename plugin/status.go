@@ -51,6 +51,7 @@ type statusOptions struct {
 	width               int // of the terminal; 0: none
 }
 
+// newStatusCommand returns the verb status.
 func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{

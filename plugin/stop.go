@@ -37,6 +37,7 @@ type stopOptions struct {
 	timed     bool // --time was given
 }
 
+// newStopCommand returns the verb stop.
 func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts stopOptions
 	cmd := &cobra.Command{

@@ -28,6 +28,7 @@ EXIT STATUS
   0  it is trusted, or with --revoke it is not any more
   1  there is none, it is broken, or you said no`
 
+// newTrustCommand returns the verb trust.
 func newTrustCommand(dockerCLI command.Cli) *cobra.Command {
 	var revoke, force bool
 	cmd := &cobra.Command{

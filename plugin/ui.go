@@ -42,6 +42,7 @@ const idle = 5 * time.Minute
 
 type uiOptions struct{ noOpen, background bool }
 
+// newUICommand returns the verb ui.
 func newUICommand(dockerCLI command.Cli) *cobra.Command {
 	var opts uiOptions
 	cmd := &cobra.Command{

@@ -51,7 +51,7 @@ func verb(run runE) runE {
 	}
 }
 
-// handlesSignals is verb for a command that handles signals itself.
+// handlesSignals returns what verb does, for a command that handles signals itself.
 func handlesSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
