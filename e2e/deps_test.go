@@ -54,8 +54,8 @@ var rooms = map[string]string{
 	"plugin/cli/clitest":           "",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/agent":                 "plugin/watch plugin/inject plugin/container plugin/config",
-	"plugin": "plugin/entry plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
-		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call exec/spelling docs",
+	"plugin/cli":                   "exec/spelling",
+	"plugin":                       "plugin/agent plugin/carrier plugin/cli plugin/compose plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/notify plugin/page plugin/state plugin/watch exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/policy exec/record exec/shell exec/spelling docs",
 
 	"cmd/hostexec":        "shim shim/room",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]

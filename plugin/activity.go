@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -132,9 +133,9 @@ func pick(all []activity, what, ref string) (activity, error) {
 	}
 	switch len(hits) {
 	case 0:
-		return activity{}, hint(fmt.Errorf("no such %s: %s", what, quoted(ref)), "docker hostexec ps -a")
+		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, cli.Quoted(ref)), "docker hostexec ps -a")
 	case 1:
 		return hits[0], nil
 	}
-	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", quoted(ref), len(hits))
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", cli.Quoted(ref), len(hits))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -109,7 +110,7 @@ var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount",
 func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {
 	args, err := o.workspaceArg(cmd.Flags(), args)
 	if err == nil {
-		err = named(cmd.Flags(), "workspace", "workdir-host", "config")
+		err = cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host", "config")
 	}
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd.Context(), dockerCLI)
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
 	defer stop()
 	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
 	if spec.Mode == agent.InContainer {
@@ -202,7 +203,7 @@ func unwritten(store *state.Store, file string) error {
 		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
 			return &agent.Error{
 				Type:    agent.InvalidConfig,
-				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", printable(rec.ContainerName), printable(file)),
+				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
 				Hint:    "move that file out of what the container mounts, or remove the container: docker hostexec status -a",
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -78,7 +79,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 			err = l.failed
 		}
 		if err != nil && strings.Contains(err.Error(), "bind source path does not exist") {
-			err = hint(fmt.Errorf("a host directory is not visible to the daemon: %w", err), "use an engine on this host: docker context ls")
+			err = cli.Hint(fmt.Errorf("a host directory is not visible to the daemon: %w", err), "use an engine on this host: docker context ls")
 		}
 		return resp.ID, err
 	}
@@ -104,11 +105,11 @@ func (r *agentRun) override(flags *pflag.FlagSet) {
 // engine returns a client of the agent's engine: what was typed goes before the environment,
 // that before docker's context, and that before what is configured.
 func (r *agentRun) engine() (client.APIClient, error) {
-	r.plan.rec.GlobalArgs = globalArgs(r.cli)
-	if _, set, err := clientFlags(r.plan.rec.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
+	r.plan.rec.GlobalArgs = cli.GlobalArgs(r.cli)
+	if _, set, err := cli.ClientFlags(r.plan.rec.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
 		r.plan.rec.GlobalArgs = append(r.plan.rec.GlobalArgs, "--host", r.spec.Container.DockerHost)
 	}
-	api, err := connect(r.cli.ConfigFile(), r.plan.rec.GlobalArgs)
+	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.rec.GlobalArgs)
 	if err != nil {
 		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "agent.container.docker_host, DOCKER_HOST or docker context say where it is", Cause: err}
 	}
@@ -143,7 +144,7 @@ func (r *agentRun) extra() (agent.Extra, error) {
 	for _, v := range r.volumes {
 		source, rest, ok := strings.Cut(v, ":")
 		if !ok {
-			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", quoted(v))
+			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", cli.Quoted(v))
 		}
 		if strings.HasPrefix(source, ".") { // as docker run has it: all else may be a volume
 			abs, err := filepath.Abs(source)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // codeNotFound is the exit code where the agent's command is not there, as a shell's is.
@@ -33,29 +34,29 @@ func (e *ended) Unwrap() error { return e.error }
 // interruption before it ran, stay what they are.
 func (o *agentOptions) failure(err error) error {
 	var status dockercli.StatusError
-	var told *interrupted
+	var told *cli.Interrupted
 	switch {
 	case err == nil, errors.As(err, &status):
 		return err
 	case errors.As(err, &told):
-		return told.status()
+		return told.Status()
 	}
-	f := &failure{code: codeRun, err: err}
+	f := &cli.Failure{Code: cli.CodeRun, Err: err}
 	var e *ended
 	var typed *agent.Error
 	if errors.As(err, &e) {
-		f.code = e.code
+		f.Code = e.code
 	}
 	if errors.As(err, &typed) {
 		if typed.Type == agent.CommandNotFound {
-			f.code = codeNotFound
+			f.Code = codeNotFound
 		}
 		if typed.Hint != "" {
-			f.err = hint(err, typed.Hint)
+			f.Err = cli.Hint(err, typed.Hint)
 		}
 	}
 	if o.json {
-		f.show = showJSON
+		f.Show = showJSON
 	}
 	return f
 }
@@ -67,7 +68,7 @@ func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
 		typed = typed[:end]
 	}
 	if o.json || slices.Contains(typed, "--json") {
-		return &failure{code: codeRun, err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, show: showJSON}
+		return &cli.Failure{Code: cli.CodeRun, Err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, Show: showJSON}
 	}
 	return dockercli.FlagErrorFunc(cmd, err)
 }
@@ -84,7 +85,7 @@ func showJSON(w io.Writer, err error) {
 // say tells something that is good to know. In JSON nothing is said but the end.
 func (o *agentOptions) say(dockerCLI command.Cli, format string, args ...any) {
 	if !o.json {
-		say(dockerCLI.Err(), format, args...)
+		cli.Say(dockerCLI.Err(), format, args...)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -43,7 +44,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	// The directory that it works in, and makes its calls in, without links: a call says
 	// where it is as the kernel does.
-	if r.plan.rec.Workspace, err = directory(r.plan.rec.Workspace); err != nil {
+	if r.plan.rec.Workspace, err = cli.Directory(r.plan.rec.Workspace); err != nil {
 		return err
 	}
 	if !watch.Supported {

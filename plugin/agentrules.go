@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/docs"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const agentRulesLong = `Print what an agent in a container should know, in Markdown
@@ -28,9 +29,9 @@ func newAgentRulesCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Print what an agent in a container should know",
 		Long:              agentRulesLong,
 		Example:           "  docker hostexec agent-rules >> CLAUDE.md",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			_, err := io.WriteString(dockerCLI.Out(), docs.Agents)
 			return err
 		}),

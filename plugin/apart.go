@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -36,7 +37,7 @@ func (l *launch) sendSeen(ctx context.Context, api client.APIClient, want creati
 		return resp, err
 	}
 	if l.http.Address != "" {
-		return resp, l.failWith(hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+		return resp, l.failWith(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
 	}
 	if l.volume == "" { // docker run may come again, after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {

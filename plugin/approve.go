@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -45,7 +46,7 @@ func newApproveCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           approveExample,
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if err := checkTerms(cmd.Flags(), terms); err != nil {
 				return err
 			}

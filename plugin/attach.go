@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
@@ -45,12 +46,12 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
   # and have the terminal back
   docker hostexec attach --detach --proxy make --proxy git=ask web`,
 		Args:              dockercli.ExactArgs(1),
-		ValidArgsFunction: first(completeContainers(dockerCLI)),
+		ValidArgsFunction: cli.CompleteFirst(completeContainers(dockerCLI)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := named(cmd.Flags(), "workdir-host"); err != nil {
-				return failRun(err)
+			if err := cli.RefuseEmpty(cmd.Flags(), "workdir-host"); err != nil {
+				return cli.FailRun(err)
 			}
-			return failRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
+			return cli.FailRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
 		},
 	}
 	opts.addCommonFlags(cmd.Flags())
@@ -59,7 +60,7 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref string, detach bool) error {
-	ctx, stop := interruptible(parent, dockerCLI)
+	ctx, stop := cli.Interruptible(parent, dockerCLI)
 	defer stop()
 	api := dockerCLI.Client()
 	c, err := api.ContainerInspect(ctx, ref)
@@ -74,7 +75,7 @@ func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref 
 		return err
 	}
 	p.rec.Engine, p.rec.Attached = dockerCLI.DockerEndpoint().Host, true
-	p.rec.GlobalArgs = pinned(globalArgs(dockerCLI), p.rec.Engine)
+	p.rec.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.rec.Engine)
 	l, err := attachTo(ctx, dockerCLI, p, c)
 	if err != nil {
 		return err
@@ -106,15 +107,15 @@ func attachable(c container.InspectResponse) error {
 	instead := "make it with docker hostexec run"
 	switch {
 	case c.State.Paused:
-		return hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
+		return cli.Hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
 	case !c.State.Running || c.State.Restarting:
-		return hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
+		return cli.Hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return hint(fmt.Errorf("container %s has session %s from the start", name, printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
+		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, cli.Printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
-		return hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
+		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):
-		return hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), instead)
+		return cli.Hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), instead)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -107,7 +108,7 @@ func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectRe
 	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
 		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
-	return hint(fmt.Errorf("container %s: %w", name, err), instead)
+	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
 }
 
 // unattached refuses a container that has a session, be it one of another state directory's. A
@@ -123,10 +124,10 @@ func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 		if !f.Exists && rec.Attached {
 			return leaveContainer(ctx, dockerCLI, store, rec.ID)
 		}
-		return hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
+		return cli.Hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
 	}
 	if f.Exists {
-		return hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
+		return cli.Hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
 			fmt.Sprintf("detach it there, or if that session is no more: docker exec -u 0 %s rm -r %s", name, inject.Target))
 	}
 	return nil
@@ -155,7 +156,7 @@ func (l *launch) putIn(ctx context.Context, api client.APIClient, c container.In
 		return fmt.Errorf("copy the shims into the container: %w", err)
 	}
 	if missing != nil {
-		say(l.cli.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
+		cli.Say(l.cli.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func apart(ctx context.Context, api client.APIClient, home string, c container.I
 		return true, nil
 	}
 	if errdefs.IsNotFound(err) {
-		return false, hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
+		return false, cli.Hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
 	}
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -59,9 +60,9 @@ func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show what was asked, decided and run",
 		Long:              auditLong,
 		Example:           auditExample,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -74,8 +75,8 @@ func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
-	formatFlag(cmd, &opts.format, fieldsOf(auditRow{}))
-	filterFlag(cmd, &opts.filters, "", "records", auditCriteria, valuesOf)
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(auditRow{}))
+	cli.FilterFlag(cmd, &opts.filters, "", "records", auditCriteria, valuesOf)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
 	return cmd
@@ -83,7 +84,7 @@ func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 
 // auditView is what the options make of a log.
 type auditView struct {
-	keep  chosen[audit.Entry]
+	keep  cli.Filters[audit.Entry]
 	since time.Time
 	tail  int // -1 is all
 	show  func(audit.Line, audit.Entry) error
@@ -94,13 +95,13 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	v = &auditView{tail: -1}
 	if opts.tail != "all" {
 		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
-			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", quoted(opts.tail))
+			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", cli.Quoted(opts.tail))
 		}
 	}
-	if v.keep, err = parseFilters(opts.filters, auditCriteria); err != nil {
+	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {
 		return nil, err
 	}
-	if v.since, err = sinceTime(opts.since, time.Now()); err != nil {
+	if v.since, err = cli.SinceTime(opts.since, time.Now()); err != nil {
 		return nil, err
 	}
 	v.show, err = auditWriter(out, opts)
@@ -144,7 +145,7 @@ func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, erro
 }
 
 // rest waits for as long as a person does not notice; it reports false when ctx is done.
-func rest(ctx context.Context) bool { return pauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
+func rest(ctx context.Context) bool { return cli.PauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
 
 // auditRecord is one line, and what it says.
 type auditRecord struct {
@@ -213,7 +214,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 		if err != nil || !line.Whole {
 			v.odd++
 		}
-		if (err == nil || errors.Is(err, audit.ErrHash)) && !e.Time.Before(v.since) && v.keep.match(e) {
+		if (err == nil || errors.Is(err, audit.ErrHash)) && !e.Time.Before(v.since) && v.keep.Match(e) {
 			return auditRecord{line, e}, nil
 		}
 	}
@@ -222,8 +223,8 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 // warn tells of lines that are not as they were written.
 func (v *auditView) warn(errs io.Writer) {
 	if v.odd > 0 {
-		say(errs, "warning: not as it was written: %s of the log", count(v.odd, "line"))
-		say(errs, "hint: docker hostexec audit verify")
+		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.odd, "line"))
+		cli.Say(errs, "hint: docker hostexec audit verify")
 	}
 	v.odd = 0
 }

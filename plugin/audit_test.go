@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // recordedLog is a log of one call that ran and one that was refused.
@@ -94,7 +95,7 @@ func TestAuditFilter(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "event", "nothing=x", "=x", "event=", "event=STARTED"} {
-		if _, err := parseFilters([]string{bad}, auditCriteria); err == nil {
+		if _, err := cli.ParseFilters([]string{bad}, auditCriteria); err == nil {
 			t.Errorf("--filter %q was taken", bad)
 		}
 	}
@@ -134,7 +135,7 @@ func TestAuditSince(t *testing.T) {
 		"15m":                  now.Add(-15 * time.Minute).Truncate(time.Second),
 		"2026-01-31T11:00:00Z": time.Date(2026, 1, 31, 11, 0, 0, 0, time.UTC),
 	} {
-		if got, err := sinceTime(value, now); err != nil || !got.Equal(want) {
+		if got, err := cli.SinceTime(value, now); err != nil || !got.Equal(want) {
 			t.Errorf("sinceTime(%q) = %s, %v, want %s", value, got, err, want)
 		}
 	}

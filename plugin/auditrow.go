@@ -13,20 +13,21 @@ import (
 	"github.com/docker/cli/templates"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // auditCriteria are what records can be chosen by. Of ids the beginning is enough.
-var auditCriteria = []criterion[audit.Entry]{
-	{key: "event", is: oneOf(func(e audit.Entry) string { return string(e.Kind) }), only: events()},
-	{key: "request", is: begins(func(e audit.Entry) string { return e.Request })},
-	{key: "container", is: equals(func(e audit.Entry) string { return e.Container })},
-	{key: "session", is: begins(func(e audit.Entry) string { return e.Session })},
-	{key: "project", is: equals(func(e audit.Entry) string { return e.Project })},
-	{key: "branch", is: equals(func(e audit.Entry) string { return e.Branch })},
-	{key: "agent", is: equals(func(e audit.Entry) string { return e.Agent })},
-	{key: "command", is: equals(func(e audit.Entry) string { name, _, _ := strings.Cut(e.Command, " "); return name })},
-	{key: "rule", is: equals(func(e audit.Entry) string { return e.Rule })},
-	{key: "user", is: equals(func(e audit.Entry) string { return e.By })},
+var auditCriteria = []cli.Criterion[audit.Entry]{
+	{Key: "event", Is: cli.EqualsFold(func(e audit.Entry) string { return string(e.Kind) }), Only: events()},
+	{Key: "request", Is: cli.Begins(func(e audit.Entry) string { return e.Request })},
+	{Key: "container", Is: cli.Equals(func(e audit.Entry) string { return e.Container })},
+	{Key: "session", Is: cli.Begins(func(e audit.Entry) string { return e.Session })},
+	{Key: "project", Is: cli.Equals(func(e audit.Entry) string { return e.Project })},
+	{Key: "branch", Is: cli.Equals(func(e audit.Entry) string { return e.Branch })},
+	{Key: "agent", Is: cli.Equals(func(e audit.Entry) string { return e.Agent })},
+	{Key: "command", Is: cli.Equals(func(e audit.Entry) string { name, _, _ := strings.Cut(e.Command, " "); return name })},
+	{Key: "rule", Is: cli.Equals(func(e audit.Entry) string { return e.Rule })},
+	{Key: "user", Is: cli.Equals(func(e audit.Entry) string { return e.By })},
 }
 
 func events() (names []string) {

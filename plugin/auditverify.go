@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -37,8 +38,8 @@ func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Check that the audit log is as it was written",
 		Long:              auditVerifyLong,
 		Example:           "  docker hostexec audit verify\n  docker hostexec audit verify backup/audit.log.1 backup/audit.log",
-		ValidArgsFunction: files,
-		RunE: verb(func(_ *cobra.Command, files []string) error {
+		ValidArgsFunction: cli.CompleteFiles,
+		RunE: cli.Verb(func(_ *cobra.Command, files []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -74,24 +75,24 @@ func verifyAudit(out io.Writer, path string, files []string) error {
 	tellRest(out, rep)
 	if n := len(rep.Faults) + rep.More; n > 0 {
 		return fmt.Errorf("the audit log is not as it was written: %s, the first in %s:%d",
-			count(n, "fault"), rep.Faults[0].File, rep.Faults[0].Line)
+			cli.Count(n, "fault"), rep.Faults[0].File, rep.Faults[0].Line)
 	}
-	fmt.Fprintf(out, "ok: %s in %s\n", count(rep.Records, "record"), count(rep.Chains, "chain"))
+	fmt.Fprintf(out, "ok: %s in %s\n", cli.Count(rep.Records, "record"), cli.Count(rep.Chains, "chain"))
 	return nil
 }
 
 // tellRest tells what is worth knowing and no fault.
 func tellRest(out io.Writer, rep audit.Report) {
 	if rep.More > 0 {
-		fmt.Fprintf(out, "and %s more\n", count(rep.More, "fault"))
+		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
 	}
 	for _, f := range rep.Open {
 		fmt.Fprintf(out, "note: %s: it was started and its end is not recorded: it runs, or its watcher was killed\n", f)
 	}
 	if rep.Torn > 0 {
-		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", count(rep.Torn, "half line"))
+		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Torn, "half line"))
 	}
 	if rep.Earlier > 0 {
-		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", count(rep.Earlier, "chain"))
+		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", cli.Count(rep.Earlier, "chain"))
 	}
 }

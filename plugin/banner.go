@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -24,7 +25,7 @@ import (
 // them is what docker run writes.
 func (l *launch) notice(format string, args ...any) {
 	if l.cli.Err().IsTerminal() {
-		say(rawTerminal{l.cli.Err()}, format, args...)
+		cli.Say(rawTerminal{l.cli.Err()}, format, args...)
 	}
 }
 
@@ -51,8 +52,8 @@ func (l *launch) warnPort() {
 	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
 		return
 	}
-	say(l.cli.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
-	say(l.cli.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
+	cli.Say(l.cli.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
+	cli.Say(l.cli.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
 }
 
 // warnConfig names the parts of the configuration that are not used. A script is told, too: its calls
@@ -63,7 +64,7 @@ func (l *launch) warnConfig() {
 		out = rawTerminal{out}
 	}
 	for _, w := range l.plan.config.Warnings {
-		say(out, "warning: %s", w)
+		cli.Say(out, "warning: %s", w)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/compose"
 )
 
@@ -65,15 +66,15 @@ func newComposeCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:    composeLong,
 		Example: composeExample,
 		// Of compose's own words only compose knows.
-		ValidArgsFunction: files,
+		ValidArgsFunction: cli.CompleteFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.provides(args) {
 				return provide(cmd.Context(), dockerCLI, opts.project, args)
 			}
 			if cmd.Flags().Changed("project-name") {
-				return failRun(hint(errors.New("--project-name is a flag of docker compose: its own stand behind --"), "docker hostexec compose -- --project-name "+opts.project))
+				return cli.FailRun(cli.Hint(errors.New("--project-name is a flag of docker compose: its own stand behind --"), "docker hostexec compose -- --project-name "+opts.project))
 			}
-			err := named(cmd.Flags(), "workspace", "workdir-host")
+			err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host")
 			if err == nil {
 				err = runCompose(cmd.Context(), dockerCLI, &opts, cmd.Flags(), args)
 			}
@@ -94,7 +95,7 @@ func failCompose(err error) error {
 	if composeEnded(err) {
 		return err
 	}
-	return failRun(err)
+	return cli.FailRun(err)
 }
 
 // composeRun is one command line of compose, on its way.
@@ -114,7 +115,7 @@ func runCompose(ctx context.Context, dockerCLI command.Cli, opts *composeOptions
 	r := &composeRun{cli: dockerCLI}
 	var err error
 	if r.args, err = compose.Parse(args); err != nil {
-		return hint(err, "docker compose --help")
+		return cli.Hint(err, "docker compose --help")
 	}
 	if r.tool, err = findCompose(dockerCLI); err != nil {
 		return err
@@ -246,7 +247,7 @@ func optionsOf(said compose.Settings, dir string) (*runOptions, error) {
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		f := set.Lookup(key)
 		if f == nil {
-			return nil, fmt.Errorf("unknown key %s: they are the long flags of docker hostexec compose", quoted(key))
+			return nil, fmt.Errorf("unknown key %s: they are the long flags of docker hostexec compose", cli.Quoted(key))
 		}
 		for _, v := range said[key] {
 			if v == "false" && f.NoOptDefVal != "" && f.Value.Type() != "bool" {
@@ -263,5 +264,5 @@ func optionsOf(said compose.Settings, dir string) (*runOptions, error) {
 			}
 		}
 	}
-	return o, named(set, "workspace", "workdir-host")
+	return o, cli.RefuseEmpty(set, "workspace", "workdir-host")
 }

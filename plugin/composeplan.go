@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/compose"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -74,7 +75,7 @@ func (r *composeRun) show(ctx context.Context, all []*servicePlan) error {
 		s.known(p.plan)
 		add, err := s.addition(ctx, p)
 		if errdefs.IsNotFound(err) {
-			say(r.cli.Err(), "the image of service %s is not here: PATH will be what it sets", p.name)
+			cli.Say(r.cli.Err(), "the image of service %s is not here: PATH will be what it sets", p.name)
 			err = nil
 		}
 		if err != nil {
@@ -95,7 +96,7 @@ func (r *composeRun) show(ctx context.Context, all []*servicePlan) error {
 
 // make sees that the sessions are there, and has compose make or start the containers.
 func (r *composeRun) make(ctx context.Context, all []*servicePlan) error {
-	ctx, stop := interruptible(ctx, r.cli)
+	ctx, stop := cli.Interruptible(ctx, r.cli)
 	defer stop()
 	starts := !r.args.Adds()
 	if !starts {
@@ -129,7 +130,7 @@ func (r *composeRun) make(ctx context.Context, all []*servicePlan) error {
 // hold has the session of one service served, and writes down what it adds to the project.
 func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, starts bool) error {
 	if s.store.Engine(p.rec.Engine).Apart {
-		return hint(errors.New("the engine does not see this host's directories, and compose cannot fill a volume in their place"),
+		return cli.Hint(errors.New("the engine does not see this host's directories, and compose cannot fill a volume in their place"),
 			"docker compose up -d, and docker hostexec attach "+p.name)
 	}
 	s.known(p.plan)

@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -237,7 +238,7 @@ func linkShare(store *state.Store, rec state.Session) error {
 	}
 	fi, err := os.Lstat(at)
 	if err == nil && fi.Mode().Type() != fs.ModeSymlink {
-		return hint(fmt.Errorf("%s is in the way: the engine may have made it before the provider was there", at), "remove it, and let the service depend on the provider")
+		return cli.Hint(fmt.Errorf("%s is in the way: the engine may have made it before the provider was there", at), "remove it, and let the service depend on the provider")
 	}
 	if err == nil {
 		err = os.Remove(at)

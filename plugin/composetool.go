@@ -17,6 +17,8 @@ import (
 	"github.com/docker/cli/cli-plugins/metadata"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // composeTool is docker compose, the plugin, started as docker starts it.
@@ -32,11 +34,11 @@ func findCompose(dockerCLI command.Cli) (*composeTool, error) {
 	}
 	switch {
 	case manager.IsNotFound(err):
-		return nil, hint(errors.New("docker compose is not installed (docker-compose 1.x will not do)"), "docker compose version")
+		return nil, cli.Hint(errors.New("docker compose is not installed (docker-compose 1.x will not do)"), "docker compose version")
 	case err != nil:
-		return nil, hint(fmt.Errorf("docker compose: %w", err), "docker compose version")
+		return nil, cli.Hint(fmt.Errorf("docker compose: %w", err), "docker compose version")
 	}
-	return &composeTool{path: p.Path, global: globalArgs(dockerCLI)}, nil
+	return &composeTool{path: p.Path, global: cli.GlobalArgs(dockerCLI)}, nil
 }
 
 // argv is what docker would start it with.
@@ -91,7 +93,7 @@ func composeEnd(err error, said *bytes.Buffer) error {
 	}
 	code := exit.ExitCode()
 	if code < 0 {
-		code = codeRun
+		code = cli.CodeRun
 	}
 	return composeStatus{dockercli.StatusError{Status: strings.TrimRight(said.String(), "\n"), StatusCode: code}}
 }

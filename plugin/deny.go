@@ -7,6 +7,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -31,7 +32,7 @@ func newDenyCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -29,8 +30,8 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              detachLong,
 		Example:           "  docker hostexec detach web",
 		Args:              dockercli.ExactArgs(1),
-		ValidArgsFunction: first(completeSessions),
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err

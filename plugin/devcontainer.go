@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -42,17 +43,17 @@ func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Print what a devcontainer.json needs to call commands of this host",
 		Long:              devcontainerLong,
 		Example:           "  docker hostexec devcontainer --proxy make --proxy git=ask",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.carrier = "auto"
-			if err := named(cmd.Flags(), "workdir-host"); err != nil {
-				return failRun(err)
+			if err := cli.RefuseEmpty(cmd.Flags(), "workdir-host"); err != nil {
+				return cli.FailRun(err)
 			}
 			if cmd.Flags().Changed("start") {
-				return failRun(startDevcontainer(cmd.Context(), dockerCLI, &opts, start))
+				return cli.FailRun(startDevcontainer(cmd.Context(), dockerCLI, &opts, start))
 			}
-			return failRun(printDevcontainer(dockerCLI, &opts, cmd.Flags()))
+			return cli.FailRun(printDevcontainer(dockerCLI, &opts, cmd.Flags()))
 		},
 	}
 	flags := cmd.Flags()
@@ -79,7 +80,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 		return err
 	}
 	if len(p.rec.Commands) == 0 && p.rec.Shell == nil {
-		return hint(errors.New("no command is proxied"), "docker hostexec devcontainer --proxy make")
+		return cli.Hint(errors.New("no command is proxied"), "docker hostexec devcontainer --proxy make")
 	}
 	store, err := state.Open()
 	if err != nil {
@@ -87,9 +88,9 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 	}
 	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
 	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
-		return hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
+		return cli.Hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", cli.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
 	}
-	words := []string{"docker", word, "devcontainer", "--start", devcontainerID}
+	words := []string{"docker", cli.PluginName, "devcontainer", "--start", devcontainerID}
 	relay := inject.RelayMount()
 	e := json.NewEncoder(dockerCLI.Out())
 	e.SetIndent("", "  ")
@@ -141,9 +142,9 @@ const building = 50 * time.Minute
 // startDevcontainer has the session of a dev container served that is about to be made, or started.
 func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *runOptions, id string) error {
 	if !idOfTool.Matches(id) {
-		return hint(fmt.Errorf("--start %s: not the id of a dev container", quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
+		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", cli.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
 	}
-	ctx, stop := interruptible(ctx, dockerCLI)
+	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
 	p, err := opts.plan("", false)
 	if err != nil {
@@ -154,7 +155,7 @@ func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *runOpti
 		return err
 	}
 	defer s.close()
-	p.rec.GlobalArgs, p.rec.Engine = globalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
+	p.rec.GlobalArgs, p.rec.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
 	p.rec.Service = &state.Service{Project: state.Devcontainers, Name: id}
 	s.known(p)
 	if err := s.hold(ctx, p); err != nil {

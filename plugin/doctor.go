@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -40,9 +41,9 @@ func newDoctorCommand(dockerCLI command.Cli) *cobra.Command {
 		Example: `  docker hostexec doctor
   docker hostexec doctor --format '{{.Status}} {{.Probe}}'
   docker hostexec doctor --image debian`,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			all, err := examine(cmd.Context(), dockerCLI, image)
 			if err != nil {
 				return err
@@ -53,7 +54,7 @@ func newDoctorCommand(dockerCLI command.Cli) *cobra.Command {
 			return verdict(all)
 		}),
 	}
-	formatFlag(cmd, &format, columns(newFindingRow().Header))
+	cli.FormatFlag(cmd, &format, cli.Columns(newFindingRow().Header))
 	cmd.Flags().StringVar(&image, "image", "", "Prove the carrier with a container of this `image`")
 	return cmd
 }
@@ -161,12 +162,12 @@ func writeFindings(w io.Writer, all []finding, format string) error {
 // write shows a finding as a paragraph: none of its texts fits a column.
 func (f finding) write(w io.Writer) {
 	for line := range strings.Lines(f.Found) {
-		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, printable(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, cli.Printable(strings.TrimSuffix(line, "\n")))
 		f.Status, f.Probe = "", ""
 	}
 	fmt.Fprintf(w, "%23smeans: %s\n", "", f.Means)
 	if f.Fix != "" {
-		fmt.Fprintf(w, "%23sfix:   %s\n", "", printable(f.Fix))
+		fmt.Fprintf(w, "%23sfix:   %s\n", "", cli.Printable(f.Fix))
 	}
 }
 

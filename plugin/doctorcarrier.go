@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -35,12 +36,12 @@ func (d *doctor) carrier(ctx context.Context, image string) finding {
 
 // carrierProven has containers call by a socket and, if that does not arrive, by a relay.
 func (d *doctor) carrierProven(ctx context.Context, image string) finding {
-	err := proveCarrier(ctx, globalArgs(d.cli), carrier.BySocket, image)
+	err := proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.BySocket, image)
 	if err == nil {
 		return finding{Status: isOK, Found: "socket: a call of a container of " + image + " has arrived by it", Means: bySocket}
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	err = proveCarrier(ctx, globalArgs(d.cli), carrier.ByRelay, image)
+	err = proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.ByRelay, image)
 	if err == nil {
 		return finding{Status: isOK, Found: "relay: a call of a container of " + image + " has arrived by it\nsocket: " + first, Means: byRelay}
 	}
@@ -90,10 +91,10 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	ctx, cancel := context.WithTimeoutCause(ctx, proving, fmt.Errorf("the container did not end within %s", proving))
 	defer cancel()
 	const name = "hostexec-doctor"
-	args := append(globalArgs, word, "run", "--rm", "--pull", "never", "--network", "none", "--carrier", carrier, "--proxy", name+"="+exe,
+	args := append(globalArgs, cli.PluginName, "run", "--rm", "--pull", "never", "--network", "none", "--carrier", carrier, "--proxy", name+"="+exe,
 		"--entrypoint", inject.Bin+"/"+name, image, "version", "--format", "{{.Version}}")
 	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Env = alone(os.Environ())
+	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes what it has made
 	cmd.WaitDelay = probing
 	out, err := cmd.CombinedOutput()
@@ -104,7 +105,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	case err != nil:
 		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
 	case !strings.HasSuffix(said, entry.Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, quoted(said), entry.Version)
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, cli.Quoted(said), entry.Version)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
@@ -38,7 +39,7 @@ var errSilent = fmt.Errorf("it does not answer within %s", probing)
 
 func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
-	if e.api, e.err = connect(dockerCLI.ConfigFile(), globalArgs(dockerCLI)); e.err != nil {
+	if e.api, e.err = cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI)); e.err != nil {
 		return e
 	}
 	if e.endpoint = e.api.DaemonHost(); strings.HasPrefix(e.endpoint, "http:") { // behind a helper's pipe, as for ssh

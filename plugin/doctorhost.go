@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -177,12 +178,12 @@ func (d *doctor) checkSpace() error {
 	if err == nil {
 		return nil
 	}
-	return hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
+	return cli.Hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
 }
 
 // fixOf is err's own hint, or another.
 func fixOf(err error, other string) string {
-	if next := hintOf(err); next != "" {
+	if next := cli.HintOf(err); next != "" {
 		return next
 	}
 	if p := (*state.NotPrivateError)(nil); errors.As(err, &p) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -15,7 +16,7 @@ import (
 func (d *doctor) programs() finding {
 	workspace, err := os.Getwd()
 	if err == nil {
-		workspace, err = directory(workspace)
+		workspace, err = cli.Directory(workspace)
 	}
 	var found []policy.Problem
 	if err == nil {

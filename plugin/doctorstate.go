@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -24,7 +25,7 @@ import (
 func (d *doctor) configuration() finding {
 	dir, err := os.Getwd()
 	if err == nil {
-		dir, err = directory(dir)
+		dir, err = cli.Directory(dir)
 	}
 	if err != nil {
 		return finding{Status: isFail, Found: err.Error(), Means: "the current directory cannot be looked at", Fix: "cd"}
@@ -89,7 +90,7 @@ const (
 )
 
 func (s *stale) add(means, fix, format string, args ...any) {
-	s.found = append(s.found, printable(fmt.Sprintf(format, args...))) // one line, whatever a name is
+	s.found = append(s.found, cli.Printable(fmt.Sprintf(format, args...))) // one line, whatever a name is
 	if !slices.Contains(s.means, means) {
 		s.means = append(s.means, means)
 	}
@@ -129,7 +130,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	}
 	d.leftAtEngine(ctx, &left, all)
 	if len(left.found) == 0 {
-		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", count(len(all), "session"), served), Means: "nothing is left behind"}
+		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", cli.Count(len(all), "session"), served), Means: "nothing is left behind"}
 	}
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -29,10 +30,10 @@ func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string
 	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no grant %s", quoted(ref))
+		return "", fmt.Errorf("no grant %s", cli.Quoted(ref))
 	case 1:
 	default:
-		return "", fmt.Errorf("%s names %d grants: give more of the id", quoted(ref), len(found))
+		return "", fmt.Errorf("%s names %d grants: give more of the id", cli.Quoted(ref), len(found))
 	}
 	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()
@@ -83,7 +84,7 @@ func clock(t, now time.Time) string {
 func holds(g control.Grant) string {
 	switch {
 	case g.Left > 0:
-		return count(g.Left, "call")
+		return cli.Count(g.Left, "call")
 	case !g.Until.IsZero():
 		return "until " + clock(g.Until, time.Now())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // hasFileCaps reports whether executing path would raise capabilities.
@@ -22,7 +24,7 @@ func checkExec(dir string) error {
 		return fmt.Errorf("look at the file system of %s: %w", dir, err)
 	}
 	if st.Flags&unix.ST_NOEXEC != 0 {
-		return hint(fmt.Errorf("state directory %s is on a file system mounted noexec, so the shim in it could not run", dir),
+		return cli.Hint(fmt.Errorf("state directory %s is on a file system mounted noexec, so the shim in it could not run", dir),
 			"set HOSTEXEC_HOME to a directory of yours elsewhere")
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -37,7 +38,7 @@ type httpWish struct {
 func parseHTTP(text string, compat bool) (w httpWish, err error) {
 	if text == "" {
 		if compat {
-			return w, hint(errors.New("--cloister-compat is about calls over HTTP"), "add --http")
+			return w, cli.Hint(errors.New("--cloister-compat is about calls over HTTP"), "add --http")
 		}
 		return w, nil
 	}
@@ -61,7 +62,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 		return w, httpForm(text)
 	}
 	if w.addr.IsUnspecified() {
-		return w, hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", quoted(text)),
+		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", cli.Quoted(text)),
 			"--http alone listens at the container's gateway")
 	}
 	return w, nil
@@ -69,7 +70,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 
 // httpForm returns the error for a value of --http that has not its form.
 func httpForm(text string) error {
-	return hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", quoted(text)), "--http alone listens at the container's gateway")
+	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", cli.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
 // listenHTTP finds the gateway of the container to be, has the watcher listen there, and
@@ -84,7 +85,7 @@ func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want crea
 		return err
 	}
 	if wish.addr.IsValid() && wish.addr != at.Addr {
-		return hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wish.addr, at.Addr), "--http alone listens there")
+		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wish.addr, at.Addr), "--http alone listens there")
 	}
 	at.Port = wish.port
 	<-l.ready
@@ -93,7 +94,7 @@ func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want crea
 	}
 	address, err := l.link.HTTP(at)
 	if err != nil {
-		return hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
+		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
 	}
 	l.http = inject.HTTP{Address: address}
 	if !wish.compat {
@@ -111,11 +112,11 @@ func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want crea
 func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
 	switch {
 	case mode.IsNone():
-		return at, hint(errors.New("--http: a container without a network (--network none) reaches no address"), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(errors.New("--http: a container without a network (--network none) reaches no address"), "leave --http away: the commands themselves need no network")
 	case mode.IsHost():
-		return at, hint(errors.New("--http: a container on the host's network (--network host) has no gateway, and all of this host could call"), "leave --network host away, or --http")
+		return at, cli.Hint(errors.New("--http: a container on the host's network (--network host) has no gateway, and all of this host could call"), "leave --network host away, or --http")
 	case mode.IsContainer():
-		return at, hint(errors.New("--http: the network is another container's (--network container:...)"), "use a network that both are in: docker network create")
+		return at, cli.Hint(errors.New("--http: the network is another container's (--network container:...)"), "use a network that both are in: docker network create")
 	}
 	name := mode.NetworkName()
 	if mode.IsDefault() || name == "" {
@@ -123,16 +124,16 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	}
 	n, err := api.NetworkInspect(ctx, name, network.InspectOptions{})
 	if err != nil {
-		return at, fmt.Errorf("--http: look at network %s: %v", quoted(name), err) // not as docker has it: run would pull an image
+		return at, fmt.Errorf("--http: look at network %s: %v", cli.Quoted(name), err) // not as docker has it: run would pull an image
 	}
 	if n.Driver != "bridge" {
-		return at, hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", quoted(n.Name), quoted(n.Driver)), "use a network of the driver bridge")
+		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", cli.Quoted(n.Name), cli.Quoted(n.Driver)), "use a network of the driver bridge")
 	}
 	if at.Device = n.Options["com.docker.network.bridge.name"]; at.Device == "" {
 		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
 	}
 	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
-		return at, hint(fmt.Errorf("--http: network %s: %w", quoted(n.Name), err), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", cli.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
 	}
 	return at, nil
 }
@@ -143,7 +144,7 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
-		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", quoted(device))
+		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", cli.Quoted(device))
 	}
 	ours, _ := dev.Addrs() // none, then
 	for _, a := range ours {
@@ -154,7 +155,7 @@ func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, er
 		addr = p.Addr()
 	}
 	if !addr.IsValid() {
-		return addr, fmt.Errorf("its gateway is no address of this host's %s", quoted(device))
+		return addr, fmt.Errorf("its gateway is no address of this host's %s", cli.Quoted(device))
 	}
 	return addr, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -34,7 +35,7 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec inspect --format '{{.State}}' web",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -50,7 +51,7 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
-	explainFields(cmd, fieldsOf(session{}))
+	cli.ExplainFields(cmd, cli.FieldsOf(session{}))
 	return cmd
 }
 

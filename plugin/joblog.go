@@ -11,6 +11,7 @@ import (
 	"github.com/docker/cli/cli/streams"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -44,9 +45,9 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	}
 	switch {
 	case info.Status == job.Running && a.Status != job.Running:
-		say(dockerCLI.Err(), "it ended with signal KILL: %s", a.Reason)
+		cli.Say(dockerCLI.Err(), "it ended with signal KILL: %s", a.Reason)
 	case info.Dropped > 0:
-		say(dockerCLI.Err(), "%d bytes that it wrote later were not kept", info.Dropped)
+		cli.Say(dockerCLI.Err(), "%d bytes that it wrote later were not kept", info.Dropped)
 	}
 	return nil
 }

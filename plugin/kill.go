@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -37,10 +38,10 @@ func newKillCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec kill -s HUP 3f2a",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRunning,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("signal") {
 				if _, err := job.ParseSignal(signal); err != nil {
-					return fmt.Errorf("--signal %s: %w", quoted(signal), err)
+					return fmt.Errorf("--signal %s: %w", cli.Quoted(signal), err)
 				}
 			}
 			store, err := state.Open()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -209,13 +210,13 @@ func (l *launch) explain(err error) error {
 	}
 	switch dir := l.plan.workspace; {
 	case unseen(err, l.dir) && l.plan.rec.Carrier == carrier.BySocket:
-		l.failed = hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.dir),
+		l.failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.dir),
 			"run with --carrier auto, or use an engine on this host: docker context ls")
 	case unseen(err, l.dir):
 		_ = l.store.NoteEngine(l.plan.rec.Engine, state.Engine{}) // it is found out again
-		l.failed = hint(fmt.Errorf("the engine does not see this host's %s any more", l.dir), "run again: it is looked at anew")
+		l.failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.dir), "run again: it is looked at anew")
 	case dir != "" && unseen(err, dir):
-		l.failed = hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
+		l.failed = cli.Hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
 			"leave --workspace away: commands run in "+l.plan.rec.InvokedIn+", or where --workdir-host says")
 	}
 	return err

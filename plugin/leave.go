@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -26,16 +27,16 @@ func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Sto
 		if s.Service != nil {
 			by = "compose"
 		}
-		return hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
+		return cli.Hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
 	case s.State == stateGone:
 		return store.Remove(s.ID)
 	case s.State == stateExited, s.State == stateWaiting:
-		return hint(fmt.Errorf("container %s does not run, and nothing can be removed from it", name), "docker start "+name+" && docker hostexec detach "+name)
+		return cli.Hint(fmt.Errorf("container %s does not run, and nothing can be removed from it", name), "docker start "+name+" && docker hostexec detach "+name)
 	}
 	if err := stopWatcher(ctx, store.Dir(s.ID), s.ID, asUsual); err != nil {
 		return err
 	}
-	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Sto
 	case err != nil && !errors.As(err, &left):
 		return err // and the session's record stays for another try
 	case err == nil && !found:
-		say(dockerCLI.Err(), "container %s had nothing of session %s any more", name, s.ID)
+		cli.Say(dockerCLI.Err(), "container %s had nothing of session %s any more", name, s.ID)
 	}
 	return errors.Join(err, store.Remove(s.ID))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -49,8 +50,8 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              logsLong,
 		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
 		Args:              logsArgs,
-		ValidArgsFunction: first(completeSessions),
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -60,7 +61,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			rec, err := find(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
-				return hint(err, "docker hostexec status -a")
+				return cli.Hint(err, "docker hostexec status -a")
 			}
 			return showLog(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
 		}),
@@ -93,7 +94,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if opts.tail != "all" {
 		n, err := strconv.Atoi(opts.tail)
 		if err != nil || n < 0 {
-			return fmt.Errorf("--tail %s: neither a number of lines nor all", quoted(opts.tail))
+			return fmt.Errorf("--tail %s: neither a number of lines nor all", cli.Quoted(opts.tail))
 		}
 		lines = n
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -50,7 +51,7 @@ func locate(c state.Command, path string) (string, error) {
 	if p, ok := executor.LookPath(c.Name, path); ok {
 		return p, nil
 	}
-	return "", hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
+	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
 		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -70,7 +71,7 @@ func TestResolve(t *testing.T) {
 func TestMissingCommandIsOneLineAndAHint(t *testing.T) {
 	err := resolve([]state.Command{{Name: "foo", Action: "allow"}}, t.TempDir(), onHost)
 	var out bytes.Buffer
-	if code := report(&out, failRun(err)); code != 125 {
+	if code := cli.Report(&out, cli.FailRun(err)); code != 125 {
 		t.Errorf("code = %d, want 125", code)
 	}
 	want := "hostexec: command 'foo' not found in PATH\nhostexec: hint: install it on this host, or name its place: --proxy foo=/path/to/foo\n"

@@ -21,6 +21,7 @@ import (
 	"github.com/docker/cli/cli/debug"
 	"go.opentelemetry.io/otel"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -33,14 +34,14 @@ func Main() int {
 	if fromCompose(os.Args) {
 		return refuseProvider(os.Stdout, os.Stderr, os.Args, beginAnew(os.Args))
 	}
-	os.Args = standalone(os.Args, plugin.RunningStandalone())
+	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
 	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
-		return report(os.Stderr, &failure{code: codeVerb, err: err})
+		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
 	}
-	return report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), entry.Metadata()))
+	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), entry.Metadata()))
 }
 
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
@@ -51,7 +52,7 @@ func answerLost(folder, status string) int {
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)
 	if err != nil {
-		return codeRun
+		return cli.CodeRun
 	}
 	return code
 }

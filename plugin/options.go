@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
@@ -152,13 +153,13 @@ func (o *runOptions) directories(p *plan) (err error) {
 		}
 	}
 	if o.workspace != "" {
-		if p.workspace, err = directory(o.workspace); err != nil {
+		if p.workspace, err = cli.Directory(o.workspace); err != nil {
 			return fmt.Errorf("--workspace: %w", err)
 		}
 	}
 	p.rec.Workspace = cmp.Or(p.workspace, p.rec.InvokedIn)
 	if o.workdirHost != "" {
-		if p.rec.WorkdirHost, err = directory(o.workdirHost); err != nil {
+		if p.rec.WorkdirHost, err = cli.Directory(o.workdirHost); err != nil {
 			return fmt.Errorf("--workdir-host: %w", err)
 		}
 	}
@@ -172,7 +173,7 @@ func bareWorkspace(flags *pflag.FlagSet, args []string) error {
 	if !f.Changed || f.Value.String() != f.NoOptDefVal || len(args) == 0 || !strings.HasPrefix(args[0], "/") && !strings.HasPrefix(args[0], ".") && !strings.HasPrefix(args[0], "~") {
 		return nil
 	}
-	return hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", quoted(args[0])), "--workspace="+quoted(args[0]))
+	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", cli.Quoted(args[0])), "--workspace="+cli.Quoted(args[0]))
 }
 
 func checkCarrier(name string) error {
@@ -180,7 +181,7 @@ func checkCarrier(name string) error {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
 		return nil
 	}
-	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", quoted(name))
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
 }
 
 var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
@@ -201,7 +202,7 @@ func checkEnv(names []string) error {
 			err = errors.New("commands, and the programs that they call, are found by the host's own")
 		}
 		if err != nil {
-			return fmt.Errorf("--pass-env %s: %w", quoted(name), err)
+			return fmt.Errorf("--pass-env %s: %w", cli.Quoted(name), err)
 		}
 	}
 	return nil
@@ -215,7 +216,7 @@ func (p *plan) load() (*config.Config, error) {
 	}
 	c := config.Load(config.Source{Store: store.Home, Project: p.rec.InvokedIn, Workspace: p.rec.Workspace})
 	if c.Err != nil {
-		return nil, hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
+		return nil, cli.Hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
 	}
 	return c, nil
 }

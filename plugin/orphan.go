@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -89,7 +90,7 @@ func sweepLost(store *state.Store) error {
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
-	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err
 	}

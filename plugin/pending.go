@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -51,40 +52,40 @@ func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "List requests that wait for approval",
 		Long:              pendingLong,
 		Example:           pendingExample,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: handlesSignals(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
 			}
-			keep, err := parseFilters(opts.filters, questionCriteria)
+			keep, err := cli.ParseFilters(opts.filters, questionCriteria)
 			if err != nil {
 				return err
 			}
 			if opts.watch {
-				ctx, stop := interruptible(cmd.Context(), dockerCLI)
+				ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
 				defer stop()
-				return errors.Join(watchPending(ctx, dockerCLI, store, keep.match), context.Cause(ctx))
+				return errors.Join(watchPending(ctx, dockerCLI, store, keep.Match), context.Cause(ctx))
 			}
-			defer endOnSignal(cmd.Context())()
-			return listPending(cmd.Context(), dockerCLI, store, keep.match, opts)
+			defer cli.EndOnSignal(cmd.Context())()
+			return listPending(cmd.Context(), dockerCLI, store, keep.Match, opts)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
-	formatFlag(cmd, &opts.format, columns(newPendingRow().Header))
-	filterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, valuesOf)
+	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPendingRow().Header))
+	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, valuesOf)
 	return cmd
 }
 
 // questionCriteria are what requests can be chosen by.
-var questionCriteria = []criterion[control.Question]{
-	{key: "command", is: equals(func(q control.Question) string { return q.Args[0] })},
-	{key: "container", is: equals(func(q control.Question) string { return q.Container })},
-	{key: "session", is: begins(func(q control.Question) string { return q.Session })},
+var questionCriteria = []cli.Criterion[control.Question]{
+	{Key: "command", Is: cli.Equals(func(q control.Question) string { return q.Args[0] })},
+	{Key: "container", Is: cli.Equals(func(q control.Question) string { return q.Container })},
+	{Key: "session", Is: cli.Begins(func(q control.Question) string { return q.Session })},
 }
 
 func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
@@ -181,7 +182,7 @@ func (r *pendingRow) Callers() string {
 func (r *pendingRow) Command() string {
 	text := commandLine(r.q)
 	if r.trunc {
-		return ellipsis(text, 60)
+		return cli.Ellipsis(text, 60)
 	}
 	return text
 }

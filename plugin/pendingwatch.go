@@ -15,6 +15,7 @@ import (
 	"github.com/containerd/console"
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -27,7 +28,7 @@ const unread = 500 * time.Millisecond
 // a key, until q is typed or ctx is done.
 func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool) error {
 	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
-		return hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
+		return cli.Hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
 	}
 	term, err := console.ConsoleFromFile(os.Stdin)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -32,7 +33,7 @@ func newPolicyCommand(dockerCLI command.Cli, checkAgent func(*state.Store, confi
 		Short:   "See, check and change what containers may request",
 		Long:    policyLong,
 		Example: "  docker hostexec policy init --write git\n  docker hostexec policy explain -- git push origin main",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
 	cmd.AddCommand(
@@ -64,7 +65,7 @@ func around(store *state.Store) (config.Source, error) {
 	if err != nil {
 		return config.Source{}, fmt.Errorf("find the current directory: %w", err)
 	}
-	real, err := directory(dir)
+	real, err := cli.Directory(dir)
 	return config.Source{Store: store.Home, Project: dir, Workspace: real}, err
 }
 
@@ -76,7 +77,7 @@ func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	}
 	c := config.Load(src)
 	for _, w := range c.Warnings {
-		say(dockerCLI.Err(), "warning: %s", printable(w))
+		cli.Say(dockerCLI.Err(), "warning: %s", cli.Printable(w))
 	}
 	return src, c, nil
 }
@@ -86,7 +87,7 @@ func broken(c *config.Config) error {
 	if c.Err == nil {
 		return nil
 	}
-	return hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", printable(c.Err.Error())), "docker hostexec policy check")
+	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", cli.Printable(c.Err.Error())), "docker hostexec policy check")
 }
 
 // target is the file that add, rm and init change.
@@ -97,5 +98,5 @@ func target(src config.Source, project bool) (string, error) {
 	if file := src.OfProject(); file != "" {
 		return file, nil
 	}
-	return "", fmt.Errorf("%s has no name that a project could have", quoted(src.Project))
+	return "", fmt.Errorf("%s has no name that a project could have", cli.Quoted(src.Project))
 }

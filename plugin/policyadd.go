@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -44,7 +45,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec policy add --project --ask -- make deploy\n  docker hostexec policy add --effects read,network -- gh api rate_limit",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeCommand,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			r := policy.Rule{ID: "new", Do: policy.Allow, Effects: effects, Accept: code}
 			switch {
 			case ask && deny:
@@ -97,7 +98,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	}
 	fmt.Fprintln(dockerCLI.Out(), title)
 	if v.Action != r.Do {
-		say(dockerCLI.Err(), "warning: another rule is stricter: %s", printable(outcome(v)))
+		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", cli.Printable(outcome(v)))
 	}
 	if narrows {
 		sayNarrowed(dockerCLI, args[0], title, project)
@@ -111,7 +112,7 @@ func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source,
 		return false, nil
 	}
 	all, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
-		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, printable(src.Project)))
+		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, cli.Printable(src.Project)))
 	return !all, err
 }
 
@@ -121,10 +122,10 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 	if !project {
 		where = "in all projects"
 	}
-	say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
-	say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
+	cli.Say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
+	cli.Say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
 	if !project {
-		say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
+		cli.Say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
 	}
 }
 
@@ -132,7 +133,7 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 // as it says.
 func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
 	if p.Broken != "" {
-		return policy.Verdict{}, hint(errors.New("the configuration is broken: "+printable(p.Broken)), "docker hostexec policy check")
+		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+cli.Printable(p.Broken)), "docker hostexec policy check")
 	}
 	for _, a := range args[1:] {
 		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})
@@ -154,9 +155,9 @@ func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, er
 	stated := r
 	stated.Effects = []string{"read"}
 	if len(r.Effects) == 0 && with(stated).Action == policy.Allow {
-		return v, hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
+		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
 			"--effects read says that it only reads (or write, network); --ask to have it so")
 	}
-	return v, hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
+	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
 		"--ask to have it so, or --accept-code to allow it")
 }

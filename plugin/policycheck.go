@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -37,9 +38,9 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 		Short:             "Say what is wrong with the configuration",
 		Long:              policyCheckLong,
 		Example:           "  docker hostexec policy check",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			store, src, err := here()
 			if err != nil {
 				return err
@@ -47,7 +48,7 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
 			switch wrong {
 			case 0:
-				say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))
+				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))
 				return nil
 			case 1:
 				return fmt.Errorf("1 thing is wrong")
@@ -63,7 +64,7 @@ func rightOf(files []string) string {
 		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
 	}
 	for i, f := range files {
-		files[i] = printable(f)
+		files[i] = cli.Printable(f)
 	}
 	return "nothing is wrong in " + strings.Join(files, ", ")
 }
@@ -75,7 +76,7 @@ func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 		if p.Fatal {
 			kind, wrong = "", wrong+1
 		}
-		fmt.Fprintln(w, printable(located(p.Where, kind+ruled(p.Rule, p.Text))))
+		fmt.Fprintln(w, cli.Printable(located(p.Where, kind+ruled(p.Rule, p.Text))))
 	}
 	return wrong
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -40,7 +41,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           policyExplainExample,
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeCommand,
-		RunE: verb(func(_ *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
 			p, err := explained(dockerCLI, session)
 			if err != nil {
 				return err
@@ -88,7 +89,7 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 
 func explain(w io.Writer, p *policy.Policy, args []string) error {
 	v, trials := p.Explain(policy.Request{Args: args, GitDir: true})
-	fmt.Fprintln(w, printable(policy.Line(args)+": "+outcome(v)))
+	fmt.Fprintln(w, cli.Printable(policy.Line(args)+": "+outcome(v)))
 	if v.Action != policy.Deny {
 		facts(w, v)
 	}
@@ -106,7 +107,7 @@ func explain(w io.Writer, p *policy.Policy, args []string) error {
 		if t.Decides {
 			why = strings.TrimSuffix("decides: "+t.Why, ": ")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(t.Name), t.Action, printable(why), printable(t.Where))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cli.Printable(t.Name), t.Action, cli.Printable(why), cli.Printable(t.Where))
 	}
 	return table.Flush()
 }
@@ -127,15 +128,15 @@ func facts(w io.Writer, v policy.Verdict) {
 	if program == "" {
 		program = v.Args[0] // found on PATH when a session starts
 	}
-	fmt.Fprintln(w, printable("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
+	fmt.Fprintln(w, cli.Printable("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
 	if v.Place.Contained() {
-		fmt.Fprintln(w, printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
+		fmt.Fprintln(w, cli.Printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
 	if g := v.Grade; g.Code() {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SaysOfOne())
 	}
 	if len(v.Effects) > 0 {
-		fmt.Fprintln(w, "  effects: "+printable(strings.Join(v.Effects, ", ")))
+		fmt.Fprintln(w, "  effects: "+cli.Printable(strings.Join(v.Effects, ", ")))
 	}
 	if v.Keep {
 		fmt.Fprintln(w, "  its jobs may outlive the container, with --keep")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -39,7 +40,7 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: verb(func(_ *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listPresets(dockerCLI)
 			}
@@ -83,6 +84,6 @@ func writePreset(dockerCLI command.Cli, preset config.Preset, project bool) erro
 		return err
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	say(dockerCLI.Err(), "%s is yours to change; then docker hostexec policy check", file)
+	cli.Say(dockerCLI.Err(), "%s is yours to change; then docker hostexec policy check", file)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -38,9 +39,9 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "List rules and lists",
 		Long:              policyLsLong,
 		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'\n  docker hostexec policy ls --format '{{.Rule}} {{.Image}} {{.DockerHost}} {{.Keep}}'",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			src, c, err := loaded(dockerCLI)
 			if err != nil {
 				return err
@@ -62,7 +63,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
 	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
-	formatFlag(cmd, &format, columns(newPolicyRow().Header))
+	cli.FormatFlag(cmd, &format, cli.Columns(newPolicyRow().Header))
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 func policyRows(c *config.Config) (rows []*policyRow) {
 	add := func(rule string, do policy.Action, matches, where string) *policyRow {
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = printable(rule), do.String(), matches, printable(where)
+		r.rule, r.action, r.matches, r.where = cli.Printable(rule), do.String(), matches, cli.Printable(where)
 		rows = append(rows, r)
 		return r
 	}
@@ -83,21 +84,21 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 	}
 	for _, e := range p.Auto {
-		matches := printable(e.Source)
+		matches := cli.Printable(e.Source)
 		if e.Anywhere {
 			matches += " (anywhere)"
 		}
 		add("auto_approve", policy.Allow, matches, e.Where)
 	}
 	for _, e := range p.Manual {
-		add("manual_approve", policy.Ask, printable(e.Source), e.Where)
+		add("manual_approve", policy.Ask, cli.Printable(e.Source), e.Where)
 	}
 	commands, _ := defaultProxies(c) // a bad one is shown as it stands
 	in := c.Policy(proxied(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {
-			add("--proxy", policy.Allow, printable(e.Value), e.Where)
+			add("--proxy", policy.Allow, cli.Printable(e.Value), e.Where)
 			continue
 		}
 		do, _ := policy.ParseAction(cmd.Action)
@@ -106,7 +107,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
-		add("--proxy", do, printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+		add("--proxy", do, cli.Printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
 	}
 	return rows
 }
@@ -157,7 +158,7 @@ func (r *policyRow) Where() string  { return r.where }
 
 func (r *policyRow) Matches() string {
 	if r.trunc {
-		return ellipsis(r.matches, 60)
+		return cli.Ellipsis(r.matches, 60)
 	}
 	return r.matches
 }
@@ -167,10 +168,10 @@ func (r *policyRow) Runs() string {
 	if r.place == nil {
 		return "-"
 	}
-	text := printable(r.place.String())
+	text := cli.Printable(r.place.String())
 	if r.trunc {
 		text, _, _ = strings.Cut(text, ",")
-		text = ellipsis(text, 30)
+		text = cli.Ellipsis(text, 30)
 	}
 	if r.keep {
 		text += ",keep"
@@ -179,10 +180,10 @@ func (r *policyRow) Runs() string {
 }
 
 // Image is that of the container, or "" for the host.
-func (r *policyRow) Image() string { return printable(r.at().Image) }
+func (r *policyRow) Image() string { return cli.Printable(r.at().Image) }
 
 // DockerHost is the engine that makes the container, or "" for the session's.
-func (r *policyRow) DockerHost() string { return printable(r.at().Host) }
+func (r *policyRow) DockerHost() string { return cli.Printable(r.at().Host) }
 
 // Keep is whether jobs may outlive their session's container.
 func (r *policyRow) Keep() bool { return r.keep }

@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -42,14 +43,14 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show which past requests would be decided differently",
 		Long:              policyReplayLong,
 		Example:           "  docker hostexec policy replay --since 24h\n  docker hostexec policy replay --config new.yaml",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
 			}
-			from, err := sinceTime(since, time.Now())
+			from, err := cli.SinceTime(since, time.Now())
 			if err != nil {
 				return err
 			}
@@ -166,7 +167,7 @@ func (r *redecision) policy(p *past) *policy.Policy {
 		r.configs[p.project] = c
 		if c.Err != nil && r.broken == nil {
 			if r.broken = broken(c); r.file != "" {
-				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", printable(c.Err.Error()))
+				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", cli.Printable(c.Err.Error()))
 			}
 		}
 	}
@@ -208,15 +209,15 @@ func (r *redecision) show(out, notes io.Writer) error {
 		fmt.Fprintln(w, "TIMES\tWAS\tNOW\tRULE\tCOMMAND")
 	}
 	for _, c := range r.changes {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), printable(c.line))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), cli.Printable(c.line))
 	}
 	n := 0
 	for _, c := range r.changes {
 		n += c.times
 	}
-	say(notes, "%d of %s would be decided differently", n, count(len(r.requests)-r.partial, "request"))
+	cli.Say(notes, "%d of %s would be decided differently", n, cli.Count(len(r.requests)-r.partial, "request"))
 	if r.partial > 0 {
-		say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
+		cli.Say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
 	}
 	return w.Flush()
 }
@@ -225,7 +226,7 @@ func orNone(rule string) string {
 	if rule == "" || rule == "-" {
 		return "none"
 	}
-	return printable(rule)
+	return cli.Printable(rule)
 }
 
 // candidate returns the absolute path of a file that is there, or "" for none.

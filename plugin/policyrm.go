@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -33,7 +34,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec policy rm git/push\n  docker hostexec policy rm grant/9f3c2a71",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRules,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, src, err := here()
 			if err != nil {
 				return err
@@ -45,7 +46,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 					errs = append(errs, err)
 					continue
 				}
-				fmt.Fprintln(dockerCLI.Out(), printable(title))
+				fmt.Fprintln(dockerCLI.Out(), cli.Printable(title))
 			}
 			return errors.Join(errs...)
 		}),

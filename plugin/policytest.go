@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const policyTestLong = `Run the tests that rules carry: what each has to match (test.yes), and what not (test.no)
@@ -26,9 +27,9 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Run the tests that rules carry",
 		Long:              policyTestLong,
 		Example:           "  docker hostexec policy test -v",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			_, c, err := loaded(dockerCLI)
 			if err != nil {
 				return err
@@ -40,9 +41,9 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 				switch {
 				case t.Why != "":
 					failed++
-					fmt.Fprintln(dockerCLI.Out(), printable(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
+					fmt.Fprintln(dockerCLI.Out(), cli.Printable(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
 				case verbose:
-					fmt.Fprintln(dockerCLI.Out(), printable("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
+					fmt.Fprintln(dockerCLI.Out(), cli.Printable("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
 				}
 			}
 			if failed > 0 {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -54,7 +55,7 @@ func (o *composeOptions) provides(args []string) bool {
 // provide is one command of compose's to a provider.
 func provide(ctx context.Context, dockerCLI command.Cli, project string, args []string) error {
 	if os.Args[0] != providerName { // its environment may be the project's
-		return &failure{code: codeVerb, err: hint(errors.New("only docker compose starts a provider"), "docker compose --project-name "+project+" up")}
+		return &cli.Failure{Code: cli.CodeVerb, Err: cli.Hint(errors.New("only docker compose starts a provider"), "docker compose --project-name "+project+" up")}
 	}
 	_ = dir.CloexecAll() // a watcher stays: what compose has left open for us would stay with it
 	if args[0] == "metadata" {
@@ -77,7 +78,7 @@ func provide(ctx context.Context, dockerCLI command.Cli, project string, args []
 	}
 	if err != nil {
 		tell.say("error", "hostexec: "+err.Error())
-		return &failure{code: codeVerb, err: err}
+		return &cli.Failure{Code: cli.CodeVerb, Err: err}
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ var (
 // nameable refuses what could not be a file's name: a link is made for each service.
 func nameable(project, service string) error {
 	if !projectName.Matches(project) || !serviceName.Matches(service) {
-		return fmt.Errorf("%s of %s: not the name of a service", quoted(service), quoted(project))
+		return fmt.Errorf("%s of %s: not the name of a service", cli.Quoted(service), cli.Quoted(project))
 	}
 	return nil
 }
@@ -163,10 +164,10 @@ type engineAt struct {
 // engine is the one that compose uses, which says nothing of it: it is docker's, unless a context is named.
 func (f *providerFlags) engine(dockerCLI command.Cli) (engineAt, client.APIClient, error) {
 	if f.context == "" {
-		return engineAt{globalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host}, dockerCLI.Client(), nil
+		return engineAt{cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host}, dockerCLI.Client(), nil
 	}
 	args := []string{"--context", f.context}
-	api, err := connect(dockerCLI.ConfigFile(), args)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), args)
 	if err != nil {
 		return engineAt{}, nil, fmt.Errorf("options.context: %w", err)
 	}

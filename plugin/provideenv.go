@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // Compose starts a provider with the project's environment: its own, and what the project's .env
@@ -55,7 +56,7 @@ func refuseProvider(out, errOut io.Writer, args []string, err error) int {
 	if args[2] != "metadata" {
 		teller{out}.say("error", "hostexec: "+err.Error())
 	}
-	return report(errOut, &failure{code: codeVerb, err: err})
+	return cli.Report(errOut, &cli.Failure{Code: cli.CodeVerb, Err: err})
 }
 
 type teller struct{ w io.Writer }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // TestFromCompose: compose is known by its words, before any variable is looked at.
@@ -49,7 +51,7 @@ func TestRefuseProvider(t *testing.T) {
 	var out, errOut bytes.Buffer
 	args := []string{"docker-hostexec", "compose", "--project-name=p", "up"}
 	code := refuseProvider(&out, &errOut, args, errors.New("permission denied"))
-	if code != codeVerb || !strings.HasPrefix(out.String(), `{"type":"error","message":"hostexec: the environment`) || !strings.Contains(errOut.String(), "permission denied") {
+	if code != cli.CodeVerb || !strings.HasPrefix(out.String(), `{"type":"error","message":"hostexec: the environment`) || !strings.Contains(errOut.String(), "permission denied") {
 		t.Errorf("%d, %s, %s", code, &out, &errOut)
 	}
 	out.Reset()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -21,7 +22,7 @@ func parseProxies(values []string) ([]state.Command, error) {
 			err = errors.New("given twice")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--proxy %s: %w", quoted(v), err)
+			return nil, fmt.Errorf("--proxy %s: %w", cli.Quoted(v), err)
 		}
 		seen[c.Name] = true
 		all = append(all, c)

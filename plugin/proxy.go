@@ -20,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
@@ -76,15 +77,15 @@ func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeProxy,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := named(cmd.Flags(), "dir")
+			err := cli.RefuseEmpty(cmd.Flags(), "dir")
 			if err == nil {
 				err = runProxy(cmd.Context(), dockerCLI, opts, args)
 			}
 			var running *state.ProxyRunning
 			if errors.As(err, &running) {
-				return &failure{code: codeVerb, err: running}
+				return &cli.Failure{Code: cli.CodeVerb, Err: running}
 			}
-			return failRun(err)
+			return cli.FailRun(err)
 		},
 	}
 	flags := cmd.Flags()
@@ -100,7 +101,7 @@ func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 
 // runProxy starts the session's watcher and stays with it until it ends.
 func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, args []string) error {
-	p, err := opts.plan(args, globalArgs(dockerCLI))
+	p, err := opts.plan(args, cli.GlobalArgs(dockerCLI))
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err := disjoint(store.Home, p.rec); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(ctx, dockerCLI)
+	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
 	p.rec.ID = state.NewID()
 	link, err := watch.Start(store.Dir(p.rec.ID), p.rec.GlobalArgs)
@@ -145,7 +146,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 		return watch.EndLost(store.Dir(p.rec.ID)) // somebody else ended it
 	case <-ctx.Done():
 	}
-	if killed(ctx) {
+	if cli.DockerKilled(ctx) {
 		return link.Close() // like the death of this process: calls end at once
 	}
 	err = link.Drain()
@@ -186,8 +187,8 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 	}
 	p.rec.Commands = commands
 	err = resolveOwn(p)
-	if next := hintOf(err); next != "" { // these are arguments here
-		err = hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
+	if next := cli.HintOf(err); next != "" { // these are arguments here
+		err = cli.Hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
 	}
 	return p, err
 }
@@ -203,7 +204,7 @@ func resolveOwn(p *plan) error {
 	err = resolve(p.rec.Commands, own, p.elsewhere)
 	for _, c := range p.rec.Commands {
 		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
-			return hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
+			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
 	}
@@ -229,7 +230,7 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 		p.Flat = true
 		p.Base, p.Rest = existing(abs)
 		if p.Rest == "" {
-			return nil, fmt.Errorf("--dir %s: not a directory for requests", quoted(o.dir))
+			return nil, fmt.Errorf("--dir %s: not a directory for requests", cli.Quoted(o.dir))
 		}
 	}
 	return p, nil
@@ -258,7 +259,7 @@ func disjoint(home string, rec state.Session) error {
 		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
 		case v.Overlap(home, requests):
-			return hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+			return cli.Hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
 		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
 			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
 		}
@@ -281,16 +282,16 @@ func explainProxy(rec state.Session, err error) error {
 // announceProxy says that calls are answered, and where the clients are.
 func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *plan, warnings []string) {
 	for _, w := range warnings {
-		say(dockerCLI.Err(), "%s", w)
+		cli.Say(dockerCLI.Err(), "%s", w)
 	}
 	for _, w := range p.config.Warnings {
-		say(dockerCLI.Err(), "warning: %s", w)
+		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}
 	if dockerCLI.Err().IsTerminal() {
-		say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.rec.InvokedIn)
+		cli.Say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.rec.InvokedIn)
 		from := p.rec.InvokedIn + ", which a container may have been given"
 		for _, text := range watch.HostCode(p.config.Policy(proxied(p.rec.Commands)), p.rec.Commands, from, policy.Grades...) {
-			say(dockerCLI.Err(), "%s", text)
+			cli.Say(dockerCLI.Err(), "%s", text)
 		}
 	}
 	for _, c := range p.rec.Commands {

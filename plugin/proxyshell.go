@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -24,7 +25,7 @@ func parseShell(value, path string) (*state.Command, error) {
 	}
 	action, in, err := shellValue(value)
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-shell=%s: %w", quoted(value), err)
+		return nil, fmt.Errorf("--proxy-shell=%s: %w", cli.Quoted(value), err)
 	}
 	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
 	if err := resolve(c, path, onThisHost); err != nil {
@@ -40,7 +41,7 @@ func shellValue(value string) (action string, in []string, err error) {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
 		case named && !spelling.Container.Matches(name):
-			return "", nil, fmt.Errorf("%s cannot be the name of a container", quoted(name))
+			return "", nil, fmt.Errorf("%s cannot be the name of a container", cli.Quoted(name))
 		case named:
 			in = append(in, name)
 		case i > 0 || err != nil:

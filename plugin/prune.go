@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -41,9 +42,9 @@ func newPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error
 		Short:             "Remove sessions whose containers are gone",
 		Long:              pruneLong,
 		Example:           "  docker hostexec prune -f",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			return runPrune(cmd.Context(), dockerCLI, force, sweepShares)
 		}),
 	}
@@ -106,7 +107,7 @@ func sweepRecordless(store *state.Store, out io.Writer) error {
 // each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
 func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []session) error {
 	watched := map[string]bool{}
-	engines := map[string][]string{"": globalArgs(dockerCLI)}
+	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
 	for _, s := range all {
 		watched[s.ID] = s.Watcher != nil || s.unanswered() != nil
 		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
@@ -125,7 +126,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		engines["--host\x00"+host] = []string{"--host", host}
 	}
 	for _, args := range engines {
-		api, err := connect(dockerCLI.ConfigFile(), args)
+		api, err := cli.Connect(dockerCLI.ConfigFile(), args)
 		if err != nil {
 			continue // its sessions are unknown, and stay
 		}

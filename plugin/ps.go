@@ -16,6 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -51,7 +52,7 @@ func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              psLong,
 		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
 		ValidArgsFunction: completeSessions,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -63,24 +64,24 @@ func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	filterFlag(cmd, &opts.filters, "f", "those", activityCriteria, valuesOf)
-	formatFlag(cmd, &opts.format, columns(newPsRow().Header))
+	cli.FilterFlag(cmd, &opts.filters, "f", "those", activityCriteria, valuesOf)
+	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPsRow().Header))
 	return cmd
 }
 
 // activityCriteria are what calls and jobs can be chosen by.
-var activityCriteria = []criterion[activity]{
-	{key: "id", is: begins(func(a activity) string { return a.ID })},
-	{key: "container", is: equals(func(a activity) string { return a.Container })},
-	{key: "session", is: begins(func(a activity) string { return a.Session })},
-	{key: "command", is: func(a activity, v string) bool { return len(a.Args) > 0 && a.Args[0] == v }},
-	{key: "kind", is: oneOf(func(a activity) string { return a.Kind }), only: []string{kindCall, kindJob}},
-	{key: "status", is: oneOf(func(a activity) string { return string(a.Status) }),
-		only: []string{string(job.Running), string(job.Completed), string(job.Failed), string(job.Killed), string(job.Error)}},
+var activityCriteria = []cli.Criterion[activity]{
+	{Key: "id", Is: cli.Begins(func(a activity) string { return a.ID })},
+	{Key: "container", Is: cli.Equals(func(a activity) string { return a.Container })},
+	{Key: "session", Is: cli.Begins(func(a activity) string { return a.Session })},
+	{Key: "command", Is: func(a activity, v string) bool { return len(a.Args) > 0 && a.Args[0] == v }},
+	{Key: "kind", Is: cli.EqualsFold(func(a activity) string { return a.Kind }), Only: []string{kindCall, kindJob}},
+	{Key: "status", Is: cli.EqualsFold(func(a activity) string { return string(a.Status) }),
+		Only: []string{string(job.Running), string(job.Completed), string(job.Failed), string(job.Killed), string(job.Error)}},
 }
 
 func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opts psOptions) error {
-	keep, err := parseFilters(opts.filters, activityCriteria)
+	keep, err := cli.ParseFilters(opts.filters, activityCriteria)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 	return errors.Join(err, out.Write(newPsRow(), func(row func(formatter.SubContext) error) error {
 		for _, a := range all {
 			live := a.Status == job.Running
-			if !live && !opts.all && !keep.has("status") || !keep.match(a) {
+			if !live && !opts.all && !keep.Has("status") || !keep.Match(a) {
 				continue
 			}
 			if opts.noTrunc {
@@ -174,7 +175,7 @@ func (r *psRow) Time() string {
 func (r *psRow) Command() string {
 	text := control.Line(r.a.Args)
 	if r.trunc {
-		return ellipsis(text, 60)
+		return cli.Ellipsis(text, 60)
 	}
 	return text + r.a.Cut.String()
 }

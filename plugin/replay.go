@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/record"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -51,7 +52,7 @@ func newReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec replay --speed 4 5f0c1a2b3c4d5e6f",
 		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: completeRecordings,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -101,13 +102,13 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 			return err
 		}
 		due := begin.Add(time.Duration(float64(e.After) / opts.speed))
-		if !opts.noDelay && !pauseUntil(ctx, due) {
+		if !opts.noDelay && !cli.PauseUntil(ctx, due) {
 			return nil
 		}
 		text := e.Data
 		switch {
 		case e.Remark():
-			say(errs, "%s", quoted(text))
+			cli.Say(errs, "%s", cli.Quoted(text))
 			continue
 		case e.Code != "o":
 			continue

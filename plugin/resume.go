@@ -11,6 +11,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -41,8 +42,8 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              resumeLong,
 		Example:           "  docker hostexec resume web\n  docker hostexec resume --all",
 		Args:              opts.args,
-		ValidArgsFunction: first(completeSessions),
-		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
+		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -77,7 +78,7 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	case o.all:
 		return dockercli.NoArgs(cmd, args)
 	case o.watch:
-		return &failure{code: codeVerb, err: errors.New("--watch: it goes with --all")}
+		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch: it goes with --all")}
 	}
 	return dockercli.ExactArgs(1)(cmd, args)
 }
@@ -87,7 +88,7 @@ func resumable(s session) error {
 	switch s.State {
 	case stateUnknown:
 		if s.unanswered() != nil {
-			return hint(s.unanswered(), "docker hostexec stop "+s.ID+", then resume")
+			return cli.Hint(s.unanswered(), "docker hostexec stop "+s.ID+", then resume")
 		}
 	case stateSuspended:
 		return s.unanswered()
@@ -96,10 +97,10 @@ func resumable(s session) error {
 	case stateRunning, stateWaiting, stateKeeping:
 		return fmt.Errorf("session %s is served already", s.ID)
 	case stateExited:
-		return hint(fmt.Errorf("container %s does not run", s.ContainerName),
+		return cli.Hint(fmt.Errorf("container %s does not run", s.ContainerName),
 			"docker hostexec start "+s.ContainerName)
 	case stateGone:
-		return hint(fmt.Errorf("the container of session %s was removed", s.ID), "docker hostexec prune")
+		return cli.Hint(fmt.Errorf("the container of session %s was removed", s.ID), "docker hostexec prune")
 	}
 	return fmt.Errorf("the engine of session %s does not answer", s.ID)
 }
@@ -132,7 +133,7 @@ func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 	}
 	startPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
 	for _, w := range link.Warnings() {
-		say(dockerCLI.Err(), "warning: %s", w)
+		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}
 	return link, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -113,8 +114,8 @@ func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, append(globalArgs(dockerCLI), word, "resume", "--all")...)
-	cmd.Env = alone(os.Environ())
+	cmd := exec.CommandContext(ctx, exe, append(cli.GlobalArgs(dockerCLI), cli.PluginName, "resume", "--all")...)
+	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr = dockerCLI.Out(), dockerCLI.Err()
 	cmd.Cancel = func() error { return nil } // it may finish what it has begun
 	cmd.WaitDelay = finishing

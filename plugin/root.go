@@ -8,6 +8,8 @@ import (
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -24,7 +26,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		Use:              "hostexec",
 		Short:            "Let containers call commands of this host",
 		Long:             rootLong,
-		Args:             noArgs,
+		Args:             cli.NoArgs,
 		TraverseChildren: true,
 	}
 	version := cmd.Flags().BoolP("version", "v", false, "Show the version")
@@ -80,9 +82,9 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 // verb the verb is the error, not the flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() {
-		return unknownVerb(cmd, args)
+		return cli.UnknownVerb(cmd, args)
 	}
-	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: codeVerb}
+	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: cli.CodeVerb}
 }
 
 // misusedAsRun makes a wrong flag end cmd with docker run's exit code, as other failures of cmd do.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -117,7 +118,7 @@ func TestMistypedVerb(t *testing.T) {
 		top.AddCommand(root)
 		top.SetArgs(append([]string{"hostexec"}, strings.Fields(args)...))
 		var out bytes.Buffer
-		code := report(&out, top.Execute())
+		code := cli.Report(&out, top.Execute())
 		if code != 1 || want != "" && !strings.HasSuffix(out.String(), "\nhostexec: hint: "+want+"\n") || strings.Contains(out.String(), "\x1b") {
 			t.Errorf("docker hostexec %s: %d, %q, want the hint %q", args, code, out.String(), want)
 		}
@@ -130,7 +131,7 @@ func TestUnknownFlag(t *testing.T) {
 		root.SilenceErrors, root.SilenceUsage = true, true
 		root.SetArgs([]string{verb, "--bogus"})
 		var out bytes.Buffer
-		if code := report(&out, root.Execute()); code != want || !strings.HasPrefix(out.String(), "unknown flag: --bogus") {
+		if code := cli.Report(&out, root.Execute()); code != want || !strings.HasPrefix(out.String(), "unknown flag: --bogus") {
 			t.Errorf("%s --bogus: %d, %q, want %d and docker's words", verb, code, out.String(), want)
 		}
 	}
@@ -141,7 +142,7 @@ func TestBadValueOfAgentsFlag(t *testing.T) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs([]string{"agent", "--memory", "bogus", "--", "true"})
 	var out bytes.Buffer
-	if code := report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "bogus") {
+	if code := cli.Report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "bogus") {
 		t.Errorf("agent --memory bogus: %d, %q, want 125", code, out.String())
 	}
 }

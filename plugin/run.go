@@ -10,6 +10,8 @@ import (
 	"github.com/docker/cli/cli/command/container"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const runLong = `Create and run a new container that can call commands of this host
@@ -64,21 +66,21 @@ func newRunCommand(dockerCLI command.Cli) *cobra.Command {
 		if err := supported(cmd.Flags(), dockerCLI); err != nil {
 			return err
 		}
-		if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
-			return failRun(err)
+		if err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host"); err != nil {
+			return cli.FailRun(err)
 		}
 		if err := bareWorkspace(cmd.Flags(), args); err != nil {
-			return failRun(err)
+			return cli.FailRun(err)
 		}
 		if f := cmd.Flags().Lookup("http"); f.Changed && opts.http == "" {
-			return failRun(httpForm(""))
+			return cli.FailRun(httpForm(""))
 		}
 		p, err := opts.plan(args[0], cmd.Flags().Changed("workdir"))
 		if err != nil {
-			return failRun(err)
+			return cli.FailRun(err)
 		}
 		p.rec.Engine = dockerCLI.DockerEndpoint().Host
-		p.rec.GlobalArgs = pinned(globalArgs(dockerCLI), p.rec.Engine)
+		p.rec.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.rec.Engine)
 		return runSession(cmd, args, inner, p, docker)
 	}
 	return cmd
@@ -86,37 +88,37 @@ func newRunCommand(dockerCLI command.Cli) *cobra.Command {
 
 // runSession is docker run inside a session: docker is its RunE.
 func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan, docker func(*cobra.Command, []string) error) error {
-	ctx, stop := interruptible(cmd.Context(), inner.Cli)
+	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
 	asking, enough := context.WithCancel(ctx)
 	arch := askArch(asking, inner.Cli.Client())
 	defer arch()
 	defer enough()
-	var told *interrupted
+	var told *cli.Interrupted
 	l, err := begin(ctx, inner.Cli, p)
 	if err != nil && errors.As(context.Cause(ctx), &told) {
-		return told.status()
+		return told.Status()
 	}
 	if err != nil {
-		return failRun(err)
+		return cli.FailRun(err)
 	}
 	l.arch = arch
 	inner.launch = l
 	err = docker(cmd, args)
 	if f := cmd.Flags().Lookup("workspace"); err != nil && l.id == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
-		if dir, derr := directory(args[0]); derr == nil { // docker run finds no image of that name
-			say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], quoted(dir))
+		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run finds no image of that name
+			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], cli.Quoted(dir))
 		}
 	}
 	ferr := l.finish()
 	switch {
 	case l.id == "" && errors.As(l.interrupted(), &told):
-		return told.status()
+		return told.Status()
 	case l.failed != nil:
-		return failRun(l.failed)
+		return cli.FailRun(l.failed)
 	case err != nil:
 		return err // the container's status, or docker's own error
 	}
-	return failRun(ferr)
+	return cli.FailRun(ferr)
 }

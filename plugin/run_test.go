@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
@@ -111,7 +112,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
-		if named(cmd.Flags(), "workspace", "workdir-host") == nil {
+		if cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host") == nil {
 			t.Errorf("%q is taken for no flag at all", args)
 		}
 	}
@@ -119,7 +120,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--workspace", "img"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := named(cmd.Flags(), "workspace", "workdir-host"); err != nil {
+	if err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host"); err != nil {
 		t.Errorf("a plain --workspace: %v", err)
 	}
 }
@@ -144,7 +145,7 @@ func TestBareWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := bareWorkspace(cmd.Flags(), cmd.Flags().Args())
-		if got := hintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
+		if got := cli.HintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
 			t.Errorf("%q: %v, hint %q, want hint %q", tt.args, err, got, tt.want)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const serviceLong = `Have sessions come back at login: a service that resumes them
@@ -33,7 +35,7 @@ func newServiceCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:   "Have sessions come back at login",
 		Long:    serviceLong + serviceStatus,
 		Example: "  docker hostexec service install",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
 	cmd.AddCommand(newServiceInstallCommand(dockerCLI), newServiceUninstallCommand(dockerCLI), newServiceStatusCommand(dockerCLI))
@@ -53,9 +55,9 @@ uses now, HOSTEXEC_HOME, DOCKER_CONFIG and PATH are written into it, as they are
 calls find their commands by that PATH. What was installed before is replaced.` + serviceStatus,
 		Example: `  docker hostexec service install
   docker hostexec service install --print --manager launchd`,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			m, err := managerOf(kind)
 			if err != nil {
 				return err
@@ -89,9 +91,9 @@ func newServiceUninstallCommand(dockerCLI command.Cli) *cobra.Command {
 
 Sessions go on. If the service runs it does so until it is stopped, by what is printed on stderr.` + serviceStatus,
 		Example:           "  docker hostexec service uninstall",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			m, err := managerOf(kind)
 			if err != nil {
 				return err
@@ -121,7 +123,7 @@ func resumeService(dockerCLI command.Cli) (service, error) {
 	if err != nil {
 		return service{}, err
 	}
-	s := service{argv: append(append([]string{exe}, globalArgs(dockerCLI)...), word, "resume", "--all", "--watch")}
+	s := service{argv: append(append([]string{exe}, cli.GlobalArgs(dockerCLI)...), cli.PluginName, "resume", "--all", "--watch")}
 	for _, name := range serviceEnv {
 		value := os.Getenv(name)
 		if value == "" {
@@ -176,10 +178,10 @@ func managerOf(kind string) (serviceManager, error) {
 		}
 	}
 	if kind == "" {
-		return serviceManager{}, hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
+		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
 			"have docker hostexec resume --all --watch started at login by other means")
 	}
-	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", quoted(kind))
+	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", cli.Quoted(kind))
 }
 
 func managerFlag(cmd *cobra.Command, kind *string) {

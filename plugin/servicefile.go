@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -38,9 +39,9 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 		}
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	say(dockerCLI.Err(), "it begins with the next login. Now: %s", m.begin(file))
+	cli.Say(dockerCLI.Err(), "it begins with the next login. Now: %s", m.begin(file))
 	if !watch.Supported {
-		say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
+		cli.Say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
 	return nil
 }
@@ -90,14 +91,14 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 		}
 	}
 	if !there {
-		say(dockerCLI.Err(), "it is not installed: there is no %s", printable(file))
+		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", cli.Printable(file))
 		return nil
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("uninstall the service: %w", err)
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	say(dockerCLI.Err(), "if it runs it does so until: %s", m.end(file))
+	cli.Say(dockerCLI.Err(), "if it runs it does so until: %s", m.end(file))
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (m serviceManager) written(file string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("look at the service: %w", err)
 	case !strings.Contains(string(b), m.mark):
-		return true, hint(fmt.Errorf("%s was not written by docker hostexec service install: it is left alone", file), "move it elsewhere")
+		return true, cli.Hint(fmt.Errorf("%s was not written by docker hostexec service install: it is left alone", file), "move it elsewhere")
 	}
 	return true, nil
 }

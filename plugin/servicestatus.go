@@ -13,6 +13,8 @@ import (
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const serviceStatusLong = `Show whether the service is installed, starts at login, and runs
@@ -28,9 +30,9 @@ func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show whether the service is installed and runs",
 		Long:              serviceStatusLong,
 		Example:           "  docker hostexec service status",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			m, err := managerOf(kind)
 			if err != nil {
 				return err
@@ -52,9 +54,9 @@ func showService(ctx context.Context, dockerCLI command.Cli, m serviceManager) e
 		return err
 	}
 	if !there {
-		return hint(fmt.Errorf("it is not installed: there is no %s", printable(file)), "docker hostexec service install")
+		return cli.Hint(fmt.Errorf("it is not installed: there is no %s", cli.Printable(file)), "docker hostexec service install")
 	}
-	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", printable(file))
+	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", cli.Printable(file))
 	fmt.Fprintf(dockerCLI.Out(), "starts at login: %s\n", yes(m.enabled(file)))
 	fmt.Fprintf(dockerCLI.Out(), "runs: %s\n", m.runs(ctx))
 	return nil
@@ -92,5 +94,5 @@ func (m serviceManager) runs(ctx context.Context) string {
 	case errors.As(err, &said) && ctx.Err() == nil:
 		return "no"
 	}
-	return "not known: " + printable(err.Error())
+	return "not known: " + cli.Printable(err.Error())
 }

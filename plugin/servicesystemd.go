@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 // marked is in the first lines of what install writes.
@@ -43,7 +45,7 @@ const unitName = "docker-hostexec.service"
 // (OOMPolicy).
 func unit(s service) (string, error) {
 	if strings.ContainsAny(s.argv[0], "$\"'\\") || !utf8.ValidString(s.argv[0]) || strings.ContainsFunc(s.argv[0], unicode.IsControl) {
-		return "", fmt.Errorf("systemd runs nothing by a name as %s: put the plugin into another directory", quoted(s.argv[0]))
+		return "", fmt.Errorf("systemd runs nothing by a name as %s: put the plugin into another directory", cli.Quoted(s.argv[0]))
 	}
 	words := make([]string, len(s.argv))
 	for i, arg := range s.argv {

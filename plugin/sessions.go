@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -161,7 +162,7 @@ type seen struct {
 
 // containers returns the containers that an engine has, by id.
 func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]seen {
-	api, err := connect(dockerCLI.ConfigFile(), globalArgs)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), globalArgs)
 	if err != nil {
 		return nil
 	}
@@ -193,7 +194,7 @@ func nameOf(names []string) string {
 func lookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (session, error) {
 	rec, err := find(ctx, dockerCLI, store, ref)
 	if err != nil {
-		return session{}, hint(err, "docker hostexec status -a")
+		return session{}, cli.Hint(err, "docker hostexec status -a")
 	}
 	return survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
@@ -207,7 +208,7 @@ func find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	}
 	ctx, cancel := context.WithTimeout(ctx, pinging)
 	defer cancel()
-	api, ierr := connect(dockerCLI.ConfigFile(), globalArgs(dockerCLI))
+	api, ierr := cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI))
 	if ierr != nil {
 		return rec, err
 	}
@@ -216,7 +217,7 @@ func find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		if named, nerr := store.Find(c.ID); nerr == nil {
 			return named, nil
 		}
-		return rec, fmt.Errorf("container %s has no session", quoted(ref))
+		return rec, fmt.Errorf("container %s has no session", cli.Quoted(ref))
 	}
 	return rec, err
 }
@@ -248,7 +249,7 @@ func sessionsOf(store *state.Store, refs []string) ([]state.Session, error) {
 	for _, ref := range refs {
 		rec, err := store.Find(ref)
 		if err != nil {
-			return nil, hint(err, "docker hostexec status -a")
+			return nil, cli.Hint(err, "docker hostexec status -a")
 		}
 		recs = append(recs, rec)
 	}

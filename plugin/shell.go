@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -40,7 +41,7 @@ func newShellCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:   "Use shells that keep their state",
 		Long:    shellLong,
 		Example: "  docker hostexec shell exec web build -- 'cd server && make'",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
 	cmd.AddCommand(newShellCreateCommand(dockerCLI), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
@@ -60,7 +61,7 @@ func dialSession(ref string) (*control.Client, error) {
 func dialIn(store *state.Store, ref string) (*control.Client, error) {
 	rec, err := store.Find(ref)
 	if err != nil {
-		return nil, hint(err, "docker hostexec status")
+		return nil, cli.Hint(err, "docker hostexec status")
 	}
 	return control.Dial(store.Dir(rec.ID)), nil
 }
@@ -68,8 +69,8 @@ func dialIn(store *state.Store, ref string) (*control.Client, error) {
 func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: first(completeSessions),
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
 				return err
@@ -97,7 +98,7 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 		return fmt.Errorf("--cwd: %w", err)
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", quoted(o.Dir))
+		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", cli.Quoted(o.Dir))
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 func newShellRmCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
 				return err
@@ -125,10 +126,10 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return &failure{code: codeVerb, err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
+				return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
-			defer endOnSignal(cmd.Context())()
+			defer cli.EndOnSignal(cmd.Context())()
 			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, asJSON)
 		},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -26,7 +27,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: completeSessions,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -39,7 +40,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 			return errors.Join(err, writeShells(spelling.ASCIIWriter(dockerCLI.Out()), rows, format))
 		}),
 	}
-	formatFlag(cmd, &format, columns(newShellRow().Header))
+	cli.FormatFlag(cmd, &format, cli.Columns(newShellRow().Header))
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -48,14 +49,14 @@ func (v plainShell) Close() error      { return nil }
 
 func (v plainShell) Started(request string, pid int) {
 	if v.starts {
-		say(v.cli.Err(), "request %s, pid %d", request, pid)
+		cli.Say(v.cli.Err(), "request %s, pid %d", request, pid)
 	}
 }
 
 // sayBusy tells who sits at a terminal why nothing happens.
 func sayBusy(dockerCLI command.Cli, name string) {
 	if dockerCLI.Err().IsTerminal() {
-		say(dockerCLI.Err(), "%s", shell.Busy(name))
+		cli.Say(dockerCLI.Err(), "%s", shell.Busy(name))
 	}
 }
 
@@ -63,12 +64,12 @@ func sayBusy(dockerCLI command.Cli, name string) {
 func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
 	client, err := dialSession(session)
 	if err != nil {
-		return &failure{code: codeRun, err: err}
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
 	}
 	defer client.Close()
 	v, err := newShellView(dockerCLI, c, asJSON)
 	if err != nil {
-		return &failure{code: codeRun, err: err}
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
 	}
 	defer v.Close()
 	out, errs := v.Out(), v.Err()
@@ -85,7 +86,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 			_, err = errs.Write(e.Err)
 		case e.Error != "":
 			v.Ended(e.Code, e.Error)
-			result = &failure{code: e.Code, err: errors.New(shown(e.Error))}
+			result = &cli.Failure{Code: e.Code, Err: errors.New(shown(e.Error))}
 		case e.Exit != nil:
 			v.Ended(*e.Exit, "")
 			if *e.Exit != 0 {
@@ -95,8 +96,8 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		return err
 	})
 	if err != nil {
-		v.Ended(codeRun, err.Error())
-		return &failure{code: codeRun, err: err}
+		v.Ended(cli.CodeRun, err.Error())
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
 	}
 	return result
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -34,7 +35,7 @@ func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec start web\n  docker hostexec start web && docker attach web",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
@@ -78,7 +79,7 @@ func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref s
 // startSession starts the watcher of a session, and then its container.
 func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) error {
 	if s.Service != nil {
-		return hint(fmt.Errorf("container %s belongs to a service of docker compose", s.ContainerName), "docker hostexec compose up")
+		return cli.Hint(fmt.Errorf("container %s belongs to a service of docker compose", s.ContainerName), "docker hostexec compose up")
 	}
 	link, err := rebind(ctx, dockerCLI, store, s)
 	if err != nil {
@@ -89,7 +90,7 @@ func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store
 }
 
 func startContainer(ctx context.Context, dockerCLI command.Cli, s session) error {
-	api, err := connect(dockerCLI.ConfigFile(), s.GlobalArgs)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err
 	}

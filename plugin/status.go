@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -60,9 +61,9 @@ func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "List sessions",
 		Long:              statusLong,
 		Example:           statusExample,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
 			return runStatus(cmd.Context(), dockerCLI, opts)
 		}),
 	}
@@ -70,13 +71,13 @@ func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show all sessions, those of stopped and removed containers too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	formatFlag(cmd, &opts.format, columns(newStatusRow().Header))
-	filterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, valuesOf)
+	cli.FormatFlag(cmd, &opts.format, cli.Columns(newStatusRow().Header))
+	cli.FilterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, valuesOf)
 	return cmd
 }
 
 func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) error {
-	keep, err := parseFilters(opts.filters, sessionCriteria)
+	keep, err := cli.ParseFilters(opts.filters, sessionCriteria)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	for _, s := range survey(ctx, dockerCLI, store, recs) {
 		errs = append(errs, s.unanswered())
 		live := s.State != stateExited && s.State != stateGone
-		if (live || opts.all || keep.has("state")) && keep.match(s) {
+		if (live || opts.all || keep.Has("state")) && keep.Match(s) {
 			shown = append(shown, s)
 		}
 	}
@@ -103,13 +104,13 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 }
 
 // sessionCriteria are what sessions can be chosen by.
-var sessionCriteria = []criterion[session]{
-	{key: "id", is: begins(func(s session) string { return s.ID })},
-	{key: "container", is: func(s session, v string) bool {
+var sessionCriteria = []cli.Criterion[session]{
+	{Key: "id", Is: cli.Begins(func(s session) string { return s.ID })},
+	{Key: "container", Is: func(s session, v string) bool {
 		return s.ContainerName == v || v != "" && strings.HasPrefix(s.Container, v)
 	}},
-	{key: "image", is: equals(func(s session) string { return s.Image })},
-	{key: "command", is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
-	{key: "state", is: oneOf(func(s session) string { return s.State }),
-		only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateStopped, stateSuspended, stateExited, stateGone, stateUnknown}},
+	{Key: "image", Is: cli.Equals(func(s session) string { return s.Image })},
+	{Key: "command", Is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
+	{Key: "state", Is: cli.EqualsFold(func(s session) string { return s.State }),
+		Only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateStopped, stateSuspended, stateExited, stateGone, stateUnknown}},
 }

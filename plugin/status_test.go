@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -121,13 +122,13 @@ func TestStatusFilters(t *testing.T) {
 		{[]string{"image=pg", "state=lost"}, "db"},
 		{[]string{"image=pg", "state=running"}, ""},
 	} {
-		f, err := parseFilters(tt.args, sessionCriteria)
+		f, err := cli.ParseFilters(tt.args, sessionCriteria)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, s := range testSessions() {
-			if f.match(s) {
+			if f.Match(s) {
 				got = append(got, s.ContainerName)
 			}
 		}
@@ -136,7 +137,7 @@ func TestStatusFilters(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"state", "name=x", "=x", "", "state=", "state=up"} {
-		if _, err := parseFilters([]string{bad}, sessionCriteria); err == nil {
+		if _, err := cli.ParseFilters([]string{bad}, sessionCriteria); err == nil {
 			t.Errorf("--filter %q was taken", bad)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -82,7 +83,7 @@ func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
 func (r *statusRow) Image() string {
 	image := control.Printable(r.s.Image)
 	if r.trunc {
-		return ellipsis(image, 16)
+		return cli.Ellipsis(image, 16)
 	}
 	return image
 }
@@ -127,7 +128,7 @@ func (r *statusRow) Commands() string {
 	}
 	text := strings.Join(all, ",")
 	if r.trunc {
-		return ellipsis(text, 16)
+		return cli.Ellipsis(text, 16)
 	}
 	return text
 }
@@ -158,7 +159,7 @@ func (r *statusRow) Shells() string {
 	}
 	text := strings.Join(all, ",")
 	if r.trunc {
-		return ellipsis(text, 30)
+		return cli.Ellipsis(text, 30)
 	}
 	return text
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -47,7 +48,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec stop --container web",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeSessions,
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
 				return fmt.Errorf("--time %d: must not be negative", opts.time)
 			}
@@ -76,7 +77,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
 	rec, err := find(ctx, dockerCLI, store, ref)
 	if err != nil {
-		return hint(err, "docker hostexec status")
+		return cli.Hint(err, "docker hostexec status")
 	}
 	if opts.container && rec.Container != "" && rec.Agent == nil { // the watcher ends an agent's container anyway
 		if err := stopContainer(ctx, dockerCLI, rec, opts.time); err != nil {
@@ -96,7 +97,7 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 }
 
 func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {
-	api, err := connect(dockerCLI.ConfigFile(), rec.GlobalArgs)
+	api, err := cli.Connect(dockerCLI.ConfigFile(), rec.GlobalArgs)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -68,15 +69,15 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
-		return true, hint(&leftError{context.Cause(ctx)}, byHand)
+		return true, cli.Hint(&leftError{context.Cause(ctx)}, byHand)
 	case errdefs.IsConflict(err):
-		return true, hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
+		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
 	case errors.Is(err, errNoExec):
-		return true, hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have some of its processes end, and then: docker hostexec detach %.12s", id))
+		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have some of its processes end, and then: docker hostexec detach %.12s", id))
 	case client.IsErrConnectionFailed(err):
 		return true, fmt.Errorf("remove the shims: %w", err)
 	}
-	return true, hint(&leftError{err}, byHand)
+	return true, cli.Hint(&leftError{err}, byHand)
 }
 
 // passable refuses a container in which others than root could have root remove something else.
@@ -172,7 +173,7 @@ func leave(ctx context.Context, api client.APIClient, id, own string, names []st
 	switch {
 	case err != nil:
 		return "", err
-	case !st.Running && st.ExitCode != 0 && (st.ExitCode != codeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the engine's, or the shim's
+	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the engine's, or the shim's
 		return "", errNoExec
 	case out.Len() > 0:
 		said = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))

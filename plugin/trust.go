@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -40,7 +41,7 @@ func newTrustCommand(dockerCLI command.Cli) *cobra.Command {
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
-		RunE: verb(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			src, err := workspaceOf(append(args, ".")[0])
 			if err != nil {
 				return err
@@ -62,20 +63,20 @@ func workspaceOf(dir string) (config.Source, error) {
 	if err != nil {
 		return config.Source{}, err
 	}
-	real, err := directory(dir)
+	real, err := cli.Directory(dir)
 	return config.Source{Store: store.Home, Project: real, Workspace: real}, err
 }
 
 func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
 	path, content, digest, err := config.Propose(src)
 	if errors.Is(err, config.ErrNone) {
-		return fmt.Errorf("%s has no .hostexec.yaml", printable(src.Workspace))
+		return fmt.Errorf("%s has no .hostexec.yaml", cli.Printable(src.Workspace))
 	}
 	if err != nil {
 		return err
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
-		fmt.Fprintln(dockerCLI.Out(), printable(line))
+		fmt.Fprintln(dockerCLI.Out(), cli.Printable(line))
 	}
 	fmt.Fprintln(dockerCLI.Out())
 	writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
@@ -84,7 +85,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	}
 	if !force {
 		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
-			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", printable(src.Workspace)))
+			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", cli.Printable(src.Workspace)))
 		if err != nil || !yes {
 			return errors.Join(err, errors.New("not trusted"))
 		}
@@ -92,7 +93,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	if err := config.Trust(src, digest); err != nil {
 		return err
 	}
-	fmt.Fprintln(dockerCLI.Out(), printable(path))
+	fmt.Fprintln(dockerCLI.Out(), cli.Printable(path))
 	return nil
 }
 
@@ -102,8 +103,8 @@ func revokeTrust(dockerCLI command.Cli, src config.Source) error {
 	case err != nil:
 		return err
 	case !any:
-		return fmt.Errorf("%s was not trusted", printable(src.Proposal()))
+		return fmt.Errorf("%s was not trusted", cli.Printable(src.Proposal()))
 	}
-	fmt.Fprintln(dockerCLI.Out(), printable(src.Proposal()))
+	fmt.Fprintln(dockerCLI.Out(), cli.Printable(src.Proposal()))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/page"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -50,9 +51,9 @@ func newUICommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Answer requests on a page in the browser",
 		Long:              uiLong,
 		Example:           "  docker hostexec ui --no-open",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: handlesSignals(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
 			if control.Called() {
 				return control.ErrCalled
 			}
@@ -86,7 +87,7 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 	}
 	if !opts.background {
 		fmt.Fprintln(dockerCLI.Out(), p.URL())
-		say(dockerCLI.Err(), "^C ends the page")
+		cli.Say(dockerCLI.Err(), "^C ends the page")
 		if !opts.noOpen {
 			file, err := p.File()
 			if err == nil {
@@ -111,7 +112,7 @@ func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(lin
 		if !opts.noOpen && page.Desktop() && page.Open(store, link) == nil {
 			return nil
 		}
-		say(dockerCLI.Err(), "a request waits: open the address above")
+		cli.Say(dockerCLI.Err(), "a request waits: open the address above")
 		return nil
 	}
 }
@@ -137,6 +138,6 @@ func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts
 // complain says why there is no browser: the address is printed, which is enough.
 func complain(dockerCLI command.Cli, err error) {
 	if err != nil {
-		say(dockerCLI.Err(), "%s: open the address yourself", err)
+		cli.Say(dockerCLI.Err(), "%s: open the address yourself", err)
 	}
 }

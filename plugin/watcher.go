@@ -7,6 +7,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -18,14 +19,14 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 		Use:    "watcher DIR",
 		Hidden: true,
 		Args:   dockercli.ExactArgs(1),
-		RunE: handlesSignals(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
 			w := &watch.Watcher{
 				Dir:     args[0],
 				Version: entry.Version,
 				Keeper:  watch.KeeperLife(),
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
-					return connect(dockerCLI.ConfigFile(), []string{"--host", host})
+					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
 				},
 			}
 			return w.Run(cmd.Context(), watch.Uplink())
@@ -36,6 +37,6 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 // isWatcher reports whether a keeper has started this process: args are docker's own flags,
 // and then the verb.
 func isWatcher(args []string) bool {
-	_, set, err := clientFlags(args[1:])
-	return err == nil && set.NArg() == 3 && set.Arg(0) == word && set.Arg(1) == "watcher"
+	_, set, err := cli.ClientFlags(args[1:])
+	return err == nil && set.NArg() == 3 && set.Arg(0) == cli.PluginName && set.Arg(1) == "watcher"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"github.com/docker/cli/cli/command"
 )
 
-// interrupted is the signal that ended run before its container started.
-type interrupted struct{ sig syscall.Signal }
+// Interrupted is the signal that ended run before its container started.
+type Interrupted struct{ sig syscall.Signal }
 
-func (i *interrupted) Error() string { return "interrupted by " + i.sig.String() }
+func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
-// status is how docker run ends then: silently, as a shell would tell of it.
-func (i *interrupted) status() error { return dockercli.StatusError{StatusCode: 128 + int(i.sig)} }
+// Status is how docker run ends then: silently, as a shell would tell of it.
+func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: 128 + int(i.sig)} }
 
 // patience is how often a run may be told to end before it leaves its container alone,
 // which is docker's own number.
@@ -30,11 +30,11 @@ const patience = 3
 // settling is how long a signal may take to come after docker has reported it.
 const settling = 100 * time.Millisecond
 
-// interruptible returns a context that ends, with an interrupted as its cause, when this
+// Interruptible returns a context that ends, with an interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
 // our place: see bridge.
-func interruptible(parent context.Context, dockerCLI command.Cli) (ctx context.Context, stop func()) {
+func Interruptible(parent context.Context, dockerCLI command.Cli) (ctx context.Context, stop func()) {
 	// Docker's word ends parent, but not which signal it got: that is for attend.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
@@ -65,7 +65,7 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			return
 		case s := <-signals:
 			heard++
-			cancel(&interrupted{s.(syscall.Signal)}) // both are
+			cancel(&Interrupted{s.(syscall.Signal)}) // both are
 			if heard == patience {
 				giveUp(dockerCLI)
 			}
@@ -78,10 +78,10 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 				continue
 			}
 			if os.Getppid() != parent {
-				cancel(&interrupted{syscall.SIGKILL}) // docker was killed: then the container stays
+				cancel(&Interrupted{syscall.SIGKILL}) // docker was killed: then the container stays
 				continue
 			}
-			cancel(&interrupted{syscall.SIGTERM}) // the most likely: docker does not say which
+			cancel(&Interrupted{syscall.SIGTERM}) // the most likely: docker does not say which
 			bridge()
 		}
 	}
@@ -96,9 +96,9 @@ func bridge() {
 	}
 }
 
-// killed reports whether ctx, of interruptible, has ended because docker was killed.
-func killed(ctx context.Context) bool {
-	var told *interrupted
+// DockerKilled reports whether ctx, of interruptible, has ended because docker was killed.
+func DockerKilled(ctx context.Context) bool {
+	var told *Interrupted
 	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL
 }
 

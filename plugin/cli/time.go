@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"context"
@@ -10,24 +10,24 @@ import (
 	timetypes "github.com/docker/docker/api/types/time"
 )
 
-// sinceTime reads a time as docker logs does.
-func sinceTime(value string, now time.Time) (time.Time, error) {
+// SinceTime reads a time as docker logs does.
+func SinceTime(value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
 	}
 	stamp, err := timetypes.GetTimestamp(value, now)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", quoted(value))
+		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", Quoted(value))
 	}
 	sec, nsec, err := timetypes.ParseTimestamps(stamp, 0)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: %w", quoted(value), err)
+		return time.Time{}, fmt.Errorf("--since %s: %w", Quoted(value), err)
 	}
 	return time.Unix(sec, nsec).Truncate(time.Second), nil // records have whole seconds
 }
 
-// pauseUntil waits; it reports false when ctx was done first.
-func pauseUntil(ctx context.Context, due time.Time) bool {
+// PauseUntil waits; it reports false when ctx was done first.
+func PauseUntil(ctx context.Context, due time.Time) bool {
 	t := time.NewTimer(time.Until(due))
 	defer t.Stop()
 	select {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"context"
@@ -46,12 +46,12 @@ func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
 
 func checkInterrupted(t *testing.T, ctx context.Context, code int) {
 	t.Helper()
-	var told *interrupted
+	var told *Interrupted
 	if !errors.As(context.Cause(ctx), &told) {
 		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
 	}
 	var status dockercli.StatusError
-	if err := told.status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
+	if err := told.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
 		t.Errorf("status %+v, want the silent %d", err, code)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 )
 
 func TestPauseUntil(t *testing.T) {
-	if !pauseUntil(t.Context(), time.Now().Add(-time.Hour)) {
+	if !PauseUntil(t.Context(), time.Now().Add(-time.Hour)) {
 		t.Error("it did not go on at once")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if pauseUntil(ctx, time.Now().Add(time.Hour)) {
+	if PauseUntil(ctx, time.Now().Add(time.Hour)) {
 		t.Error("it waited although it was told to end")
 	}
 }

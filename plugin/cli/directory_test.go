@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"os"
@@ -22,14 +22,14 @@ func TestDirectoryOfHome(t *testing.T) {
 		}
 	}
 	for dir, want := range map[string]string{"~": home, "~/": home, "~/app": home + "/app", "~/app/..": home} {
-		if got, err := directory(dir); got != want || err != nil {
+		if got, err := Directory(dir); got != want || err != nil {
 			t.Errorf("directory(%q) = %q, %v, want %q", dir, got, err, want)
 		}
 	}
-	if got, err := directory("~x"); err != nil || !strings.HasSuffix(got, "/~x") {
+	if got, err := Directory("~x"); err != nil || !strings.HasSuffix(got, "/~x") {
 		t.Errorf("a directory of that name: %q, %v", got, err)
 	}
-	if _, err := directory("~/no"); err == nil || !strings.Contains(err.Error(), home+"/no: no such file") {
+	if _, err := Directory("~/no"); err == nil || !strings.Contains(err.Error(), home+"/no: no such file") {
 		t.Errorf("a missing one: %v", err)
 	}
 }

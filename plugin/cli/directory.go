@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// directory returns the absolute path of an existing directory, symbolic links resolved:
+// Directory returns the absolute path of an existing directory, symbolic links resolved:
 // the engine mounts what they lead to, and a path that is the same on both sides must
 // lead to the same place. No shell has expanded the ~ of --workspace=~/app.
-func directory(dir string) (string, error) {
+func Directory(dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -43,9 +43,9 @@ func directory(dir string) (string, error) {
 	return real, err
 }
 
-// named refuses a flag of a directory that was given an empty one, as an unset variable
+// RefuseEmpty refuses a flag of a directory that was given an empty one, as an unset variable
 // does: the run would go on without it, in a directory that nobody chose.
-func named(flags *pflag.FlagSet, names ...string) error {
+func RefuseEmpty(flags *pflag.FlagSet, names ...string) error {
 	for _, name := range names {
 		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
 			return fmt.Errorf("--%s: no directory named", name)

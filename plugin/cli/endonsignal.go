@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/docker/cli/cli-plugins/plugin"
 )
 
-// endOnSignal makes signals end this process until stop is called. The kernel would do so, but docker
+// EndOnSignal makes signals end this process until stop is called. The kernel would do so, but docker
 // exits with 255 when its plugin is killed by a signal. So the plugin exits with 128 and the signal's
 // number, as a shell reports it.
-func endOnSignal(docker context.Context) (stop func()) {
+func EndOnSignal(docker context.Context) (stop func()) {
 	if plugin.RunningStandalone() {
 		return func() {}
 	}

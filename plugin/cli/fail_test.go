@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"bytes"
@@ -20,10 +20,10 @@ func TestReport(t *testing.T) {
 		text string
 	}{
 		{"success", nil, 0, ""},
-		{"ours in run", failRun(boom), 125, "hostexec: boom\n"},
-		{"ours in another verb", &failure{code: codeVerb, err: boom}, 1, "hostexec: boom\n"},
-		{"with what to type next", failRun(hint(boom, "docker info")), 125, "hostexec: boom\nhostexec: hint: docker info\n"},
-		{"two at once", failRun(errors.Join(boom, boom)), 125, "hostexec: boom\nhostexec: boom\n"},
+		{"ours in run", FailRun(boom), 125, "hostexec: boom\n"},
+		{"ours in another verb", &Failure{Code: CodeVerb, Err: boom}, 1, "hostexec: boom\n"},
+		{"with what to type next", FailRun(Hint(boom, "docker info")), 125, "hostexec: boom\nhostexec: hint: docker info\n"},
+		{"two at once", FailRun(errors.Join(boom, boom)), 125, "hostexec: boom\nhostexec: boom\n"},
 		{"the container's code: no blank line", dockercli.StatusError{StatusCode: 3}, 3, ""},
 		{"docker's text as it is", dockercli.StatusError{Status: "docker: bad\n\nRun", StatusCode: 125}, 125, "docker: bad\n\nRun\n"},
 		{"docker's cause", dockercli.StatusError{Cause: boom, StatusCode: 127}, 127, "boom\n"},
@@ -32,7 +32,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if code := report(&out, tt.err); code != tt.code || out.String() != tt.text {
+			if code := Report(&out, tt.err); code != tt.code || out.String() != tt.text {
 				t.Errorf("report = %d, %q, want %d, %q", code, out.String(), tt.code, tt.text)
 			}
 		})
@@ -40,7 +40,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestFailRunOfNothing(t *testing.T) {
-	if err := failRun(nil); err != nil {
+	if err := FailRun(nil); err != nil {
 		t.Errorf("failRun(nil) = %v, want nil", err)
 	}
 }

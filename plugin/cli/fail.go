@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"errors"
@@ -14,26 +14,26 @@ import (
 // Exit codes of our own failures. A failed run has to be told from the container's own
 // codes, so it takes docker run's; other verbs do as docker's do.
 const (
-	codeRun  = 125
-	codeVerb = 1
+	CodeRun  = 125
+	CodeVerb = 1
 )
 
-// failure is an error of ours, to be shown as such, and the code to exit with.
-type failure struct {
-	code int
-	err  error
-	show func(w io.Writer, err error) // in place of text, if not nil
+// Failure is an error of ours, to be shown as such, and the code to exit with.
+type Failure struct {
+	Code int
+	Err  error
+	Show func(w io.Writer, err error) // in place of text, if not nil
 }
 
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
 
-// failRun makes err an error of ours that ends run.
-func failRun(err error) error {
+// FailRun makes err an error of ours that ends run.
+func FailRun(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{code: codeRun, err: err}
+	return &Failure{Code: CodeRun, Err: err}
 }
 
 // hinted is an error with what to type next.
@@ -47,11 +47,11 @@ func (h *hinted) Unwrap() error { return h.error }
 // Hint returns what to type next.
 func (h *hinted) Hint() string { return h.hint }
 
-// hint returns err with next, the command to type next.
-func hint(err error, next string) error { return &hinted{error: err, hint: next} }
+// Hint returns err with next, the command to type next.
+func Hint(err error, next string) error { return &hinted{error: err, hint: next} }
 
-// hintOf returns the command to type after err, or "".
-func hintOf(err error) string {
+// HintOf returns the command to type after err, or "".
+func HintOf(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
 		return h.Hint()
@@ -59,27 +59,27 @@ func hintOf(err error) string {
 	return ""
 }
 
-// report shows err on w and returns the exit code. It is the only place that turns
+// Report shows err on w and returns the exit code. It is the only place that turns
 // errors into codes:
 //
 //	ours                    its own code; each line behind hostexec:
 //	docker's StatusError    its code; its text as it is, and no blank line if there is none
 //	other errors of docker  1
-func report(w io.Writer, err error) int {
-	var ours *failure
+func Report(w io.Writer, err error) int {
+	var ours *Failure
 	var status dockercli.StatusError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &ours) && ours.show != nil:
-		ours.show(w, ours.err)
-		return ours.code
+	case errors.As(err, &ours) && ours.Show != nil:
+		ours.Show(w, ours.Err)
+		return ours.Code
 	case errors.As(err, &ours):
-		say(w, "%s", ours.err)
-		if h := hintOf(err); h != "" {
-			say(w, "hint: %s", h)
+		Say(w, "%s", ours.Err)
+		if h := HintOf(err); h != "" {
+			Say(w, "hint: %s", h)
 		}
-		return ours.code
+		return ours.Code
 	case errors.As(err, &status):
 		if text := status.Error(); text != "" {
 			fmt.Fprintln(w, text)
@@ -90,8 +90,8 @@ func report(w io.Writer, err error) int {
 	return 1
 }
 
-// say writes one line of ours.
-func say(w io.Writer, format string, args ...any) {
+// Say writes one line of ours.
+func Say(w io.Writer, format string, args ...any) {
 	text := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")
 	fmt.Fprintf(w, "hostexec: %s\n", strings.ReplaceAll(text, "\n", "\nhostexec: "))
 }

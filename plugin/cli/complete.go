@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import "github.com/spf13/cobra"
 
-// first completes the first argument, and no other.
-func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+// CompleteFirst completes the first argument, and no other.
+func CompleteFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -14,7 +14,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// files has the shell offer all files.
-func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// CompleteFiles has the shell offer all files.
+func CompleteFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }

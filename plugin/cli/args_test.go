@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package cli
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestStandalone(t *testing.T) {
 		{"p --context c hostexec run", false, "p --context c hostexec run"},
 		{"p docker-cli-plugin-metadata", false, "p docker-cli-plugin-metadata"},
 	} {
-		if got := strings.Join(standalone(strings.Fields(tt.args), tt.alone), " "); got != tt.want {
+		if got := strings.Join(Standalone(strings.Fields(tt.args), tt.alone), " "); got != tt.want {
 			t.Errorf("standalone(%q, %v) = %q, want %q", tt.args, tt.alone, got, tt.want)
 		}
 	}
@@ -63,11 +63,11 @@ func TestPinned(t *testing.T) {
 		{"--host unix:///b", "--host unix:///b"},
 		{"-c remote", "-c remote"},
 	} {
-		if got := strings.Join(pinned(strings.Fields(tt.args), "unix:///e"), " "); got != tt.want {
+		if got := strings.Join(PinEngine(strings.Fields(tt.args), "unix:///e"), " "); got != tt.want {
 			t.Errorf("pinned(%q) = %q, want %q", tt.args, got, tt.want)
 		}
 	}
-	if got := pinned(nil, ""); len(got) != 0 {
+	if got := PinEngine(nil, ""); len(got) != 0 {
 		t.Errorf("pinned without an endpoint = %q", got)
 	}
 }
