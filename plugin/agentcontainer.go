@@ -21,6 +21,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -74,7 +75,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 		return 0, err
 	}
 	c.Create = func(ctx context.Context, config *container.Config, host *container.HostConfig) (string, error) {
-		resp, err := l.create(ctx, api, creation{config: config, host: host, name: agentName(r.plan.rec.ID)})
+		resp, err := l.create(ctx, api, creation{config: config, host: host, name: sessions.AgentName(r.plan.rec.ID)})
 		if l.failed != nil {
 			err = l.failed
 		}
@@ -178,5 +179,5 @@ func (r *agentRun) sweepBefore(ctx context.Context) error {
 	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
 		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.rec.Engine
 	})
-	return sweepAgents(ctx, r.cli, store, survey(ctx, r.cli, store, recs))
+	return sessions.SweepAgents(ctx, r.cli, store, sessions.Survey(ctx, r.cli, store, recs))
 }

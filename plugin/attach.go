@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
 const attachLong = `Let a container that runs already call commands of this host
@@ -125,7 +126,7 @@ func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)
 		taken := map[string]bool{}
-		for _, rec := range records() {
+		for _, rec := range sessions.Records() {
 			taken[rec.ContainerName] = true
 		}
 		return slices.DeleteFunc(names, func(name string) bool { return taken[name] }), directive

@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -76,7 +77,7 @@ func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
 	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(auditRow{}))
-	cli.FilterFlag(cmd, &opts.filters, "", "records", auditCriteria, valuesOf)
+	cli.FilterFlag(cmd, &opts.filters, "", "records", auditCriteria, sessions.FilterValues)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
 	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
 	return cmd

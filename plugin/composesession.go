@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -143,7 +144,7 @@ func (s *services) make(ctx context.Context, p *plan) error {
 // renew has a session served as p says that was there before.
 func (s *services) renew(ctx context.Context, p *plan, old state.Session) error {
 	dir := s.store.Dir(old.ID)
-	st, err := ask(ctx, s.store, old.ID)
+	st, err := sessions.AskWatcher(ctx, s.store, old.ID)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (s *services) renew(ctx context.Context, p *plan, old state.Session) error 
 		return nil
 	}
 	if serves {
-		if err := stopWatcher(ctx, dir, old.ID, asUsual); err != nil {
+		if err := sessions.StopWatcher(ctx, dir, old.ID, sessions.DefaultGrace); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -30,7 +31,7 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              detachLong,
 		Example:           "  docker hostexec detach web",
 		Args:              dockercli.ExactArgs(1),
-		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {

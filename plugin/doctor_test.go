@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -156,17 +157,17 @@ func TestDoctorUnserved(t *testing.T) {
 	d := &doctor{store: store}
 	for _, tt := range []struct {
 		name    string
-		s       session
+		s       sessions.Session
 		stopped bool
 		fix     string // "": it is as it should be
 	}{
-		{"lost", session{State: stateLost}, false, "docker hostexec resume --all"},
-		{"stopped", session{State: stateStopped}, true, ""},
-		{"gone", session{State: stateGone}, false, "docker hostexec prune"},
-		{"exited", session{State: stateExited}, false, ""},
-		{"unknown", session{State: stateUnknown}, false, "docker hostexec status -a"},
-		{"an agent's", session{State: stateExited, Session: state.Session{Agent: &state.Agent{Mode: "container"}}}, false, "docker hostexec prune"},
-		{"an agent's that stays", session{State: stateExited, Session: state.Session{Agent: &state.Agent{Mode: "container", Keep: true}}}, false, ""},
+		{"lost", sessions.Session{State: sessions.StateLost}, false, "docker hostexec resume --all"},
+		{"stopped", sessions.Session{State: sessions.StateStopped}, true, ""},
+		{"gone", sessions.Session{State: sessions.StateGone}, false, "docker hostexec prune"},
+		{"exited", sessions.Session{State: sessions.StateExited}, false, ""},
+		{"unknown", sessions.Session{State: sessions.StateUnknown}, false, "docker hostexec status -a"},
+		{"an agent's", sessions.Session{State: sessions.StateExited, Session: state.Session{Agent: &state.Agent{Mode: "container"}}}, false, "docker hostexec prune"},
+		{"an agent's that stays", sessions.Session{State: sessions.StateExited, Session: state.Session{Agent: &state.Agent{Mode: "container", Keep: true}}}, false, ""},
 	} {
 		tt.s.ID, tt.s.Container, tt.s.Created = state.NewID(), "c", time.Now()
 		if err := errors.Join(store.Create(&tt.s.Session), store.NoteStopped(tt.s.ID, tt.stopped)); err != nil {

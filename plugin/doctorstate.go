@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
 // configuration reads that of all projects, of each, and of the workspace of the current
@@ -108,7 +109,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	var left stale
-	all := survey(ctx, d.cli, d.store, recs)
+	all := sessions.Survey(ctx, d.cli, d.store, recs)
 	served := 0
 	for _, s := range all {
 		if s.Watcher != nil {
@@ -117,8 +118,8 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		}
 		d.unserved(&left, s)
 	}
-	recordless := d.store.Recordless(halfMade)
-	for _, folder := range d.store.HalfMade(halfMade) {
+	recordless := d.store.Recordless(sessions.HalfMade)
+	for _, folder := range d.store.HalfMade(sessions.HalfMade) {
 		fix := policy.Line([]string{"rm", "-r", folder})
 		if slices.Contains(recordless, filepath.Base(folder)) {
 			fix = "docker hostexec prune"
@@ -137,34 +138,34 @@ func (d *doctor) staleState(ctx context.Context) finding {
 
 // unserved judges a session without a watcher that answers. Those of stopped containers, and
 // those that a person has ended, are as they should be.
-func (d *doctor) unserved(left *stale, s session) {
+func (d *doctor) unserved(left *stale, s sessions.Session) {
 	var stopped *control.StoppedError
 	switch {
-	case errors.As(s.unanswered(), &stopped):
+	case errors.As(s.Unanswered(), &stopped):
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
-	case served(d.store, s.ID):
+	case sessions.Served(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
-	case orphaned(s, time.Now()) && s.State != stateGone:
+	case sessions.Orphaned(s, time.Now()) && s.State != sessions.StateGone:
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
-	case s.State == stateLost:
+	case s.State == sessions.StateLost:
 		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)
-	case s.Proxy != nil && prunable(d.store, s, time.Now()):
+	case s.Proxy != nil && sessions.Prunable(d.store, s, time.Now()):
 		left.add(takesRoom, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
-	case prunable(d.store, s, time.Now()):
+	case sessions.Prunable(d.store, s, time.Now()):
 		left.add(takesRoom, "docker hostexec prune", "session %s is of a container that was removed", s.ID)
-	case s.State == stateUnknown:
+	case s.State == sessions.StateUnknown:
 		left.add("it is not known whether its container runs", "docker hostexec status -a", "session %s (%s) has no watcher, and its engine does not answer", s.ID, s.ContainerName)
 	}
 }
 
 // leftAtEngine looks for containers of commands whose session has gone.
-func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []session) {
+func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []sessions.Session) {
 	if d.engine.err != nil {
 		return
 	}
 	dead := func(id string) bool {
-		i := slices.IndexFunc(all, func(s session) bool { return s.ID == id })
-		return i < 0 || all[i].Watcher == nil && all[i].unanswered() == nil
+		i := slices.IndexFunc(all, func(s sessions.Session) bool { return s.ID == id })
+		return i < 0 || all[i].Watcher == nil && all[i].Unanswered() == nil
 	}
 	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // that it answers is known
 	for _, id := range ids {

@@ -12,12 +12,13 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // listGrants returns the grants of all sessions that have a watcher, oldest first.
 func listGrants(ctx context.Context, store *state.Store) ([]control.Grant, error) {
-	return askAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
+	return sessions.AskAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
 }
 
 // revokeGrant ends the grant that ref is the id of, or the beginning of one, and returns

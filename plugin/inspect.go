@@ -14,6 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -34,14 +35,14 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              inspectLong,
 		Example:           "  docker hostexec inspect --format '{{.State}}' web",
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
 			}
 			get := func(ref string) (any, []byte, error) {
-				s, err := lookAt(cmd.Context(), dockerCLI, store, ref)
+				s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, ref)
 				if format != "" && format != formatter.JSONFormatKey {
 					s = printableSession(s)
 				}
@@ -51,12 +52,12 @@ func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
-	cli.ExplainFields(cmd, cli.FieldsOf(session{}))
+	cli.ExplainFields(cmd, cli.FieldsOf(sessions.Session{}))
 	return cmd
 }
 
 // printableSession is s for a template: JSON quotes what others have worded, a template does not.
-func printableSession(s session) session {
+func printableSession(s sessions.Session) sessions.Session {
 	s.ContainerName, s.Image = control.Printable(s.ContainerName), control.Printable(s.Image)
 	if s.Watcher == nil {
 		return s

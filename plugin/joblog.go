@@ -13,13 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // jobLog shows what a job of the sessions that refs name wrote: as it was, but for what a
 // terminal would take for commands.
 func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, opts logsOptions) error {
-	recs, err := sessionsOf(store, refs)
+	recs, err := sessions.FindAll(store, refs)
 	if err != nil {
 		return err
 	}

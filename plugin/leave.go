@@ -10,13 +10,14 @@ import (
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // leaveContainer ends a session that attach has begun, and removes what it put into the
 // container. A container that does not run keeps it all: nothing in it can be removed then.
 func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
-	s, err := lookAt(ctx, dockerCLI, store, ref)
+	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return err
 	}
@@ -28,12 +29,12 @@ func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Sto
 			by = "compose"
 		}
 		return cli.Hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
-	case s.State == stateGone:
+	case s.State == sessions.StateGone:
 		return store.Remove(s.ID)
-	case s.State == stateExited, s.State == stateWaiting:
+	case s.State == sessions.StateExited, s.State == sessions.StateWaiting:
 		return cli.Hint(fmt.Errorf("container %s does not run, and nothing can be removed from it", name), "docker start "+name+" && docker hostexec detach "+name)
 	}
-	if err := stopWatcher(ctx, store.Dir(s.ID), s.ID, asUsual); err != nil {
+	if err := sessions.StopWatcher(ctx, store.Dir(s.ID), s.ID, sessions.DefaultGrace); err != nil {
 		return err
 	}
 	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)

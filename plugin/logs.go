@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -50,7 +51,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              logsLong,
 		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
 		Args:              logsArgs,
-		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -59,7 +60,7 @@ func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			if cmd.Flags().Changed("job") {
 				return jobLog(cmd.Context(), dockerCLI, store, args, opts)
 			}
-			rec, err := find(cmd.Context(), dockerCLI, store, args[0])
+			rec, err := sessions.Find(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
 				return cli.Hint(err, "docker hostexec status -a")
 			}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -47,7 +48,7 @@ func Main() int {
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
 	// Who ends what such a watcher left has the session's lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	ctx, cancel := context.WithTimeout(context.Background(), sessions.AnswerTime)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -77,7 +78,7 @@ func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
 	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPendingRow().Header))
-	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, valuesOf)
+	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, sessions.FilterValues)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -52,7 +53,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	flags.StringVar(&session, "session", "", "Decide as for this session or container (`ID`)")
-	_ = cmd.RegisterFlagCompletionFunc("session", completeSessions)
+	_ = cmd.RegisterFlagCompletionFunc("session", sessions.Complete)
 	return cmd
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -208,10 +209,10 @@ func endService(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 	if err != nil {
 		return err
 	}
-	if err := stopWatcher(ctx, store.Dir(id), id, asUsual); err != nil {
+	if err := sessions.StopWatcher(ctx, store.Dir(id), id, sessions.DefaultGrace); err != nil {
 		return err
 	}
-	if s := survey(ctx, dockerCLI, store, []state.Session{rec})[0]; s.State == stateGone || rec.Container == "" {
+	if s := sessions.Survey(ctx, dockerCLI, store, []state.Session{rec})[0]; s.State == sessions.StateGone || rec.Container == "" {
 		return store.Remove(id)
 	}
 	return nil

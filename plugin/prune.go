@@ -20,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -68,11 +69,11 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	if err != nil {
 		return err
 	}
-	all := survey(ctx, dockerCLI, store, recs)
-	errs := []error{sweepLost(store), inject.Sweep(store.Home), sweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
+	all := sessions.Survey(ctx, dockerCLI, store, recs)
+	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
 	errs = append(errs, sweepRecordless(store, dockerCLI.Out()))
 	for _, s := range all {
-		if !prunable(store, s, time.Now()) {
+		if !sessions.Prunable(store, s, time.Now()) {
 			continue
 		}
 		if err := store.Remove(s.ID); err != nil {
@@ -93,7 +94,7 @@ func sweepRecordless(store *state.Store, out io.Writer) error {
 	}
 	defer lock.Close()
 	var errs []error
-	for _, id := range store.Recordless(halfMade) {
+	for _, id := range store.Recordless(sessions.HalfMade) {
 		if err := store.Remove(id); err != nil {
 			errs = append(errs, err)
 			continue
@@ -105,11 +106,11 @@ func sweepRecordless(store *state.Store, out io.Writer) error {
 
 // sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
 // each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
-func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []session) error {
+func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
 	for _, s := range all {
-		watched[s.ID] = s.Watcher != nil || s.unanswered() != nil
+		watched[s.ID] = s.Watcher != nil || s.Unanswered() != nil
 		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
 	}
 	dead := func(id string) bool {
@@ -138,7 +139,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 
 // sweepEngine removes what is left on an engine, if that answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
-	soon, cancel := context.WithTimeout(ctx, pinging)
+	soon, cancel := context.WithTimeout(ctx, sessions.PingTime)
 	defer cancel()
 	if _, err := api.Ping(soon); err != nil {
 		return nil // as above

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -51,7 +52,7 @@ func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "List calls and jobs that run on this host",
 		Long:              psLong,
 		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -64,7 +65,7 @@ func newPsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	cli.FilterFlag(cmd, &opts.filters, "f", "those", activityCriteria, valuesOf)
+	cli.FilterFlag(cmd, &opts.filters, "f", "those", activityCriteria, sessions.FilterValues)
 	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPsRow().Header))
 	return cmd
 }
@@ -85,7 +86,7 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 	if err != nil {
 		return err
 	}
-	recs, err := sessionsOf(store, refs)
+	recs, err := sessions.FindAll(store, refs)
 	if err != nil {
 		return err
 	}

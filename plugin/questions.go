@@ -13,12 +13,13 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // questions returns the requests of all sessions that wait for a person, oldest first.
 func questions(ctx context.Context, store *state.Store) ([]control.Question, error) {
-	return askAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
+	return sessions.AskAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
 }
 
 // wholeQuestion returns q with all of its text, which a list may not carry.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -42,7 +43,7 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              resumeLong,
 		Example:           "  docker hostexec resume web\n  docker hostexec resume --all",
 		Args:              opts.args,
-		ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -54,7 +55,7 @@ func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
 			case opts.all:
 				return resumeAll(cmd.Context(), dockerCLI, store)
 			}
-			s, err := lookAt(cmd.Context(), dockerCLI, store, args[0])
+			s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
 				return err
 			}
@@ -84,28 +85,28 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 }
 
 // resumable says why a session cannot be resumed, and what to do instead.
-func resumable(s session) error {
+func resumable(s sessions.Session) error {
 	switch s.State {
-	case stateUnknown:
-		if s.unanswered() != nil {
-			return cli.Hint(s.unanswered(), "docker hostexec stop "+s.ID+", then resume")
+	case sessions.StateUnknown:
+		if s.Unanswered() != nil {
+			return cli.Hint(s.Unanswered(), "docker hostexec stop "+s.ID+", then resume")
 		}
-	case stateSuspended:
-		return s.unanswered()
-	case stateLost, stateStopped:
+	case sessions.StateSuspended:
+		return s.Unanswered()
+	case sessions.StateLost, sessions.StateStopped:
 		return nil
-	case stateRunning, stateWaiting, stateKeeping:
+	case sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping:
 		return fmt.Errorf("session %s is served already", s.ID)
-	case stateExited:
+	case sessions.StateExited:
 		return cli.Hint(fmt.Errorf("container %s does not run", s.ContainerName),
 			"docker hostexec start "+s.ContainerName)
-	case stateGone:
+	case sessions.StateGone:
 		return cli.Hint(fmt.Errorf("the container of session %s was removed", s.ID), "docker hostexec prune")
 	}
 	return fmt.Errorf("the engine of session %s does not answer", s.ID)
 }
 
-func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) error {
+func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
 	link, err := rebind(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 
 // rebind starts another watcher for a session and its container. The caller ends the link with Done
 // once the container runs.
-func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) (*watch.Link, error) {
+func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
 	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
 	if err != nil {
 		return nil, err

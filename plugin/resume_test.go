@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/sessions/sessionstest"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func TestResumable(t *testing.T) {
 	for st, ok := range map[string]bool{
-		stateLost: true, stateStopped: true, stateRunning: false, stateWaiting: false, stateExited: false, stateGone: false, stateUnknown: false, "": false,
+		sessions.StateLost: true, sessions.StateStopped: true, sessions.StateRunning: false, sessions.StateWaiting: false, sessions.StateExited: false, sessions.StateGone: false, sessions.StateUnknown: false, "": false,
 	} {
-		if err := resumable(session{State: st}); (err == nil) != ok {
+		if err := resumable(sessions.Session{State: st}); (err == nil) != ok {
 			t.Errorf("resumable(%q) = %v, want ok %v", st, err, ok)
 		}
 	}
@@ -25,7 +26,7 @@ func TestResumable(t *testing.T) {
 // Attack 213.
 func TestResumeOfSilentWatcher(t *testing.T) {
 	sessionstest.Silent(t, func(t *testing.T, store *state.Store, recs []state.Session) {
-		for _, s := range survey(t.Context(), nil, store, recs) {
+		for _, s := range sessions.Survey(t.Context(), nil, store, recs) {
 			if err := resumable(s); err == nil || strings.Contains(err.Error(), "engine") {
 				t.Errorf("resume says %v", err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -24,7 +25,7 @@ import (
 func forsaken(store *state.Store) ([]state.Session, error) {
 	recs, err := store.List()
 	return slices.DeleteFunc(recs, func(rec state.Session) bool {
-		return rec.Agent != nil || rec.Proxy != nil || rec.Container == "" || store.Stopped(rec.ID) || locked(store, rec.ID)
+		return rec.Agent != nil || rec.Proxy != nil || rec.Container == "" || store.Stopped(rec.ID) || sessions.Locked(store, rec.ID)
 	}), err
 }
 
@@ -32,12 +33,12 @@ func forsaken(store *state.Store) ([]state.Session, error) {
 func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	recs, err := forsaken(store)
 	errs := []error{err}
-	for _, s := range survey(ctx, dockerCLI, store, recs) {
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
 		switch s.State {
-		case stateUnknown:
+		case sessions.StateUnknown:
 			errs = append(errs, resumable(s))
 			continue
-		case stateLost:
+		case sessions.StateLost:
 		default:
 			continue
 		}
@@ -69,7 +70,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	var again time.Time
 	var delay time.Duration
 	for {
-		_ = sweepLost(store) // prune reports what cannot be ended
+		_ = sessions.SweepLost(store) // prune reports what cannot be ended
 		lost, err := lostNow(ctx, dockerCLI, store)
 		if err != nil {
 			return err
@@ -99,8 +100,8 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 // lostNow names the sessions that can be resumed.
 func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
 	recs, err := forsaken(store)
-	for _, s := range survey(ctx, dockerCLI, store, recs) {
-		if s.State == stateLost {
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+		if s.State == sessions.StateLost {
 			ids += s.ID + "\n"
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -69,7 +70,7 @@ func dialIn(store *state.Store, ref string) (*control.Client, error) {
 func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(completeSessions),
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -156,7 +157,7 @@ func shown(s string) string {
 // completeShells offers a session, then the shells that it has.
 func completeShells(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(given) == 0 {
-		return completeSessions(cmd, given, typed)
+		return sessions.Complete(cmd, given, typed)
 	}
 	if len(given) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

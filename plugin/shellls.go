@@ -19,20 +19,21 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: completeSessions,
+		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: sessions.Complete,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
 				return err
 			}
-			recs, err := sessionsOf(store, args)
+			recs, err := sessions.FindAll(store, args)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -34,7 +35,7 @@ func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              startLong,
 		Example:           "  docker hostexec start web\n  docker hostexec start web && docker attach web",
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := state.Open()
 			if err != nil {
@@ -54,16 +55,16 @@ func newStartCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
-	s, err := lookAt(ctx, dockerCLI, store, ref)
+	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return err
 	}
 	switch s.State {
-	case stateRunning:
+	case sessions.StateRunning:
 		return nil
-	case stateWaiting, stateKeeping:
+	case sessions.StateWaiting, sessions.StateKeeping:
 		return startContainer(ctx, dockerCLI, s)
-	case stateExited:
+	case sessions.StateExited:
 		err = startSession(ctx, dockerCLI, store, s)
 	default:
 		if err = resumable(s); err == nil {
@@ -77,7 +78,7 @@ func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref s
 }
 
 // startSession starts the watcher of a session, and then its container.
-func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store, s session) error {
+func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
 	if s.Service != nil {
 		return cli.Hint(fmt.Errorf("container %s belongs to a service of docker compose", s.ContainerName), "docker hostexec compose up")
 	}
@@ -89,7 +90,7 @@ func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	return errors.Join(startContainer(ctx, dockerCLI, s), link.Done())
 }
 
-func startContainer(ctx context.Context, dockerCLI command.Cli, s session) error {
+func startContainer(ctx context.Context, dockerCLI command.Cli, s sessions.Session) error {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err

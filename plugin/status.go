@@ -14,6 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -72,7 +73,7 @@ func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	cli.FormatFlag(cmd, &opts.format, cli.Columns(newStatusRow().Header))
-	cli.FilterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, valuesOf)
+	cli.FilterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, sessions.FilterValues)
 	return cmd
 }
 
@@ -89,11 +90,11 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	if err != nil {
 		return err
 	}
-	var shown []session
+	var shown []sessions.Session
 	var errs []error
-	for _, s := range survey(ctx, dockerCLI, store, recs) {
-		errs = append(errs, s.unanswered())
-		live := s.State != stateExited && s.State != stateGone
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+		errs = append(errs, s.Unanswered())
+		live := s.State != sessions.StateExited && s.State != sessions.StateGone
 		if (live || opts.all || keep.Has("state")) && keep.Match(s) {
 			shown = append(shown, s)
 		}
@@ -104,13 +105,13 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 }
 
 // sessionCriteria are what sessions can be chosen by.
-var sessionCriteria = []cli.Criterion[session]{
-	{Key: "id", Is: cli.Begins(func(s session) string { return s.ID })},
-	{Key: "container", Is: func(s session, v string) bool {
+var sessionCriteria = []cli.Criterion[sessions.Session]{
+	{Key: "id", Is: cli.Begins(func(s sessions.Session) string { return s.ID })},
+	{Key: "container", Is: func(s sessions.Session, v string) bool {
 		return s.ContainerName == v || v != "" && strings.HasPrefix(s.Container, v)
 	}},
-	{Key: "image", Is: cli.Equals(func(s session) string { return s.Image })},
-	{Key: "command", Is: func(s session, v string) bool { return slices.Contains(s.Names(), v) }},
-	{Key: "state", Is: cli.EqualsFold(func(s session) string { return s.State }),
-		Only: []string{stateRunning, stateWaiting, stateKeeping, stateLost, stateStopped, stateSuspended, stateExited, stateGone, stateUnknown}},
+	{Key: "image", Is: cli.Equals(func(s sessions.Session) string { return s.Image })},
+	{Key: "command", Is: func(s sessions.Session, v string) bool { return slices.Contains(s.Names(), v) }},
+	{Key: "state", Is: cli.EqualsFold(func(s sessions.Session) string { return s.State }),
+		Only: []string{sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping, sessions.StateLost, sessions.StateStopped, sessions.StateSuspended, sessions.StateExited, sessions.StateGone, sessions.StateUnknown}},
 }

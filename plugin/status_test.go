@@ -11,23 +11,24 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func testSessions() []session {
-	return []session{
+func testSessions() []sessions.Session {
+	return []sessions.Session{
 		{
 			Session: state.Session{
 				ID: "aaaaaaaaaaaa", Version: "1", Created: noon.Add(-time.Hour), Container: strings.Repeat("c", 64), ContainerName: "web", Image: "debian",
 				Commands: []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}}, Carrier: "socket",
 				Warnings: []string{"the container is privileged", "HOST CODE EXECUTION"},
 			},
-			State:   stateRunning,
+			State:   sessions.StateRunning,
 			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Shells: []shell.Info{{Name: "build"}, {Name: "q"}}, Since: noon.Add(-5 * time.Minute)},
 		},
-		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: stateLost},
+		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: sessions.StateLost},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
 // The tables are as a rule no wider than a terminal of 120 columns, or of 80.
@@ -23,7 +24,7 @@ const (
 	wide         = 120 // columns, for the first
 )
 
-func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.Time) error {
+func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, now time.Time) error {
 	format := formatter.Format(opts.format)
 	switch {
 	case opts.quiet:
@@ -50,7 +51,7 @@ func writeStatus(w io.Writer, sessions []session, opts statusOptions, now time.T
 // statusRow is one session as templates see it.
 type statusRow struct {
 	formatter.HeaderContext
-	s     session
+	s     sessions.Session
 	trunc bool
 	now   time.Time
 }

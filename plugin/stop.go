@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -47,7 +48,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              stopLong,
 		Example:           "  docker hostexec stop --container web",
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeSessions,
+		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
 				return fmt.Errorf("--time %d: must not be negative", opts.time)
@@ -75,7 +76,7 @@ func newStopCommand(dockerCLI command.Cli) *cobra.Command {
 // stop ends one session: the container first, so that what runs in it can still end its
 // calls as it wants to.
 func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
-	rec, err := find(ctx, dockerCLI, store, ref)
+	rec, err := sessions.Find(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return cli.Hint(err, "docker hostexec status")
 	}
@@ -88,11 +89,11 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	grace := asUsual
+	grace := sessions.DefaultGrace
 	if opts.timed {
 		grace = time.Duration(opts.time) * time.Second
 	}
-	err = stopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
+	err = sessions.StopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
 	return errors.Join(err, watch.EndLost(store.Dir(rec.ID)))
 }
 

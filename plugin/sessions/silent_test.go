@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"testing"
@@ -16,11 +16,11 @@ import (
 // Attack 213.
 func TestSilentWatcher(t *testing.T) {
 	sessionstest.Silent(t, func(t *testing.T, store *state.Store, recs []state.Session) {
-		for _, s := range survey(t.Context(), nil, store, recs) {
-			if s.State != stateUnknown || s.unanswered() == nil || s.Watcher != nil {
-				t.Errorf("it is %s, %v", s.State, s.unanswered())
+		for _, s := range Survey(t.Context(), nil, store, recs) {
+			if s.State != StateUnknown || s.Unanswered() == nil || s.Watcher != nil {
+				t.Errorf("it is %s, %v", s.State, s.Unanswered())
 			}
-			if prunable(store, s, time.Now()) {
+			if Prunable(store, s, time.Now()) {
 				t.Error("prune removes it")
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"context"
@@ -25,39 +25,39 @@ import (
 // An agent's container is removed by who started it, or else by the watcher. Where all of
 // them were killed at once it is an orphan.
 
-// agentName is the name of the container of session id's agent.
-func agentName(id string) string { return "hostexec-agent-" + id }
+// AgentName is the name of the container of session id's agent.
+func AgentName(id string) string { return "hostexec-agent-" + id }
 
-// orphaned reports whether s is of an agent whose container nobody is there to remove.
-func orphaned(s session, now time.Time) bool {
+// Orphaned reports whether s is of an agent whose container nobody is there to remove.
+func Orphaned(s Session, now time.Time) bool {
 	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && settled(s, now)
 }
 
 // settled spares a session that is just being made: its watcher starts after its record.
-func settled(s session, now time.Time) bool {
+func settled(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
-// sweepAgents removes the containers of those sessions that are orphaned, and says in the
+// SweepAgents removes the containers of those sessions that are orphaned, and says in the
 // others' place that they are gone. On an engine that does not answer they stay.
-func sweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []session) error {
+func SweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
 	var errs []error
 	for i, s := range all {
-		if s.State == stateUnknown || !orphaned(s, time.Now()) || served(store, s.ID) {
+		if s.State == StateUnknown || !Orphaned(s, time.Now()) || Served(store, s.ID) {
 			continue
 		}
 		if err := sweepAgent(ctx, dockerCLI, s); err != nil {
 			errs = append(errs, fmt.Errorf("remove the container of agent %s: %w", s.ID, err))
 			continue
 		}
-		all[i].State = stateGone
+		all[i].State = StateGone
 	}
 	return errors.Join(errs...)
 }
 
-// locked reports whether a process holds the session's lock now: a watcher, even one that does not answer, or, for a
+// Locked reports whether a process holds the session's lock now: a watcher, even one that does not answer, or, for a
 // moment, the process that answers the callers of a killed watcher.
-func locked(store *state.Store, id string) bool {
+func Locked(store *state.Store, id string) bool {
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
 	ok, err := lock.TryLock()
 	if err != nil || !ok {
@@ -66,9 +66,9 @@ func locked(store *state.Store, id string) bool {
 	return lock.Close() != nil
 }
 
-// served reports whether a session has a watcher. It waits for the process that answers the callers of a killed one.
-func served(store *state.Store, id string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), answering)
+// Served reports whether a session has a watcher. It waits for the process that answers the callers of a killed one.
+func Served(store *state.Store, id string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), AnswerTime)
 	defer cancel()
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
 	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
@@ -78,9 +78,9 @@ func served(store *state.Store, id string) bool {
 	return lock.Close() != nil
 }
 
-// sweepLost ends the commands of sessions whose watcher and keeper were killed together: nothing else
+// SweepLost ends the commands of sessions whose watcher and keeper were killed together: nothing else
 // ends them.
-func sweepLost(store *state.Store) error {
+func SweepLost(store *state.Store) error {
 	ids, err := store.IDs()
 	errs := []error{err}
 	for _, id := range ids {
@@ -89,7 +89,7 @@ func sweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
-func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
+func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
 	}
 	for _, c := range list {
 		// An image that was made of it has its labels, but neither of these.
-		if c.ID != s.Container && !slices.Contains(c.Names, "/"+agentName(s.ID)) {
+		if c.ID != s.Container && !slices.Contains(c.Names, "/"+AgentName(s.ID)) {
 			continue
 		}
 		err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
@@ -116,21 +116,21 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s session) error {
 	return nil
 }
 
-// answering is how long the lock of a killed watcher's session may be held to answer its callers.
-const answering = 2 * time.Second
+// AnswerTime is how long the lock of a killed watcher's session may be held to answer its callers.
+const AnswerTime = 2 * time.Second
 
 // sweeping is how long an engine may take over one container.
 const sweeping = 30 * time.Second
 
-// prunable reports whether nothing of s is left but its folder. A process without a container
+// Prunable reports whether nothing of s is left but its folder. A process without a container
 // is known to have been served by the folder of its jobs.
-func prunable(store *state.Store, s session, now time.Time) bool {
-	if s.State != stateGone || settled(s, now) {
-		return s.State == stateGone
+func Prunable(store *state.Store, s Session, now time.Time) bool {
+	if s.State != StateGone || settled(s, now) {
+		return s.State == StateGone
 	}
 	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
-	return s.OnHost() && err == nil && !served(store, s.ID)
+	return s.OnHost() && err == nil && !Served(store, s.ID)
 }
 
-// halfMade is how old a folder without a record is that nobody is making or removing any more.
-const halfMade = time.Minute
+// HalfMade is how old a folder without a record is that nobody is making or removing any more.
+const HalfMade = time.Minute

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// asUsual stands for the default grace.
-const asUsual = time.Duration(-1)
+// DefaultGrace stands for the default grace.
+const DefaultGrace = time.Duration(-1)
 
 // ending is how long a watcher may take to end, in addition to the grace: it removes an agent's
 // container, and ends what commands have left running.
 const ending = 20 * time.Second
 
-// stopWatcher asks the watcher to end, and returns when it has ended. All that it ends has grace
+// StopWatcher asks the watcher to end, and returns when it has ended. All that it ends has grace
 // between TERM and KILL. Without a watcher it returns nil.
-func stopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
+func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
 	c := control.Dial(dir)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, max(grace, watch.AgentGrace)+ending)

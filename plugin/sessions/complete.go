@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// records returns the sessions that there are, or none.
-func records() []state.Session {
+// Records returns the sessions that there are, or none.
+func Records() []state.Session {
 	store, err := state.Look()
 	if err != nil {
 		return nil
@@ -20,10 +20,10 @@ func records() []state.Session {
 	return recs
 }
 
-// completeSessions offers the sessions and their containers that are not given yet.
-func completeSessions(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+// Complete offers the sessions and their containers that are not given yet.
+func Complete(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var refs []string
-	for _, rec := range records() {
+	for _, rec := range Records() {
 		if slices.Contains(given, rec.ID) || slices.Contains(given, rec.ContainerName) {
 			continue
 		}
@@ -35,9 +35,9 @@ func completeSessions(_ *cobra.Command, given []string, _ string) ([]string, cob
 	return refs, cobra.ShellCompDirectiveNoFileComp
 }
 
-// valuesOf offers what sessions have for a key of --filter.
-func valuesOf(key string) (values []string) {
-	for _, rec := range records() {
+// FilterValues offers what sessions have for a key of --filter.
+func FilterValues(key string) (values []string) {
+	for _, rec := range Records() {
 		switch key {
 		case "id", "session":
 			values = append(values, rec.ID)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// askAll asks the watchers of all sessions, and returns what they say, the oldest first.
+// AskAll asks the watchers of all sessions, and returns what they say, the oldest first.
 // Where one cannot be asked the others' answers are returned all the same.
-func askAll[T any](ctx context.Context, store *state.Store, ask func(*control.Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
+func AskAll[T any](ctx context.Context, store *state.Store, ask func(*control.Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
 	recs, err := store.List()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package sessions
 
 import (
 	"os"
@@ -17,16 +17,16 @@ var someDay = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func TestPrunable(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		s    session
+		s    Session
 		want bool
 	}{
-		{"gone", session{State: stateGone, Session: state.Session{Container: "c", Created: someDay}}, true},
-		{"exited", session{State: stateExited, Session: state.Session{Container: "c"}}, false},
-		{"unknown", session{State: stateUnknown, Session: state.Session{Container: "c"}}, false},
-		{"being made", session{State: stateGone, Session: state.Session{Created: someDay.Add(-time.Second)}}, false},
-		{"never made", session{State: stateGone, Session: state.Session{Created: someDay.Add(-time.Hour)}}, true},
+		{"gone", Session{State: StateGone, Session: state.Session{Container: "c", Created: someDay}}, true},
+		{"exited", Session{State: StateExited, Session: state.Session{Container: "c"}}, false},
+		{"unknown", Session{State: StateUnknown, Session: state.Session{Container: "c"}}, false},
+		{"being made", Session{State: StateGone, Session: state.Session{Created: someDay.Add(-time.Second)}}, false},
+		{"never made", Session{State: StateGone, Session: state.Session{Created: someDay.Add(-time.Hour)}}, true},
 	} {
-		if got := prunable(&state.Store{Home: t.TempDir()}, tt.s, someDay); got != tt.want {
+		if got := Prunable(&state.Store{Home: t.TempDir()}, tt.s, someDay); got != tt.want {
 			t.Errorf("%s: prunable = %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestPrunable(t *testing.T) {
 // moment. That is no watcher.
 func TestPrunableAnswering(t *testing.T) {
 	store := &state.Store{Home: t.TempDir()}
-	s := session{State: stateGone, Session: state.Session{ID: "00aa00aa00aa00aa", Created: someDay, Agent: &state.Agent{Mode: "process"}}}
+	s := Session{State: StateGone, Session: state.Session{ID: "00aa00aa00aa00aa", Created: someDay, Agent: &state.Agent{Mode: "process"}}}
 	for _, dir := range []string{store.Dir(s.ID), state.JobsDir(store.Dir(s.ID))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestPrunableAnswering(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(100*time.Millisecond, func() { _ = lock.Close() })
-	if !prunable(store, s, someDay) {
+	if !Prunable(store, s, someDay) {
 		t.Error("the session is taken for a watched one")
 	}
 }

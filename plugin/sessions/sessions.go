@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package sessions finds sessions and what has become of them: it reads their records, asks their watchers, and asks
+// the engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
+//
+//	records + watchers + engines -> Survey -> Session{State, Watcher}
+//
+// It starts no session: plugin/launch does.
+package sessions
 
 import (
 	"cmp"
@@ -23,44 +29,44 @@ import (
 
 // What has become of a session.
 const (
-	stateRunning   = control.StateRunning // the watcher serves, the container runs
-	stateWaiting   = control.StateWaiting // the watcher is there, the container is down for the moment
-	stateKeeping   = control.StateKeeping // the container is over, and jobs of it go on
-	stateExited    = "exited"             // the container is stopped, the watcher has gone
-	stateLost      = "lost"               // the container runs, the watcher has gone: resume
-	stateStopped   = "stopped"            // the same, by a person's docker hostexec stop
-	stateGone      = "gone"               // the container is removed: prune
-	stateSuspended = "suspended"          // the watcher was suspended by a signal
-	stateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
+	StateRunning   = control.StateRunning // the watcher serves, the container runs
+	StateWaiting   = control.StateWaiting // the watcher is there, the container is down for the moment
+	StateKeeping   = control.StateKeeping // the container is over, and jobs of it go on
+	StateExited    = "exited"             // the container is stopped, the watcher has gone
+	StateLost      = "lost"               // the container runs, the watcher has gone: resume
+	StateStopped   = "stopped"            // the same, by a person's docker hostexec stop
+	StateGone      = "gone"               // the container is removed: prune
+	StateSuspended = "suspended"          // the watcher was suspended by a signal
+	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
 )
 
-// session is the record of a session, and what was found out about it.
-type session struct {
+// Session is the record of a session, and what was found out about it.
+type Session struct {
 	state.Session
 	State   string          `json:"state"`
 	Watcher *control.Status `json:"watcher"` // nil when there is none, or none that answers
 	silent  error           // why a watcher that is there has not answered
 }
 
-// unanswered returns why a watcher that is there has not answered, or nil.
-func (s session) unanswered() error { return s.silent }
+// Unanswered returns why a watcher that is there has not answered, or nil.
+func (s Session) Unanswered() error { return s.silent }
 
-// survey looks for the watcher and the container of each record. Each is looked for on
+// Survey looks for the watcher and the container of each record. Each is looked for on
 // its own engine; one that does not answer leaves its sessions unknown.
-func survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []session {
+func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]seen) // containers by id, by engine
 	watchers, silent := askEach(ctx, store, recs)
-	all := make([]session, len(recs))
+	all := make([]Session, len(recs))
 	for i, rec := range recs {
 		rec = restored(store, rec, watchers[i])
-		s := session{Session: rec, Watcher: watchers[i], silent: silent[i]}
+		s := Session{Session: rec, Watcher: watchers[i], silent: silent[i]}
 		switch {
 		case errors.As(s.silent, new(*control.StoppedError)):
-			s.State = stateSuspended
+			s.State = StateSuspended
 		case s.silent != nil:
-			s.State = stateUnknown
+			s.State = StateUnknown
 		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine has anything of it
-			s.State = stateGone
+			s.State = StateGone
 		case s.Watcher == nil:
 			key := strings.Join(rec.GlobalArgs, "\x00")
 			found, asked := engines[key]
@@ -101,7 +107,7 @@ func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*
 	var wg sync.WaitGroup
 	for i, rec := range recs {
 		// ends with its answer, or in five seconds; askEach waits for it.
-		wg.Go(func() { all[i], errs[i] = ask(ctx, store, rec.ID) })
+		wg.Go(func() { all[i], errs[i] = AskWatcher(ctx, store, rec.ID) })
 	}
 	wg.Wait()
 	return all, errs
@@ -111,32 +117,32 @@ func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*
 // when that did not answer. stopped says that a person has ended the session.
 func stateOf(id string, found map[string]seen, stopped bool) string {
 	if found == nil {
-		return stateUnknown
+		return StateUnknown
 	}
 	switch found[id].state {
 	case "":
-		return stateGone
+		return StateGone
 	case container.StateRunning, container.StatePaused, container.StateRestarting:
 		if stopped {
-			return stateStopped
+			return StateStopped
 		}
-		return stateLost
+		return StateLost
 	}
-	return stateExited
+	return StateExited
 }
 
 // watchedState: before the container is made, perhaps for want of its image, the watcher
 // does not know that it is down.
 func watchedState(rec state.Session, watcher string) string {
 	if rec.Container == "" && !rec.OnHost() {
-		return stateWaiting
+		return StateWaiting
 	}
 	return watcher
 }
 
-// ask returns what a session's watcher says, nil if there is none. The error says why one that
+// AskWatcher returns what a session's watcher says, nil if there is none. The error says why one that
 // is there does not answer.
-func ask(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
+func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(id))
@@ -190,23 +196,23 @@ func nameOf(names []string) string {
 	return ""
 }
 
-// lookAt returns the one session that ref names.
-func lookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (session, error) {
-	rec, err := find(ctx, dockerCLI, store, ref)
+// LookAt returns the one session that ref names.
+func LookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (Session, error) {
+	rec, err := Find(ctx, dockerCLI, store, ref)
 	if err != nil {
-		return session{}, cli.Hint(err, "docker hostexec status -a")
+		return Session{}, cli.Hint(err, "docker hostexec status -a")
 	}
-	return survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
+	return Survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
 
-// find returns the session that ref names, be it by a name that its container was given
+// Find returns the session that ref names, be it by a name that its container was given
 // after its watcher had gone.
-func find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
+func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
 	rec, err := findRestored(ctx, store, ref)
 	if err == nil || ref == "" {
 		return rec, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pinging)
+	ctx, cancel := context.WithTimeout(ctx, PingTime)
 	defer cancel()
 	api, ierr := cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI))
 	if ierr != nil {
@@ -231,17 +237,17 @@ func findRestored(ctx context.Context, store *state.Store, ref string) (state.Se
 	}
 	for _, rec := range recs {
 		if rec.Version == "" {
-			_, _ = ask(ctx, store, rec.ID) // if it does not answer, the session is found by its id only
+			_, _ = AskWatcher(ctx, store, rec.ID) // if it does not answer, the session is found by its id only
 		}
 	}
 	return store.Find(ref)
 }
 
-// pinging is how long an engine may take to say that it is there.
-const pinging = 5 * time.Second
+// PingTime is how long an engine may take to say that it is there.
+const PingTime = 5 * time.Second
 
-// sessionsOf returns the sessions that refs name, or all.
-func sessionsOf(store *state.Store, refs []string) ([]state.Session, error) {
+// FindAll returns the sessions that refs name, or all.
+func FindAll(store *state.Store, refs []string) ([]state.Session, error) {
 	if len(refs) == 0 {
 		return store.List()
 	}
