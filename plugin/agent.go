@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -49,7 +50,7 @@ const agentExample = `  # the agent that config.yaml describes, with git of this
 
 // agentOptions are the flags of agent, beyond those that it shares with run.
 type agentOptions struct {
-	run       runOptions
+	run       launch.Options
 	file      string
 	mode      string
 	image     string
@@ -74,7 +75,7 @@ func newAgentCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Run an agent over stdio, on this host or in a container",
 		Long:              agentLong,
 		Example:           agentExample,
-		ValidArgsFunction: completeCommand,
+		ValidArgsFunction: launch.CompleteCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.failure(o.start(cmd, dockerCLI, args))
 		},
@@ -86,7 +87,7 @@ func newAgentCommand(dockerCLI command.Cli) *cobra.Command {
 
 func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.SetInterspersed(false)
-	o.run.addFlags(flags)
+	o.run.AddFlags(flags)
 	flags.StringVar(&o.file, "config", "", "Read the agent section of this `file`, not that of config.yaml")
 	flags.StringVar(&o.mode, "mode", "", "Where the agent runs (`process|container`)")
 	flags.BoolVar(&o.handshake, "handshake", false, "Send initialize and session/new before the client's input")
@@ -117,7 +118,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	}
 	if len(args) > 0 { // a command may be called by its path
 		if fi, err := os.Stat(args[0]); err == nil && fi.IsDir() {
-			if err := bareWorkspace(cmd.Flags(), args); err != nil {
+			if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
 				return err
 			}
 		}
@@ -137,16 +138,16 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	for _, w := range append(configured.Warnings, warnings...) {
 		o.say(dockerCLI, "warning: %s", w)
 	}
-	p, err := o.run.plan(spec.Container.Image, false)
+	p, err := o.run.Plan(spec.Container.Image, false)
 	if err != nil {
 		return err
 	}
-	p.rec.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
+	p.Record.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
 	if o.file != "" {
-		if p.rec.Agent.Config, err = filepath.Abs(o.file); err != nil {
+		if p.Record.Agent.Config, err = filepath.Abs(o.file); err != nil {
 			return err
 		}
-		if err := unwritten(store, p.rec.Agent.Config); err != nil {
+		if err := unwritten(store, p.Record.Agent.Config); err != nil {
 			return err
 		}
 	}
@@ -169,7 +170,7 @@ func (o *agentOptions) workspaceArg(flags *pflag.FlagSet, args []string) ([]stri
 	if fi, err := os.Stat(args[0]); (err != nil || !fi.IsDir()) && !strings.ContainsRune(args[0], filepath.Separator) {
 		return args, nil // a command
 	}
-	o.run.workspace = args[0]
+	o.run.Workspace = args[0]
 	if err := flags.Parse(args[1:]); err != nil {
 		return nil, err
 	}

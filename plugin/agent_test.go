@@ -39,8 +39,8 @@ func TestWorkspaceArg(t *testing.T) {
 			args, err = o.workspaceArg(flags, args)
 		}
 		os.Args = before
-		if err != nil || o.run.workspace != tt.workspace || o.image != tt.image || !slices.Equal(args, strings.Fields(tt.command)) {
-			t.Errorf("agent %s: workspace %q, image %q, command %q, %v", tt.typed, o.run.workspace, o.image, args, err)
+		if err != nil || o.run.Workspace != tt.workspace || o.image != tt.image || !slices.Equal(args, strings.Fields(tt.command)) {
+			t.Errorf("agent %s: workspace %q, image %q, command %q, %v", tt.typed, o.run.Workspace, o.image, args, err)
 		}
 	}
 }

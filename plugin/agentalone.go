@@ -18,10 +18,10 @@ import (
 // alone runs an agent that may call nothing as a child of this process: all there is where
 // no session can be served.
 func (r *agentRun) alone(ctx context.Context, program string) error {
-	if len(r.plan.rec.Commands) > 0 || r.plan.rec.Shell != nil {
+	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
 		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)
 	}
-	in, fed, err := r.stdin(r.plan.rec.Workspace)
+	in, fed, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (r *agentRun) alone(ctx context.Context, program string) error {
 	}
 	cmd := exec.CommandContext(ctx, program, r.spec.Args[1:]...)
 	cmd.Args[0] = r.spec.Args[0]
-	cmd.Dir, cmd.Env = r.plan.rec.Workspace, agent.Set(os.Environ(), r.spec.Env)
+	cmd.Dir, cmd.Env = r.plan.Record.Workspace, agent.Set(os.Environ(), r.spec.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = watch.AgentGrace

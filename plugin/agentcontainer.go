@@ -21,6 +21,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -44,11 +45,11 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	if err := r.sweepBefore(ctx); err != nil {
 		r.log("%v", err) // it is in nobody's way
 	}
-	r.plan.rec.ID = state.NewID()
-	cwd := r.plan.workspace
+	r.plan.Record.ID = state.NewID()
+	cwd := r.plan.Workspace
 	if cwd == "" {
 		cwd = r.spec.Container.Path
-		if extra.Workspace, err = agent.MakeWorkspace(r.spec.Container.Base, r.plan.rec.ID); err != nil {
+		if extra.Workspace, err = agent.MakeWorkspace(r.spec.Container.Base, r.plan.Record.ID); err != nil {
 			return err
 		}
 	}
@@ -69,25 +70,25 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 
 // contained runs c with a session around it.
 func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.Contained) (int, error) {
-	l, err := begin(ctx, r.cli, r.plan)
+	l, err := launch.Begin(ctx, r.cli, r.plan)
 	if err != nil {
 		c.Discard()
 		return 0, err
 	}
 	c.Create = func(ctx context.Context, config *container.Config, host *container.HostConfig) (string, error) {
-		resp, err := l.create(ctx, api, creation{config: config, host: host, name: sessions.AgentName(r.plan.rec.ID)})
-		if l.failed != nil {
-			err = l.failed
+		resp, err := l.Create(ctx, api, launch.Creation{Config: config, Host: host, Name: sessions.AgentName(r.plan.Record.ID)})
+		if l.Failed != nil {
+			err = l.Failed
 		}
 		if err != nil && strings.Contains(err.Error(), "bind source path does not exist") {
 			err = cli.Hint(fmt.Errorf("a host directory is not visible to the daemon: %w", err), "use an engine on this host: docker context ls")
 		}
 		return resp.ID, err
 	}
-	c.Start = l.announce
-	c.Gone, c.Stopping = l.link.Gone, l.link.Stopping
+	c.Start = l.Announce
+	c.Gone, c.Stopping = l.Link.Gone, l.Link.Stopping
 	code, err := c.Run(ctx)
-	return code, errors.Join(err, l.over())
+	return code, errors.Join(err, l.EndAgent())
 }
 
 // override takes over the limits that were typed.
@@ -106,11 +107,11 @@ func (r *agentRun) override(flags *pflag.FlagSet) {
 // engine returns a client of the agent's engine: what was typed goes before the environment,
 // that before docker's context, and that before what is configured.
 func (r *agentRun) engine() (client.APIClient, error) {
-	r.plan.rec.GlobalArgs = cli.GlobalArgs(r.cli)
-	if _, set, err := cli.ClientFlags(r.plan.rec.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
-		r.plan.rec.GlobalArgs = append(r.plan.rec.GlobalArgs, "--host", r.spec.Container.DockerHost)
+	r.plan.Record.GlobalArgs = cli.GlobalArgs(r.cli)
+	if _, set, err := cli.ClientFlags(r.plan.Record.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
+		r.plan.Record.GlobalArgs = append(r.plan.Record.GlobalArgs, "--host", r.spec.Container.DockerHost)
 	}
-	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.rec.GlobalArgs)
+	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.Record.GlobalArgs)
 	if err != nil {
 		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "agent.container.docker_host, DOCKER_HOST or docker context say where it is", Cause: err}
 	}
@@ -177,7 +178,7 @@ func (r *agentRun) sweepBefore(ctx context.Context) error {
 		return err
 	}
 	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
-		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.rec.Engine
+		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.Record.Engine
 	})
 	return sessions.SweepAgents(ctx, r.cli, store, sessions.Survey(ctx, r.cli, store, recs))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -26,7 +27,7 @@ import (
 type agentRun struct {
 	*agentOptions
 	cli  command.Cli
-	plan *plan
+	plan *launch.Plan
 	spec agent.Spec
 }
 
@@ -44,18 +45,18 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	// The directory that it works in, and makes its calls in, without links: a call says
 	// where it is as the kernel does.
-	if r.plan.rec.Workspace, err = cli.Directory(r.plan.rec.Workspace); err != nil {
+	if r.plan.Record.Workspace, err = cli.Directory(r.plan.Record.Workspace); err != nil {
 		return err
 	}
 	if !watch.Supported {
 		return r.alone(ctx, program)
 	}
-	in, fed, err := r.stdin(r.plan.rec.Workspace)
+	in, fed, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {
 		return err
 	}
-	r.plan.rec.Carrier = carrier.BySocket // no container, and no engine, is between
-	l, err := begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
+	r.plan.Record.Carrier = carrier.BySocket // no container, and no engine, is between
+	l, err := launch.Begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
 	if fed {
 		in.Close() // it is the agent's
 	}
@@ -64,34 +65,34 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	code, err := r.process(ctx, l, program)
 	select {
-	case <-l.link.Gone():
-	case <-time.After(leaving):
+	case <-l.Link.Gone():
+	case <-time.After(launch.LeaveTime):
 	}
 	if err != nil {
-		return exit(code, errors.Join(err, l.finish()))
+		return exit(code, errors.Join(err, l.Finish()))
 	}
-	l.page.Wait()
-	_ = l.link.Done() // the record goes with the watcher, which stays with jobs that are kept
+	l.Page.Wait()
+	_ = l.Link.Done() // the record goes with the watcher, which stays with jobs that are kept
 	return exit(code, nil)
 }
 
 // process has the session's watcher run the agent.
-func (r *agentRun) process(ctx context.Context, l *launch, program string) (int, error) {
-	share := state.ShareDir(l.dir)
+func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string) (int, error) {
+	share := state.ShareDir(l.Dir)
 	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
 	if err == nil {
-		err = inject.Fill(l.store.Home, l.dir, runtime.GOARCH, r.plan.rec.Names())
+		err = inject.Fill(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Names())
 	}
 	if err != nil {
 		return 0, err
 	}
-	if <-l.ready; l.err != nil {
-		return 0, l.err
+	if <-l.Ready; l.Err != nil {
+		return 0, l.Err
 	}
-	l.writable = []string{r.plan.rec.Workspace}
-	l.place = "commands run in " + r.plan.rec.Workspace + ", and below it"
-	l.announce()
-	return l.link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.rec.Workspace})
+	l.Writable = []string{r.plan.Record.Workspace}
+	l.Place = "commands run in " + r.plan.Record.Workspace + ", and below it"
+	l.Announce()
+	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
 }
 
 // stdin returns what the agent reads: this process's own stdin, or, fed, a pipe into which

@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
@@ -36,7 +37,7 @@ EXIT STATUS
 
 // newAttachCommand returns the verb attach.
 func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
-	opts := runOptions{carrier: carrier.ByRelay}
+	opts := launch.Options{Carrier: carrier.ByRelay}
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "attach [OPTIONS] CONTAINER",
@@ -55,12 +56,12 @@ func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
 			return cli.FailRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
 		},
 	}
-	opts.addCommonFlags(cmd.Flags())
+	opts.AddCommonFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "Do not wait: print the session, and leave it attached")
 	return cmd
 }
 
-func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref string, detach bool) error {
+func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
 	ctx, stop := cli.Interruptible(parent, dockerCLI)
 	defer stop()
 	api := dockerCLI.Client()
@@ -71,17 +72,17 @@ func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref 
 	if err := attachable(c); err != nil {
 		return err
 	}
-	p, err := opts.plan(c.Config.Image, false)
+	p, err := opts.Plan(c.Config.Image, false)
 	if err != nil {
 		return err
 	}
-	p.rec.Engine, p.rec.Attached = dockerCLI.DockerEndpoint().Host, true
-	p.rec.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.rec.Engine)
-	l, err := attachTo(ctx, dockerCLI, p, c)
+	p.Record.Engine, p.Record.Attached = dockerCLI.DockerEndpoint().Host, true
+	p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.Record.Engine)
+	l, err := launch.Attach(ctx, dockerCLI, p, c)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(dockerCLI.Out(), p.rec.ID)
+	fmt.Fprintln(dockerCLI.Out(), p.Record.ID)
 	if detach {
 		return nil
 	}
@@ -95,13 +96,13 @@ func attach(parent context.Context, dockerCLI command.Cli, opts runOptions, ref 
 	if ctx.Err() == nil {
 		return err
 	}
-	return leaveContainer(context.WithoutCancel(parent), dockerCLI, l.store, p.rec.ID)
+	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
 }
 
 // attachable says why a container cannot be attached, and what to do instead.
 func attachable(c container.InspectResponse) error {
 	name := path.Base(c.Name)
-	targets := mounted(c)
+	targets := launch.MountTargets(c)
 	for t := range c.HostConfig.Tmpfs {
 		targets = append(targets, path.Clean(t))
 	}

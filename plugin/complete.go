@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 func fixed(values ...string) cobra.CompletionFunc {
@@ -39,7 +40,7 @@ func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
 	times := fixed("5m", "15m", "1h", "8h", "24h")
 	short := fixed("500ms", "10s", "1m", "5m")
 	byName := map[string]cobra.CompletionFunc{
-		"proxy": completeProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
+		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
 		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
 		"image": completeImages(dockerCLI), "network": completion.NetworkNames(dockerCLI), "format": fixed("json"),

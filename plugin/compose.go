@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/compose"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 const composeLong = `Run docker compose with services whose containers can call commands of this host
@@ -52,7 +53,7 @@ const composeExample = `  docker hostexec compose --proxy make --service web -- 
 
 // composeOptions are the flags of compose.
 type composeOptions struct {
-	run      runOptions
+	run      launch.Options
 	services []string
 	project  string // compose's own, of which hostexec is a provider
 }
@@ -83,7 +84,7 @@ func newComposeCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	opts.run.addFlags(flags)
+	opts.run.AddFlags(flags)
 	flags.StringArrayVar(&opts.services, "service", nil, "The `service` that this is for (the compose file chooses others)")
 	flags.StringVar(&opts.project, "project-name", "", "")
 	_ = flags.MarkHidden("project-name")
@@ -215,7 +216,7 @@ func (r *composeRun) inFiles(err error) error {
 // the project's.
 func (o *composeOptions) given(flags *pflag.FlagSet) (compose.Settings, error) {
 	ours := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(runOptions).addFlags(ours)
+	new(launch.Options).AddFlags(ours)
 	given := compose.Settings{}
 	var errs []error
 	ours.VisitAll(func(known *pflag.Flag) {
@@ -240,10 +241,10 @@ func isDirectory(flag string) bool { return flag == "workspace" || flag == "work
 
 // optionsOf are the flags that were said of a service, on the command line or in a file of the project
 // in dir.
-func optionsOf(said compose.Settings, dir string) (*runOptions, error) {
-	o := &runOptions{dir: dir}
+func optionsOf(said compose.Settings, dir string) (*launch.Options, error) {
+	o := &launch.Options{Dir: dir}
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.addFlags(set)
+	o.AddFlags(set)
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		f := set.Lookup(key)
 		if f == nil {

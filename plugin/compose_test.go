@@ -9,30 +9,31 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/plugin/compose"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 func TestOptionsOf(t *testing.T) {
 	tests := []struct {
 		said compose.Settings
-		want runOptions
+		want launch.Options
 		err  string
 	}{
-		{compose.Settings{}, runOptions{carrier: "auto"}, ""},
-		{compose.Settings{"proxy": {"make", "git=ask"}, "pass-env": {"A"}}, runOptions{carrier: "auto", proxies: []string{"make", "git=ask"}, passEnv: []string{"A"}}, ""},
-		{compose.Settings{"workspace": {"sub"}, "workdir-host": {"/abs"}}, runOptions{carrier: "auto", workspace: "/p/sub", workdirHost: "/abs"}, ""},
-		{compose.Settings{"workspace": {"true"}, "proxy-shell": {"true"}}, runOptions{carrier: "auto", workspace: "/p", shell: "allow"}, ""},
-		{compose.Settings{"workspace": {"false"}, "proxy-shell": {"false"}}, runOptions{carrier: "auto"}, ""},
-		{compose.Settings{"allow-new-privs": {"true"}, "carrier": {"relay"}}, runOptions{carrier: "relay", newPrivs: true}, ""},
-		{compose.Settings{"allow-new-privs": {"false"}}, runOptions{carrier: "auto"}, ""},
+		{compose.Settings{}, launch.Options{Carrier: "auto"}, ""},
+		{compose.Settings{"proxy": {"make", "git=ask"}, "pass-env": {"A"}}, launch.Options{Carrier: "auto", Proxies: []string{"make", "git=ask"}, PassEnv: []string{"A"}}, ""},
+		{compose.Settings{"workspace": {"sub"}, "workdir-host": {"/abs"}}, launch.Options{Carrier: "auto", Workspace: "/p/sub", WorkdirHost: "/abs"}, ""},
+		{compose.Settings{"workspace": {"true"}, "proxy-shell": {"true"}}, launch.Options{Carrier: "auto", Workspace: "/p", Shell: "allow"}, ""},
+		{compose.Settings{"workspace": {"false"}, "proxy-shell": {"false"}}, launch.Options{Carrier: "auto"}, ""},
+		{compose.Settings{"allow-new-privs": {"true"}, "carrier": {"relay"}}, launch.Options{Carrier: "relay", NewPrivs: true}, ""},
+		{compose.Settings{"allow-new-privs": {"false"}}, launch.Options{Carrier: "auto"}, ""},
 
-		{compose.Settings{"prox": {"make"}}, runOptions{}, "unknown key prox"},
-		{compose.Settings{"service": {"web"}}, runOptions{}, "unknown key service"},
-		{compose.Settings{"allow-new-privs": {"perhaps"}}, runOptions{}, "allow-new-privs"},
-		{compose.Settings{"workspace": {""}}, runOptions{}, "no directory named"},
+		{compose.Settings{"prox": {"make"}}, launch.Options{}, "unknown key prox"},
+		{compose.Settings{"service": {"web"}}, launch.Options{}, "unknown key service"},
+		{compose.Settings{"allow-new-privs": {"perhaps"}}, launch.Options{}, "allow-new-privs"},
+		{compose.Settings{"workspace": {""}}, launch.Options{}, "no directory named"},
 	}
 	for _, tt := range tests {
 		got, err := optionsOf(tt.said, "/p")
-		tt.want.dir = "/p"
+		tt.want.Dir = "/p"
 		if tt.err == "" && (err != nil || fmt.Sprintf("%+v", *got) != fmt.Sprintf("%+v", tt.want)) {
 			t.Errorf("optionsOf(%v) = %+v, %v, want %+v", tt.said, got, err, tt.want)
 		}

@@ -21,13 +21,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/compose"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // servicePlan is a plan for a service of the model.
 type servicePlan struct {
-	*plan
+	*launch.Plan
 	compose.Service
 	name, image string
 	shows       []container.MountPoint // by its mounts
@@ -45,7 +46,7 @@ func (r *composeRun) plans(chosen map[string]compose.Settings, active []string) 
 		s.shows, s.lenders = r.model.Mounts(name)
 		opts, err := optionsOf(chosen[name], r.dir)
 		if err == nil {
-			s.plan, err = opts.plan(s.image, s.WorkingDir != "")
+			s.Plan, err = opts.Plan(s.image, s.WorkingDir != "")
 		}
 		if t, clash := inject.Clash(s.Targets()); clash && err == nil {
 			err = fmt.Errorf("a mount at %s is in the way: hostexec uses %s itself", t, inject.Target)
@@ -53,10 +54,10 @@ func (r *composeRun) plans(chosen map[string]compose.Settings, active []string) 
 		if err != nil {
 			return nil, r.inFiles(fmt.Errorf("service %s: %w", name, err))
 		}
-		s.rec.GlobalArgs, s.rec.Engine = r.tool.global, r.cli.DockerEndpoint().Host
-		s.rec.Service = &state.Service{Project: r.model.Name, Name: name}
+		s.Record.GlobalArgs, s.Record.Engine = r.tool.global, r.cli.DockerEndpoint().Host
+		s.Record.Service = &state.Service{Project: r.model.Name, Name: name}
 		if name == oneoff {
-			s.rec.ID, s.rec.Service.Oneoff = state.NewID(), true
+			s.Record.ID, s.Record.Service.Oneoff = state.NewID(), true
 		}
 		all = append(all, s)
 	}
@@ -72,7 +73,7 @@ func (r *composeRun) show(ctx context.Context, all []*servicePlan) error {
 	s := &services{cli: r.cli, api: r.cli.Client(), store: store}
 	var adds []compose.Addition
 	for _, p := range all {
-		s.known(p.plan)
+		s.known(p.Plan)
 		add, err := s.addition(ctx, p)
 		if errdefs.IsNotFound(err) {
 			cli.Say(r.cli.Err(), "the image of service %s is not here: PATH will be what it sets", p.name)
@@ -115,7 +116,7 @@ func (r *composeRun) make(ctx context.Context, all []*servicePlan) error {
 			return fmt.Errorf("service %s: %w", p.name, err)
 		}
 		if !starts {
-			files = append(files, state.OverrideFile(s.store.Dir(p.rec.ID)))
+			files = append(files, state.OverrideFile(s.store.Dir(p.Record.ID)))
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -129,12 +130,12 @@ func (r *composeRun) make(ctx context.Context, all []*servicePlan) error {
 
 // hold has the session of one service served, and writes down what it adds to the project.
 func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, starts bool) error {
-	if s.store.Engine(p.rec.Engine).Apart {
+	if s.store.Engine(p.Record.Engine).Apart {
 		return cli.Hint(errors.New("the engine does not see this host's directories, and compose cannot fill a volume in their place"),
 			"docker compose up -d, and docker hostexec attach "+p.name)
 	}
-	s.known(p.plan)
-	if starts && !s.began(p.rec.ID) {
+	s.known(p.Plan)
+	if starts && !s.began(p.Record.ID) {
 		return nil // its containers were made without us
 	}
 	var text []byte
@@ -150,18 +151,18 @@ func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, star
 	if err := p.borrow(ctx, s.api); err != nil {
 		return err
 	}
-	notes, err := watch.Check(s.store, p.rec, p.container())
+	notes, err := watch.Check(s.store, p.Record, p.container())
 	if err != nil {
 		return err
 	}
-	if err := s.hold(ctx, p.plan); err != nil {
+	if err := s.hold(ctx, p.Plan); err != nil {
 		return err
 	}
 	p.announce(r.cli, notes)
 	if starts {
 		return nil
 	}
-	return writeOverride(state.OverrideFile(s.store.Dir(p.rec.ID)), text)
+	return writeOverride(state.OverrideFile(s.store.Dir(p.Record.ID)), text)
 }
 
 // began reports whether there is a session of that id.
@@ -170,19 +171,19 @@ func (s *services) began(id string) bool { _, err := s.store.Load(id); return er
 // addition is what p's session adds to its service. The error is NotFound when its image is
 // not there; then PATH is what an image has that sets none.
 func (s *services) addition(ctx context.Context, p *servicePlan) (compose.Addition, error) {
-	dir := s.store.Dir(p.rec.ID)
+	dir := s.store.Dir(p.Record.ID)
 	path, set := p.Path()
 	var err error
 	if !set {
-		if path, err = imagePath(ctx, s.api, p.image); err != nil {
+		if path, err = launch.ImagePath(ctx, s.api, p.image); err != nil {
 			path = inject.DefaultPath
 		}
 	}
-	labels := inject.Labels(nil, &p.rec)
+	labels := inject.Labels(nil, &p.Record)
 	delete(labels, inject.LabelVersion) // another build of hostexec is no other service
-	add := compose.Addition{Service: p.name, Path: inject.Around(path, len(p.rec.Ruled) > 0), Labels: labels, Mounts: p.mounts(dir, inject.Mount(state.ShareDir(dir)))}
-	if p.workspace != "" && !p.keepDir {
-		add.WorkingDir = p.workspace
+	add := compose.Addition{Service: p.name, Path: inject.Around(path, len(p.Record.Ruled) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
+	if p.Workspace != "" && !p.KeepDir {
+		add.WorkingDir = p.Workspace
 	}
 	return add, err
 }
@@ -210,8 +211,8 @@ func (p *servicePlan) container() (c container.InspectResponse) {
 			c.Mounts = append(c.Mounts, m)
 		}
 	}
-	if p.workspace != "" {
-		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.TypeBind, Source: p.workspace, Destination: p.workspace, RW: true})
+	if p.Workspace != "" {
+		c.Mounts = append(c.Mounts, container.MountPoint{Type: mount.TypeBind, Source: p.Workspace, Destination: p.Workspace, RW: true})
 	}
 	return c
 }
@@ -225,7 +226,7 @@ func (r *composeRun) fetch(ctx context.Context, all []*servicePlan) error {
 		if _, set := p.Path(); set || !slices.Contains(r.about, p.name) {
 			continue
 		}
-		_, err := imagePath(ctx, api, p.image)
+		_, err := launch.ImagePath(ctx, api, p.image)
 		switch {
 		case p.Built() && r.args.Builds():
 			missing["build"] = append(missing["build"], p.name)
@@ -248,16 +249,16 @@ func (r *composeRun) fetch(ctx context.Context, all []*servicePlan) error {
 
 // announce says what has been opened to the service's containers.
 func (p *servicePlan) announce(dockerCLI command.Cli, notes []string) {
-	l := &launch{cli: dockerCLI, plan: p.plan, place: watch.Where(p.rec, p.container(), p.WorkingDir)}
+	l := &launch.Launch{CLI: dockerCLI, Plan: p.Plan, Place: watch.Where(p.Record, p.container(), p.WorkingDir)}
 	for _, m := range p.container().Mounts {
 		if m.Type == mount.TypeBind && m.RW {
-			l.writable = append(l.writable, m.Source)
+			l.Writable = append(l.Writable, m.Source)
 		}
 	}
 	for _, n := range notes {
-		l.notice("warning: service %s: %s", p.name, n)
+		l.Notice("warning: service %s: %s", p.name, n)
 	}
-	l.announce()
+	l.Announce()
 }
 
 // writeOverride writes a compose file, unless it is there.

@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -39,7 +40,7 @@ func openServices(ctx context.Context, dockerCLI command.Cli, api client.APIClie
 	if err != nil {
 		return nil, err
 	}
-	if err := checkExec(store.Home); err != nil {
+	if err := launch.CheckExec(store.Home); err != nil {
 		return nil, err
 	}
 	s := &services{cli: dockerCLI, api: api, store: store, lock: flock.New(store.ServicesLock())}
@@ -53,8 +54,8 @@ func openServices(ctx context.Context, dockerCLI command.Cli, api client.APIClie
 func (s *services) close() { s.lock.Close() }
 
 // known completes p's record with what a service's session keeps as long as it is there.
-func (s *services) known(p *plan) {
-	rec := &p.rec
+func (s *services) known(p *launch.Plan) {
+	rec := &p.Record
 	if rec.ID == "" {
 		rec.ID = s.store.ServiceID(rec.Engine, rec.Service.Project, rec.Service.Name)
 	}
@@ -71,7 +72,7 @@ var errEnding = errors.New("a session is about to end")
 
 // hold makes the session of p, or finds it, and has it served as p says. A watcher that
 // serves something else is replaced; one that is about to end is waited for.
-func (s *services) hold(ctx context.Context, p *plan) error {
+func (s *services) hold(ctx context.Context, p *launch.Plan) error {
 	for {
 		err := s.tryHold(ctx, p)
 		if !errors.Is(err, errEnding) {
@@ -85,14 +86,14 @@ func (s *services) hold(ctx context.Context, p *plan) error {
 	}
 }
 
-func (s *services) tryHold(ctx context.Context, p *plan) error {
-	dir := s.store.Dir(p.rec.ID)
-	old, err := s.store.Load(p.rec.ID)
+func (s *services) tryHold(ctx context.Context, p *launch.Plan) error {
+	dir := s.store.Dir(p.Record.ID)
+	old, err := s.store.Load(p.Record.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		if fi, err := os.Stat(dir); err == nil && time.Since(fi.ModTime()) < removing {
 			return errEnding // its record goes first
 		}
-		if err := s.store.Remove(p.rec.ID); err != nil { // what was left by one that was killed over it
+		if err := s.store.Remove(p.Record.ID); err != nil { // what was left by one that was killed over it
 			return err
 		}
 		return s.make(ctx, p)
@@ -115,13 +116,13 @@ func (s *services) tryHold(ctx context.Context, p *plan) error {
 const removing = 30 * time.Second
 
 // make begins a session that is not there yet.
-func (s *services) make(ctx context.Context, p *plan) error {
-	dir := s.store.Dir(p.rec.ID)
-	link, err := watch.Start(dir, p.rec.GlobalArgs)
+func (s *services) make(ctx context.Context, p *launch.Plan) error {
+	dir := s.store.Dir(p.Record.ID)
+	link, err := watch.Start(dir, p.Record.GlobalArgs)
 	if err != nil {
 		return err
 	}
-	err = s.store.Create(&p.rec)
+	err = s.store.Create(&p.Record)
 	if err == nil {
 		err = s.fill(ctx, p)
 	}
@@ -131,25 +132,25 @@ func (s *services) make(ctx context.Context, p *plan) error {
 	}
 	if err != nil {
 		_ = link.Close() // the folder goes with the watcher, if it is there
-		return errors.Join(err, s.store.Discard(p.rec.ID))
+		return errors.Join(err, s.store.Discard(p.Record.ID))
 	}
 	s.leases = append(s.leases, f)
 	if err := s.begun(ctx, link); err != nil {
 		return err
 	}
-	startPage(s.store, p.rec, p.config)
+	launch.StartPage(s.store, p.Record, p.Config)
 	return nil
 }
 
 // renew has a session served as p says that was there before.
-func (s *services) renew(ctx context.Context, p *plan, old state.Session) error {
+func (s *services) renew(ctx context.Context, p *launch.Plan, old state.Session) error {
 	dir := s.store.Dir(old.ID)
 	st, err := sessions.AskWatcher(ctx, s.store, old.ID)
 	if err != nil {
 		return err
 	}
 	serves := st != nil
-	if serves && alike(old, p.rec) {
+	if serves && alike(old, p.Record) {
 		return nil
 	}
 	if serves {
@@ -157,7 +158,7 @@ func (s *services) renew(ctx context.Context, p *plan, old state.Session) error 
 			return err
 		}
 	}
-	rec := p.rec
+	rec := p.Record
 	rec.Container, rec.ContainerName, rec.Image, rec.Created = old.Container, old.ContainerName, old.Image, old.Created
 	if !alike(old, rec) {
 		if err := inject.Empty(dir); err != nil {
@@ -180,7 +181,7 @@ func (s *services) renew(ctx context.Context, p *plan, old state.Session) error 
 	if err := s.store.NoteStopped(rec.ID, false); err != nil { // by us, or by a person who wants it again
 		return err
 	}
-	startPage(s.store, rec, p.config)
+	launch.StartPage(s.store, rec, p.Config)
 	return nil
 }
 
@@ -198,12 +199,12 @@ func (s *services) begun(ctx context.Context, link *watch.Link) error {
 }
 
 // fill fills a session's share.
-func (s *services) fill(ctx context.Context, p *plan) error {
-	arch, err := engineArch(ctx, s.api)
+func (s *services) fill(ctx context.Context, p *launch.Plan) error {
+	arch, err := launch.EngineArch(ctx, s.api)
 	if err != nil {
 		return err
 	}
-	return fillShare(s.store, p, arch)
+	return launch.FillShare(s.store, p, arch)
 }
 
 // alike reports whether two records ask for the same.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -37,7 +38,7 @@ func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := leaveContainer(cmd.Context(), dockerCLI, store, args[0]); err != nil {
+			if err := launch.Detach(cmd.Context(), dockerCLI, store, args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintln(dockerCLI.Out(), args[0])

@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -36,7 +37,7 @@ EXIT STATUS
 
 // newDevcontainerCommand returns the verb devcontainer.
 func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
-	var opts runOptions
+	var opts launch.Options
 	var start string
 	cmd := &cobra.Command{
 		Use:               "devcontainer [OPTIONS]",
@@ -46,7 +47,7 @@ func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts.carrier = "auto"
+			opts.Carrier = "auto"
 			if err := cli.RefuseEmpty(cmd.Flags(), "workdir-host"); err != nil {
 				return cli.FailRun(err)
 			}
@@ -57,7 +58,7 @@ func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	opts.addCommonFlags(flags)
+	opts.AddCommonFlags(flags)
 	flags.StringVar(&start, "start", "", "Start the session of the dev container with this `id`, as its initializeCommand does")
 	return cmd
 }
@@ -74,12 +75,12 @@ type devcontainerJSON struct {
 // devcontainerID is replaced by the tool, by what names the container from its first start on.
 const devcontainerID = "${devcontainerId}"
 
-func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.FlagSet) error {
-	p, err := opts.plan("", false)
+func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet) error {
+	p, err := opts.Plan("", false)
 	if err != nil {
 		return err
 	}
-	if len(p.rec.Commands) == 0 && p.rec.Shell == nil {
+	if len(p.Record.Commands) == 0 && p.Record.Shell == nil {
 		return cli.Hint(errors.New("no command is proxied"), "docker hostexec devcontainer --proxy make")
 	}
 	store, err := state.Open()
@@ -102,7 +103,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *runOptions, flags *pflag.Fla
 			fmt.Sprintf("type=tmpfs,target=%s,tmpfs-size=%d,tmpfs-mode=%04o", relay.Target, relay.TmpfsOptions.SizeBytes, relay.TmpfsOptions.Mode),
 		},
 		RunArgs:   []string{"--label", state.LabelDevcontainer + "=" + devcontainerID},
-		RemoteEnv: map[string]string{"PATH": inject.Around("${containerEnv:PATH}", len(p.rec.Ruled) > 0)},
+		RemoteEnv: map[string]string{"PATH": inject.Around("${containerEnv:PATH}", len(p.Record.Ruled) > 0)},
 	})
 }
 
@@ -140,13 +141,13 @@ var idOfTool = spelling.Form{Of: "A-Za-z0-9", Min: 1, Max: 128}
 const building = 50 * time.Minute
 
 // startDevcontainer has the session of a dev container served that is about to be made, or started.
-func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *runOptions, id string) error {
+func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
 	if !idOfTool.Matches(id) {
 		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", cli.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
-	p, err := opts.plan("", false)
+	p, err := opts.Plan("", false)
 	if err != nil {
 		return err
 	}
@@ -155,14 +156,14 @@ func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *runOpti
 		return err
 	}
 	defer s.close()
-	p.rec.GlobalArgs, p.rec.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
-	p.rec.Service = &state.Service{Project: state.Devcontainers, Name: id}
+	p.Record.GlobalArgs, p.Record.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
+	p.Record.Service = &state.Service{Project: state.Devcontainers, Name: id}
 	s.known(p)
 	if err := s.hold(ctx, p); err != nil {
 		return err
 	}
-	if err := linkShare(s.store, p.rec); err != nil {
+	if err := linkShare(s.store, p.Record); err != nil {
 		return err
 	}
-	return promise(s.store, p.rec.ID, building)
+	return promise(s.store, p.Record.ID, building)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -156,7 +157,7 @@ func (d *doctor) stateDirectory() finding {
 		err = d.lacking
 	}
 	if err == nil {
-		err = checkExec(home)
+		err = launch.CheckExec(home)
 	}
 	if err == nil {
 		err = d.checkSpace()

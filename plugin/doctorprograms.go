@@ -10,6 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 // programs is doctor's look at what containers supply of what commands run.
@@ -20,7 +21,7 @@ func (d *doctor) programs() finding {
 	}
 	var found []policy.Problem
 	if err == nil {
-		found, err = suppliedHere(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
+		found, err = launch.SuppliedHere(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
 	}
 	switch {
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 const policyAddLong = `Add a rule for one command with exactly these arguments
@@ -44,7 +45,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              policyAddLong,
 		Example:           "  docker hostexec policy add --project --ask -- make deploy\n  docker hostexec policy add --effects read,network -- gh api rate_limit",
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeCommand,
+		ValidArgsFunction: launch.CompleteCommand,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			r := policy.Rule{ID: "new", Do: policy.Allow, Effects: effects, Accept: code}
 			switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -98,7 +99,7 @@ func ruled(rule, text string) string {
 
 // checkHere is what policy check finds: config.Check's, and what containers supply.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
-	supplied, err := suppliedHere(store, src)
+	supplied, err := launch.SuppliedHere(store, src)
 	if err != nil {
 		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -41,7 +42,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              policyExplainLong,
 		Example:           policyExplainExample,
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeCommand,
+		ValidArgsFunction: launch.CompleteCommand,
 		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
 			p, err := explained(dockerCLI, session)
 			if err != nil {
@@ -75,13 +76,13 @@ func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 		return nil, err
 	}
 	c := config.Load(config.Source{Store: store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
-	return c.Policy(proxied(rec.Commands)), nil
+	return c.Policy(launch.PolicyCommands(rec.Commands)), nil
 }
 
 // inDirectory is what decides for a run without --proxy.
 func inDirectory(c *config.Config) (*policy.Policy, error) {
-	commands, err := defaultProxies(c)
-	all := proxied(commands)
+	commands, err := launch.DefaultProxies(c)
+	all := launch.PolicyCommands(commands)
 	for i := range all {
 		all[i].Where = c.Proxies[i].Where
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // TestExplainKept: of a session's command it is said that its jobs may be kept, and of others not.
 func TestExplainKept(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		all := proxied([]state.Command{{Name: "npm", Action: "allow", Path: "/bin/npm", Keep: keep}})
+		all := launch.PolicyCommands([]state.Command{{Name: "npm", Action: "allow", Path: "/bin/npm", Keep: keep}})
 		var b strings.Builder
 		if err := explain(&b, &policy.Policy{Commands: all}, []string{"npm"}); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -93,8 +94,8 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 	for _, e := range p.Manual {
 		add("manual_approve", policy.Ask, cli.Printable(e.Source), e.Where)
 	}
-	commands, _ := defaultProxies(c) // a bad one is shown as it stands
-	in := c.Policy(proxied(commands))
+	commands, _ := launch.DefaultProxies(c) // a bad one is shown as it stands
+	in := c.Policy(launch.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {

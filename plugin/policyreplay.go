@@ -21,6 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -138,7 +139,7 @@ func (r *redecision) learn(e audit.Entry) {
 	if p == nil {
 		p = &past{project: "/" + e.Project}
 		if rec, err := r.store.Load(e.Session); err == nil {
-			p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: proxied(rec.Commands), known: true}
+			p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: launch.PolicyCommands(rec.Commands), known: true}
 		}
 		r.sessions[e.Session] = p
 	}

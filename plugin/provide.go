@@ -22,6 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -32,14 +33,14 @@ import (
 
 // providerFlags are those of a provider's up and down.
 type providerFlags struct {
-	run      runOptions
+	run      launch.Options
 	services []string
 	context  string
 }
 
 func (f *providerFlags) add(set *pflag.FlagSet) {
-	f.run.addCommonFlags(set)
-	f.run.carrier = "auto" // which takes no more than the one mount
+	f.run.AddCommonFlags(set)
+	f.run.Carrier = "auto" // which takes no more than the one mount
 	set.StringArrayVar(&f.services, "service", nil, "The `service` whose containers may call")
 	set.StringVar(&f.context, "context", "", "The docker `context` that compose uses, where it is not the current one")
 }
@@ -119,24 +120,24 @@ func (f *providerFlags) up(ctx context.Context, dockerCLI command.Cli, project s
 			return err
 		}
 		opts := f.run
-		opts.dir = cwd
-		p, err := opts.plan("", false)
+		opts.Dir = cwd
+		p, err := opts.Plan("", false)
 		if err != nil {
 			return err
 		}
-		p.rec.GlobalArgs, p.rec.Engine = at.args, at.host
-		p.rec.Service = &state.Service{Project: project, Name: name, Provided: true}
+		p.Record.GlobalArgs, p.Record.Engine = at.args, at.host
+		p.Record.Service = &state.Service{Project: project, Name: name, Provided: true}
 		s.known(p)
 		if err := s.hold(ctx, p); err != nil {
 			return err
 		}
-		if err := linkShare(s.store, p.rec); err != nil {
+		if err := linkShare(s.store, p.Record); err != nil {
 			return err
 		}
-		if err := promise(s.store, p.rec.ID, 0); err != nil {
+		if err := promise(s.store, p.Record.ID, 0); err != nil {
 			return err
 		}
-		tell.say("info", fmt.Sprintf("session %s: %s may call %s of this host", p.rec.ID, name, provided(p.rec)))
+		tell.say("info", fmt.Sprintf("session %s: %s may call %s of this host", p.Record.ID, name, provided(p.Record)))
 	}
 	tell.say("setenv", "DIR="+s.store.ServiceShare(project, f.services[0]))
 	tell.say("setenv", "BIN="+inject.Bin)
@@ -146,7 +147,7 @@ func (f *providerFlags) up(ctx context.Context, dockerCLI command.Cli, project s
 // provided is what a service may call, for the person who reads what compose shows: the
 // compose file, and not they, has said it.
 func provided(rec state.Session) string {
-	names := allowed(rec.Commands)
+	names := launch.Allowed(rec.Commands)
 	if rec.Shell != nil && rec.Shell.Action != "deny" {
 		names = append(names, "shells")
 	}

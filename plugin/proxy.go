@@ -23,6 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -75,7 +76,7 @@ func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              proxyLong,
 		Example:           proxyExample,
 		Args:              dockercli.RequiresMinArgs(1),
-		ValidArgsFunction: completeProxy,
+		ValidArgsFunction: launch.CompleteProxy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := cli.RefuseEmpty(cmd.Flags(), "dir")
 			if err == nil {
@@ -109,19 +110,19 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err != nil {
 		return err
 	}
-	if err := disjoint(store.Home, p.rec); err != nil {
+	if err := disjoint(store.Home, p.Record); err != nil {
 		return err
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
-	p.rec.ID = state.NewID()
-	link, err := watch.Start(store.Dir(p.rec.ID), p.rec.GlobalArgs)
+	p.Record.ID = state.NewID()
+	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
 	if err != nil {
 		return err
 	}
-	if err = store.Create(&p.rec); err == nil {
+	if err = store.Create(&p.Record); err == nil {
 		// What runs in a container of its own needs the shim there.
-		err = inject.Fill(store.Home, store.Dir(p.rec.ID), runtime.GOARCH, nil)
+		err = inject.Fill(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
 	}
 	if err == nil {
 		err = link.Recorded()
@@ -131,10 +132,10 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	if err != nil {
 		_ = link.Close() // it has nothing to add
-		return explainProxy(p.rec, errors.Join(err, store.Discard(p.rec.ID)))
+		return explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
 	announceProxy(dockerCLI, opts, p, link.Warnings())
-	startPage(store, p.rec, p.config)
+	launch.StartPage(store, p.Record, p.Config)
 	gone := make(chan struct{})
 	// ends when the watcher does, which it does at the latest when link is closed.
 	go func() {
@@ -143,7 +144,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}()
 	select {
 	case <-gone:
-		return watch.EndLost(store.Dir(p.rec.ID)) // somebody else ended it
+		return watch.EndLost(store.Dir(p.Record.ID)) // somebody else ended it
 	case <-ctx.Done():
 	}
 	if cli.DockerKilled(ctx) {
@@ -155,37 +156,37 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 }
 
 // plan is what was asked for, checked, before anything has been made.
-func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
-	commands, err := parseProxies(args)
+func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
+	commands, err := launch.ParseProxies(args)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
 	}
-	if err := checkEnv(o.passEnv); err != nil {
+	if err := launch.CheckEnv(o.passEnv); err != nil {
 		return nil, err
 	}
 	if o.grace < 0 {
 		return nil, fmt.Errorf("--shutdown-grace %s: must not be negative", o.grace)
 	}
-	p := &plan{rec: state.Session{
+	p := &launch.Plan{Record: state.Session{
 		Version: entry.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
 		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
 	}}
-	if p.rec.InvokedIn, err = os.Getwd(); err != nil {
+	if p.Record.InvokedIn, err = os.Getwd(); err != nil {
 		return nil, fmt.Errorf("find the current directory: %w", err)
 	}
-	p.rec.Workspace = p.rec.InvokedIn
-	if p.rec.Proxy, err = o.place(p.rec.InvokedIn); err != nil {
+	p.Record.Workspace = p.Record.InvokedIn
+	if p.Record.Proxy, err = o.place(p.Record.InvokedIn); err != nil {
 		return nil, err
 	}
-	if p.config, err = p.load(); err != nil {
+	if p.Config, err = p.LoadConfig(); err != nil {
 		return nil, err
 	}
 	for i, c := range commands {
 		if c.Path == "" {
-			commands[i].Path = p.config.Program(c.Name)
+			commands[i].Path = p.Config.Program(c.Name)
 		}
 	}
-	p.rec.Commands = commands
+	p.Record.Commands = commands
 	err = resolveOwn(p)
 	if next := cli.HintOf(err); next != "" { // these are arguments here
 		err = cli.Hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
@@ -194,15 +195,15 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*plan, error) {
 }
 
 // resolveOwn is resolve for p in those directories of PATH that whoever makes requests cannot write.
-func resolveOwn(p *plan) error {
-	owner, err := dir.NewTable(watch.Requested(p.rec), dir.Default{})
+func resolveOwn(p *launch.Plan) error {
+	owner, err := dir.NewTable(watch.Requested(p.Record), dir.Default{})
 	if err != nil {
 		return err
 	}
 	all := os.Getenv("PATH")
 	own, _ := executor.Path(all, owner)
-	err = resolve(p.rec.Commands, own, p.elsewhere)
-	for _, c := range p.rec.Commands {
+	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
+	for _, c := range p.Record.Commands {
 		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
 			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
@@ -280,23 +281,23 @@ func explainProxy(rec state.Session, err error) error {
 }
 
 // announceProxy says that calls are answered, and where the clients are.
-func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *plan, warnings []string) {
+func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *launch.Plan, warnings []string) {
 	for _, w := range warnings {
 		cli.Say(dockerCLI.Err(), "%s", w)
 	}
-	for _, w := range p.config.Warnings {
+	for _, w := range p.Config.Warnings {
 		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}
 	if dockerCLI.Err().IsTerminal() {
-		cli.Say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.rec.InvokedIn)
-		from := p.rec.InvokedIn + ", which a container may have been given"
-		for _, text := range watch.HostCode(p.config.Policy(proxied(p.rec.Commands)), p.rec.Commands, from, policy.Grades...) {
+		cli.Say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.Record.InvokedIn)
+		from := p.Record.InvokedIn + ", which a container may have been given"
+		for _, text := range watch.HostCode(p.Config.Policy(launch.PolicyCommands(p.Record.Commands)), p.Record.Commands, from, policy.Grades...) {
 			cli.Say(dockerCLI.Err(), "%s", text)
 		}
 	}
-	for _, c := range p.rec.Commands {
+	for _, c := range p.Record.Commands {
 		fmt.Fprintf(dockerCLI.Out(), "[proxy] Listening for '%s' commands...\n", c.Name)
-		fmt.Fprintf(dockerCLI.Out(), "[proxy] Container script: %s\n", opts.script(p.rec.Proxy, c.Name))
+		fmt.Fprintf(dockerCLI.Out(), "[proxy] Container script: %s\n", opts.script(p.Record.Proxy, c.Name))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -144,5 +145,5 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	if _, err := api.Ping(soon); err != nil {
 		return nil // as above
 	}
-	return errors.Join(container.Sweep(ctx, api, store.Home, dead), sweepVolumes(ctx, api, dead))
+	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.SweepVolumes(ctx, api, dead))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -132,7 +133,7 @@ func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 		_ = link.Done() // as above
 		return nil, err
 	}
-	startPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
+	launch.StartPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
 	for _, w := range link.Warnings() {
 		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 const runLong = `Create and run a new container that can call commands of this host
@@ -48,13 +49,13 @@ const runExample = `  # make of this host, in the current directory, from a shel
 // newRunCommand returns docker's own run command with our flags, around which a session
 // is begun and finished.
 func newRunCommand(dockerCLI command.Cli) *cobra.Command {
-	var opts runOptions
+	var opts launch.Options
 	inner := &interposedCLI{Cli: dockerCLI}
 	cmd := container.NewRunCommand(inner)
 	own := pflag.NewFlagSet("hostexec", pflag.ContinueOnError)
 	own.SortFlags = false
-	opts.addFlags(own)
-	opts.addHTTPFlags(own)
+	opts.AddFlags(own)
+	opts.AddHTTPFlags(own)
 	groupFlags(cmd, dockerCLI, own)
 	cmd.Long = runLong
 	cmd.Example = runExample
@@ -69,54 +70,54 @@ func newRunCommand(dockerCLI command.Cli) *cobra.Command {
 		if err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host"); err != nil {
 			return cli.FailRun(err)
 		}
-		if err := bareWorkspace(cmd.Flags(), args); err != nil {
+		if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
 			return cli.FailRun(err)
 		}
-		if f := cmd.Flags().Lookup("http"); f.Changed && opts.http == "" {
-			return cli.FailRun(httpForm(""))
+		if f := cmd.Flags().Lookup("http"); f.Changed && opts.HTTP == "" {
+			return cli.FailRun(launch.HTTPUsage(""))
 		}
-		p, err := opts.plan(args[0], cmd.Flags().Changed("workdir"))
+		p, err := opts.Plan(args[0], cmd.Flags().Changed("workdir"))
 		if err != nil {
 			return cli.FailRun(err)
 		}
-		p.rec.Engine = dockerCLI.DockerEndpoint().Host
-		p.rec.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.rec.Engine)
+		p.Record.Engine = dockerCLI.DockerEndpoint().Host
+		p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.Record.Engine)
 		return runSession(cmd, args, inner, p, docker)
 	}
 	return cmd
 }
 
 // runSession is docker run inside a session: docker is its RunE.
-func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *plan, docker func(*cobra.Command, []string) error) error {
+func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *launch.Plan, docker func(*cobra.Command, []string) error) error {
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
 	asking, enough := context.WithCancel(ctx)
-	arch := askArch(asking, inner.Cli.Client())
+	arch := launch.AskArch(asking, inner.Cli.Client())
 	defer arch()
 	defer enough()
 	var told *cli.Interrupted
-	l, err := begin(ctx, inner.Cli, p)
+	l, err := launch.Begin(ctx, inner.Cli, p)
 	if err != nil && errors.As(context.Cause(ctx), &told) {
 		return told.Status()
 	}
 	if err != nil {
 		return cli.FailRun(err)
 	}
-	l.arch = arch
+	l.Arch = arch
 	inner.launch = l
 	err = docker(cmd, args)
-	if f := cmd.Flags().Lookup("workspace"); err != nil && l.id == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
+	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
 		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run finds no image of that name
 			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], cli.Quoted(dir))
 		}
 	}
-	ferr := l.finish()
+	ferr := l.Finish()
 	switch {
-	case l.id == "" && errors.As(l.interrupted(), &told):
+	case l.ID == "" && errors.As(l.Interrupted(), &told):
 		return told.Status()
-	case l.failed != nil:
-		return cli.FailRun(l.failed)
+	case l.Failed != nil:
+		return cli.FailRun(l.Failed)
 	case err != nil:
 		return err // the container's status, or docker's own error
 	}

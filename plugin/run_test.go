@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 // A docker/cli that has a flag of our names would panic at each start.
@@ -144,7 +145,7 @@ func TestBareWorkspace(t *testing.T) {
 		if err := cmd.ParseFlags(tt.args); err != nil {
 			t.Fatal(err)
 		}
-		err := bareWorkspace(cmd.Flags(), cmd.Flags().Args())
+		err := launch.RefuseBareWorkspace(cmd.Flags(), cmd.Flags().Args())
 		if got := cli.HintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
 			t.Errorf("%q: %v, hint %q, want hint %q", tt.args, err, got, tt.want)
 		}

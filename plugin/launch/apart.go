@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -31,9 +31,9 @@ func unseen(err error, dir string) bool {
 
 // sendSeen has the engine make the container with the share in it or, where the engine does
 // not see that, with a volume.
-func (l *launch) sendSeen(ctx context.Context, api client.APIClient, want creation, path string) (container.CreateResponse, error) {
+func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
 	resp, err := l.edited(want, path).send(ctx, api)
-	if !unseen(err, l.dir) || !l.plan.rec.Relay {
+	if !unseen(err, l.Dir) || !l.Plan.Record.Relay {
 		return resp, err
 	}
 	if l.http.Address != "" {
@@ -48,33 +48,33 @@ func (l *launch) sendSeen(ctx context.Context, api client.APIClient, want creati
 }
 
 // failWith notes that err is ours to report.
-func (l *launch) failWith(err error) error {
-	l.failed = err
+func (l *Launch) failWith(err error) error {
+	l.Failed = err
 	return err
 }
 
 // fillVolume makes the volume. It takes a container to copy into one; that one never runs,
 // and mounts it writable, as the session's will not.
-func (l *launch) fillVolume(ctx context.Context, api client.APIClient, want creation) error {
+func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) error {
 	arch, err := l.engineArch(ctx, api)
 	if err != nil {
 		return err
 	}
-	archive, err := inject.Archive(arch, l.plan.rec.Names(), l.plan.rec.Ruled, "")
+	archive, err := inject.Archive(arch, l.Plan.Record.Names(), l.Plan.Record.Ruled, "")
 	if err != nil {
 		return err
 	}
-	labels := map[string]string{inject.LabelSession: l.plan.rec.ID}
+	labels := map[string]string{inject.LabelSession: l.Plan.Record.ID}
 	v, err := api.VolumeCreate(ctx, volume.CreateOptions{Labels: labels})
 	if err != nil {
 		return fmt.Errorf("make a volume for the shims: %w", err)
 	}
 	l.volume = v.Name
-	filler := creation{platform: want.platform,
-		config: &container.Config{Image: want.config.Image, Cmd: []string{inject.Shim}, Labels: labels},
-		host:   &container.HostConfig{},
+	filler := Creation{Platform: want.Platform,
+		Config: &container.Config{Image: want.Config.Image, Cmd: []string{inject.Shim}, Labels: labels},
+		Host:   &container.HostConfig{},
 	}
-	filler.host.Mounts = append(filler.host.Mounts, inject.VolumeMount(v.Name, false))
+	filler.Host.Mounts = append(filler.Host.Mounts, inject.VolumeMount(v.Name, false))
 	resp, err := filler.send(ctx, api)
 	if err != nil {
 		return fmt.Errorf("make a container to fill the volume: %w", err)
@@ -92,8 +92,8 @@ func removeVolume(api client.APIClient, name string) {
 	_ = api.VolumeRemove(ctx, name, false) // nobody is there to tell; prune removes what stays
 }
 
-// sweepVolumes removes the volumes of dead sessions that no container has.
-func sweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
+// SweepVolumes removes the volumes of dead sessions that no container has.
+func SweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
 	if err != nil {
 		return fmt.Errorf("look for volumes: %w", err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -10,12 +10,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// startPage starts the page in the background for a session in which something can be
+// StartPage starts the page in the background for a session in which something can be
 // asked, where there is a desktop to show it on. It opens a browser with the first
 // question, and not before. A session does without one, too: nothing is said of a failure.
-func startPage(store *state.Store, rec state.Session, c *config.Config) {
+func StartPage(store *state.Store, rec state.Session, c *config.Config) {
 	shown := c.Notify.Desktop == nil || *c.Notify.Desktop
-	if !shown || !page.Desktop() || !c.Policy(proxied(rec.Commands)).Asks() || control.Called() {
+	if !shown || !page.Desktop() || !c.Policy(PolicyCommands(rec.Commands)).Asks() || control.Called() {
 		return
 	}
 	_ = dir.CloexecAll() // it stays, and what a shell has left open for us would stay with it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 		host, port = text[:i], text[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return w, httpForm(text)
+			return w, HTTPUsage(text)
 		}
 		w.port = uint16(n)
 	}
@@ -59,7 +59,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 		return w, nil
 	}
 	if w.addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err != nil {
-		return w, httpForm(text)
+		return w, HTTPUsage(text)
 	}
 	if w.addr.IsUnspecified() {
 		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", cli.Quoted(text)),
@@ -68,19 +68,19 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 	return w, nil
 }
 
-// httpForm returns the error for a value of --http that has not its form.
-func httpForm(text string) error {
+// HTTPUsage returns the error for a value of --http that has not its form.
+func HTTPUsage(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", cli.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
 // listenHTTP finds the gateway of the container to be, has the watcher listen there, and
 // notes what the container is to be told. A second creation, after a pull, is told the same.
-func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want creation) error {
-	wish := l.plan.http
+func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
+	wish := l.Plan.http
 	if !wish.wanted || l.http.Address != "" {
 		return nil
 	}
-	at, err := gatewayOf(ctx, api, want.host.NetworkMode)
+	at, err := gatewayOf(ctx, api, want.Host.NetworkMode)
 	if err != nil {
 		return err
 	}
@@ -88,11 +88,11 @@ func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want crea
 		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wish.addr, at.Addr), "--http alone listens there")
 	}
 	at.Port = wish.port
-	<-l.ready
-	if l.err != nil {
-		return l.err
+	<-l.Ready
+	if l.Err != nil {
+		return l.Err
 	}
-	address, err := l.link.HTTP(at)
+	address, err := l.Link.HTTP(at)
 	if err != nil {
 		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
 	}
@@ -103,7 +103,7 @@ func (l *launch) listenHTTP(ctx context.Context, api client.APIClient, want crea
 	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
 		return err
 	}
-	token, err := os.ReadFile(state.TokenFile(l.dir))
+	token, err := os.ReadFile(state.TokenFile(l.Dir))
 	l.http.Guardian, l.http.Token = carrier.GuardianHost, strings.TrimSpace(string(token))
 	return err
 }

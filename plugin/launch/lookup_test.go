@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"bytes"
@@ -56,20 +56,20 @@ func TestResolve(t *testing.T) {
 	make := program(t, filepath.Join(dir, "make"), 0o755)
 	plain := program(t, filepath.Join(dir, "plain"), 0o644)
 	commands := []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "deny"}, {Name: "mk", Action: "ask", Path: make}}
-	if err := resolve(commands, dir, onHost); err != nil {
+	if err := ResolveCommands(commands, dir, onHost); err != nil {
 		t.Fatal(err)
 	}
 	got := []string{commands[0].Path, commands[1].Path, commands[2].Path}
 	if want := []string{make, "", make}; !slices.Equal(got, want) {
 		t.Errorf("paths = %q, want %q", got, want)
 	}
-	if err := resolve([]state.Command{{Name: "p", Action: "allow", Path: plain}}, dir, onHost); err == nil {
+	if err := ResolveCommands([]state.Command{{Name: "p", Action: "allow", Path: plain}}, dir, onHost); err == nil {
 		t.Errorf("%s, which cannot be executed, was taken", plain)
 	}
 }
 
 func TestMissingCommandIsOneLineAndAHint(t *testing.T) {
-	err := resolve([]state.Command{{Name: "foo", Action: "allow"}}, t.TempDir(), onHost)
+	err := ResolveCommands([]state.Command{{Name: "foo", Action: "allow"}}, t.TempDir(), onHost)
 	var out bytes.Buffer
 	if code := cli.Report(&out, cli.FailRun(err)); code != 125 {
 		t.Errorf("code = %d, want 125", code)

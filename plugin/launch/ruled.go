@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 // called by name if the container has no program of that name.
 
 // ruled returns the names of these commands that are found in a PATH of this host.
-func (p *plan) ruled(search string) (names []string) {
-	rules := p.config.Policy(nil)
+func (p *Plan) ruled(search string) (names []string) {
+	rules := p.Config.Policy(nil)
 	for _, name := range rules.Names() {
 		set := rules.Rules[name]
 		switch {
-		case name == policy.Shell, name == inject.Shim, slices.Contains(p.rec.Names(), name):
+		case name == policy.Shell, name == inject.Shim, slices.Contains(p.Record.Names(), name):
 		case !slices.ContainsFunc(set.Rules, func(r policy.Rule) bool { return r.Do != policy.Deny }):
 		case set.Exec != "", set.Place.Contained():
 			names = append(names, name)

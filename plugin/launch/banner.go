@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"bytes"
@@ -21,11 +21,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// notice says something that is good to know. Scripts are not told: what run writes for
+// Notice says something that is good to know. Scripts are not told: what run writes for
 // them is what docker run writes.
-func (l *launch) notice(format string, args ...any) {
-	if l.cli.Err().IsTerminal() {
-		cli.Say(rawTerminal{l.cli.Err()}, format, args...)
+func (l *Launch) Notice(format string, args ...any) {
+	if l.CLI.Err().IsTerminal() {
+		cli.Say(rawTerminal{l.CLI.Err()}, format, args...)
 	}
 }
 
@@ -38,8 +38,8 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// announce says, just before the container starts, what the user should know.
-func (l *launch) announce() {
+// Announce says, just before the container starts, what the user should know.
+func (l *Launch) Announce() {
 	l.warnConfig()
 	l.warnPrivs()
 	l.warnPort()
@@ -47,84 +47,84 @@ func (l *launch) announce() {
 }
 
 // warnPort warns that cloister's clients may call another port than this session's.
-func (l *launch) warnPort() {
-	wish, at := l.plan.http, l.http.Address
+func (l *Launch) warnPort() {
+	wish, at := l.Plan.http, l.http.Address
 	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
 		return
 	}
-	cli.Say(l.cli.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
-	cli.Say(l.cli.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
+	cli.Say(l.CLI.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
+	cli.Say(l.CLI.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
 }
 
 // warnConfig names the parts of the configuration that are not used. A script is told, too: its calls
 // are decided without them.
-func (l *launch) warnConfig() {
-	var out io.Writer = l.cli.Err()
-	if l.cli.Err().IsTerminal() {
+func (l *Launch) warnConfig() {
+	var out io.Writer = l.CLI.Err()
+	if l.CLI.Err().IsTerminal() {
 		out = rawTerminal{out}
 	}
-	for _, w := range l.plan.config.Warnings {
+	for _, w := range l.Plan.Config.Warnings {
 		cli.Say(out, "warning: %s", w)
 	}
 }
 
 // banner says what has been opened.
-func (l *launch) banner() {
-	commands := l.plan.rec.Commands
-	if sh := l.plan.rec.Shell; sh != nil {
+func (l *Launch) banner() {
+	commands := l.Plan.Record.Commands
+	if sh := l.Plan.Record.Shell; sh != nil {
 		commands = append(slices.Clone(commands), *sh)
 	}
-	names := allowed(commands)
-	if ruled := l.plan.config.Policy(nil).Names(); len(ruled) > 0 {
+	names := Allowed(commands)
+	if ruled := l.Plan.Config.Policy(nil).Names(); len(ruled) > 0 {
 		l.bannerOfRules(ruled)
 	} else if len(names) == 0 {
-		l.notice("warning: no command is proxied: add --proxy COMMAND")
+		l.Notice("warning: no command is proxied: add --proxy COMMAND")
 	}
 	if len(names) == 0 {
 		return
 	}
-	here := slices.DeleteFunc(slices.Clone(commands), l.plan.elsewhere)
-	if on := allowed(here); len(on) > 0 {
-		l.notice("session %s: %s on this host when the container calls", l.plan.rec.ID, run(on))
+	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
+	if on := Allowed(here); len(on) > 0 {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, run(on))
 		if at := l.where(); at != "" {
-			l.notice("%s", at)
+			l.Notice("%s", at)
 		}
 	}
 	for _, c := range commands {
-		if c.Action != "deny" && l.plan.elsewhere(c) {
-			l.notice("session %s: %s runs in a fresh container of %s", l.plan.rec.ID, c.Name, l.plan.image(c))
+		if c.Action != "deny" && l.Plan.Elsewhere(c) {
+			l.Notice("session %s: %s runs in a fresh container of %s", l.Plan.Record.ID, c.Name, l.Plan.image(c))
 		}
 	}
 	if at := l.http.Address; at != "" {
-		l.notice("session %s: HTTP at %s, for who has the token in %s/%s", l.plan.rec.ID, at, inject.Target, carrier.Token)
+		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, carrier.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
-		l.notice("you are asked before %s: docker hostexec pending --watch", run(asked))
+		l.Notice("you are asked before %s: docker hostexec pending --watch", run(asked))
 	}
-	if len(l.writable) == 0 {
+	if len(l.Writable) == 0 {
 		return
 	}
-	from := strings.Join(l.writable, ", ")
-	for _, text := range watch.HostCode(l.plan.config.Policy(proxied(here)), here, from+", which the container can write", policy.Grades...) {
-		l.notice("%s", text)
+	from := strings.Join(l.Writable, ", ")
+	for _, text := range watch.HostCode(l.Plan.Config.Policy(PolicyCommands(here)), here, from+", which the container can write", policy.Grades...) {
+		l.Notice("%s", text)
 	}
 }
 
 // bannerOfRules says for which commands there are rules, and how to call those that are not
 // proxied as well.
-func (l *launch) bannerOfRules(ruled []string) {
-	l.notice("session %s: rules of the configuration apply to %s", l.plan.rec.ID, strings.Join(ruled, ", "))
-	if only := l.plan.ruled(os.Getenv("PATH")); len(only) > 0 {
-		l.notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
+func (l *Launch) bannerOfRules(ruled []string) {
+	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
+	if only := l.Plan.ruled(os.Getenv("PATH")); len(only) > 0 {
+		l.Notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
 	}
 }
 
 // where says in which directories of this host commands run.
-func (l *launch) where() string {
-	if l.place == "" && l.link != nil {
-		return l.link.Where()
+func (l *Launch) where() string {
+	if l.Place == "" && l.Link != nil {
+		return l.Link.Where()
 	}
-	return l.place
+	return l.Place
 }
 
 // run is names and what they do, in grammar.
@@ -136,16 +136,16 @@ func run(names []string) string {
 }
 
 // warnPrivs warns of commands that would fail because they may not gain privileges.
-func (l *launch) warnPrivs() {
-	if l.plan.rec.NewPrivs {
+func (l *Launch) warnPrivs() {
+	if l.Plan.Record.NewPrivs {
 		return
 	}
-	for _, c := range l.plan.rec.Commands {
-		if c.Action == "deny" || l.plan.elsewhere(c) {
+	for _, c := range l.Plan.Record.Commands {
+		if c.Action == "deny" || l.Plan.Elsewhere(c) {
 			continue
 		}
 		if why := needsPrivs(c.Path); why != "" {
-			l.notice("warning: %s (%s) %s and may not gain privileges: add --allow-new-privs if it has to", c.Name, c.Path, why)
+			l.Notice("warning: %s (%s) %s and may not gain privileges: add --allow-new-privs if it has to", c.Name, c.Path, why)
 		}
 	}
 }
@@ -160,8 +160,8 @@ func withAction(commands []state.Command, action string) []string {
 	return names
 }
 
-// allowed returns the names of the commands that are not denied.
-func allowed(commands []state.Command) []string {
+// Allowed returns the names of the commands that are not denied.
+func Allowed(commands []state.Command) []string {
 	var names []string
 	for _, c := range commands {
 		if c.Action != "deny" {
@@ -172,9 +172,9 @@ func allowed(commands []state.Command) []string {
 }
 
 // writable returns the host directories that a container of want can write.
-func writable(want creation) []string {
+func writable(want Creation) []string {
 	var dirs []string
-	for _, b := range want.host.Binds {
+	for _, b := range want.Host.Binds {
 		parts := strings.Split(b, ":")
 		if len(parts) < 2 || !filepath.IsAbs(parts[0]) {
 			continue // a volume
@@ -183,7 +183,7 @@ func writable(want creation) []string {
 			dirs = append(dirs, parts[0])
 		}
 	}
-	for _, m := range want.host.Mounts {
+	for _, m := range want.Host.Mounts {
 		if m.Type == mount.TypeBind && !m.ReadOnly {
 			dirs = append(dirs, m.Source)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// parseProxies reads the values of all --proxy flags, in order.
-func parseProxies(values []string) ([]state.Command, error) {
+// ParseProxies reads the values of all --proxy flags, in order.
+func ParseProxies(values []string) ([]state.Command, error) {
 	all := make([]state.Command, 0, len(values))
 	seen := make(map[string]bool, len(values))
 	for _, v := range values {
@@ -30,17 +30,17 @@ func parseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
-// defaultProxies returns the commands that the configuration has run proxy, in its order.
-func defaultProxies(c *config.Config) ([]state.Command, error) {
+// DefaultProxies returns the commands that the configuration has run proxy, in its order.
+func DefaultProxies(c *config.Config) ([]state.Command, error) {
 	var values []string
 	for _, p := range c.Proxies {
 		values = append(values, p.Value)
 	}
-	return parseProxies(values)
+	return ParseProxies(values)
 }
 
-// proxied returns a session's commands as policy sees them.
-func proxied(commands []state.Command) (all []policy.Command) {
+// PolicyCommands returns a session's commands as policy sees them.
+func PolicyCommands(commands []state.Command) (all []policy.Command) {
 	for _, c := range commands {
 		action, err := policy.ParseAction(c.Action)
 		if err != nil {

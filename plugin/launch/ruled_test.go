@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"os"
@@ -36,7 +36,7 @@ commands:
 	if c.Err != nil {
 		t.Fatal(c.Err)
 	}
-	p := &plan{config: c, rec: state.Session{Commands: []state.Command{{Name: "proxied", Action: "allow"}}}}
+	p := &Plan{Config: c, Record: state.Session{Commands: []state.Command{{Name: "proxied", Action: "allow"}}}}
 	if got, want := p.ruled(bin), []string{"asks", "gh", "placed"}; !slices.Equal(got, want) {
 		t.Errorf("ruled() = %q, want %q", got, want)
 	}

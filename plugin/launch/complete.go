@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"os"
@@ -13,16 +13,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// completeCommand offers this host's commands, and then files, which may be its arguments.
-func completeCommand(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+// CompleteCommand offers this host's commands, and then files, which may be its arguments.
+func CompleteCommand(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return commandsIn(os.Getenv("PATH"), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeProxy offers this host's commands, then what can be done with one.
-func completeProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+// CompleteProxy offers this host's commands, then what can be done with one.
+func CompleteProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if name, _, given := strings.Cut(typed, "="); given {
 		return []string{name + "=allow", name + "=ask", name + "=deny"}, cobra.ShellCompDirectiveNoFileComp
 	}

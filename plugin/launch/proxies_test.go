@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"reflect"
@@ -29,7 +29,7 @@ func TestParseProxies(t *testing.T) {
 		{"longest name", []string{strings.Repeat("a", 64)}, []state.Command{{Name: strings.Repeat("a", 64), Action: "allow"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parseProxies(tt.args)
+			got, err := ParseProxies(tt.args)
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("parseProxies(%q) = %+v, %v, want %+v", tt.args, got, err, tt.want)
 			}
@@ -85,7 +85,7 @@ func TestParseProxiesRefuses(t *testing.T) {
 		{[]string{"make", "git", "make=deny"}, "--proxy make=deny: given twice"},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			got, err := parseProxies(tt.args)
+			got, err := ParseProxies(tt.args)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("parseProxies(%q) = %+v, %v, want an error with %q", tt.args, got, err, tt.want)
 			}
@@ -97,7 +97,7 @@ func TestCheckEnv(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"HOME": true, "_x1": true, "": false, "1A": false, "A B": false, "A=1": false, "A\n": false, "A-B": false, "HOSTEXEC_HOME": false,
 	} {
-		if err := checkEnv([]string{name}); (err == nil) != ok {
+		if err := CheckEnv([]string{name}); (err == nil) != ok {
 			t.Errorf("checkEnv(%q) = %v, want ok %v", name, err, ok)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// attachTo makes a session for a container that runs.
-func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.InspectResponse) (l *launch, err error) {
+// Attach makes a session for a container that runs.
+func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
 	api := dockerCLI.Client()
 	store, err := state.Open()
 	if err != nil {
@@ -37,7 +37,7 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 		return nil, err
 	}
 	defer unlock()
-	arch := askArch(ctx, api)
+	arch := AskArch(ctx, api)
 	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
 	defer func() { // no request goes on after this returns
 		_, _ = arch()
@@ -49,18 +49,18 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	if err := unattached(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.rec.Ruled, err = unnamed(ctx, api, c, p.rec.Ruled); err != nil {
+	if p.Record.Ruled, err = unnamed(ctx, api, c, p.Record.Ruled); err != nil {
 		return nil, err
 	}
-	if p.rec.Apart, err = remote(); err != nil {
+	if p.Record.Apart, err = remote(); err != nil {
 		return nil, err
 	}
-	if l, err = begin(ctx, dockerCLI, p); err != nil {
+	if l, err = Begin(ctx, dockerCLI, p); err != nil {
 		return nil, err
 	}
 	begun := l // what fails returns none
 	defer func() {
-		ferr := begun.finish() // of run's part
+		ferr := begun.Finish() // of run's part
 		if err == nil {
 			err = ferr
 		}
@@ -68,19 +68,19 @@ func attachTo(ctx context.Context, dockerCLI command.Cli, p *plan, c container.I
 	if err := l.putIn(ctx, api, c, arch); err != nil {
 		return nil, err
 	}
-	<-l.ready
-	if err = l.err; err == nil {
-		err = l.link.Bind(c.ID, "")
+	<-l.Ready
+	if err = l.Err; err == nil {
+		err = l.Link.Bind(c.ID, "")
 	}
-	for _, w := range l.link.Warnings() {
-		l.notice("warning: %s", w)
+	for _, w := range l.Link.Warnings() {
+		l.Notice("warning: %s", w)
 	}
 	if err != nil {
-		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.rec)
+		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.Record)
 		return nil, errors.Join(err, terr)
 	}
-	l.id = c.ID
-	l.announce()
+	l.ID = c.ID
+	l.Announce()
 	return l, nil
 }
 
@@ -122,7 +122,7 @@ func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 	}
 	if rec, err := store.Find(c.ID); err == nil {
 		if !f.Exists && rec.Attached {
-			return leaveContainer(ctx, dockerCLI, store, rec.ID)
+			return Detach(ctx, dockerCLI, store, rec.ID)
 		}
 		return cli.Hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
 	}
@@ -135,13 +135,13 @@ func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 
 // putIn copies shims and links into a running container, in one go: the engine starts a program to unpack each copy.
 // If the links cannot be put, only the shims are copied, and the user is told.
-func (l *launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
+func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
 	goarch, err := arch()
 	if err != nil {
 		return err
 	}
 	copyIn := func(links []string) error {
-		archive, err := inject.Archive(goarch, l.plan.rec.Linked(), nil, inject.Target[1:]+"/", links...)
+		archive, err := inject.Archive(goarch, l.Plan.Record.Linked(), nil, inject.Target[1:]+"/", links...)
 		if err != nil {
 			return err
 		}
@@ -156,21 +156,21 @@ func (l *launch) putIn(ctx context.Context, api client.APIClient, c container.In
 		return fmt.Errorf("copy the shims into the container: %w", err)
 	}
 	if missing != nil {
-		cli.Say(l.cli.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
+		cli.Say(l.CLI.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
 	}
 	return nil
 }
 
 // linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
 // look for commands. The image does not say what is there now. The error says why some commands have no link.
-func (l *launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
+func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
 	if !onPath(c.Config.Env, inject.LinkDir) {
 		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
 	}
-	if inject.Covered(mounted(c), inject.LinkDir) {
+	if inject.Covered(MountTargets(c), inject.LinkDir) {
 		return nil, fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	names := append(l.plan.rec.Linked(), inject.Shim)
+	names := append(l.Plan.Record.Linked(), inject.Shim)
 	above, paths := linkPaths(names)
 	found, err := lookAtPaths(ctx, api, c.ID, slices.Concat(above, paths))
 	if err != nil {
@@ -215,8 +215,8 @@ func apart(ctx context.Context, api client.APIClient, home string, c container.I
 		return false, fmt.Errorf("look at what the engine sees: %w", err)
 	}
 	defer os.Remove(dir)
-	probe := creation{config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, host: &container.HostConfig{}}
-	probe.host.Mounts = append(probe.host.Mounts, inject.Mount(dir))
+	probe := Creation{Config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
+	probe.Host.Mounts = append(probe.Host.Mounts, inject.Mount(dir))
 	resp, err := probe.send(ctx, api)
 	if unseen(err, dir) {
 		return true, nil

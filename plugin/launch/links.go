@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -20,24 +20,24 @@ import (
 
 // copyLinks puts a link for each command where login shells find it, unless the container
 // has something of that name there, or that place is not the container's own.
-func (l *launch) copyLinks(api client.APIClient, want creation) error {
-	if len(l.plan.rec.Linked()) == 0 {
+func (l *Launch) copyLinks(api client.APIClient, want Creation) error {
+	if len(l.Plan.Record.Linked()) == 0 {
 		return nil
 	}
-	if want.host.ReadonlyRootfs {
+	if want.Host.ReadonlyRootfs {
 		return errors.New("it is read-only")
 	}
 	// What has begun ends soon; run's interruption is seen to when it has.
 	ctx := context.Background()
-	c, err := api.ContainerInspect(ctx, l.id)
+	c, err := api.ContainerInspect(ctx, l.ID)
 	if err != nil {
 		return err
 	}
-	targets := append(inject.Targets(want.config, want.host), mounted(c)...)
+	targets := append(inject.Targets(want.Config, want.Host), MountTargets(c)...)
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	names, err := l.linkable(ctx, api, c.Image, append(l.plan.rec.Names(), inject.Shim), slices.ContainsFunc(targets, notOurs))
+	names, err := l.linkable(ctx, api, c.Image, append(l.Plan.Record.Names(), inject.Shim), slices.ContainsFunc(targets, notOurs))
 	if err != nil {
 		return err
 	}
@@ -52,25 +52,25 @@ func (l *launch) copyLinks(api client.APIClient, want creation) error {
 	if err != nil {
 		return err
 	}
-	return api.CopyToContainer(ctx, l.id, "/", archive, container.CopyToContainerOptions{})
+	return api.CopyToContainer(ctx, l.ID, "/", archive, container.CopyToContainerOptions{})
 }
 
 // unnamed returns the commands with rules only for which login shells find no program in the
 // container. A mount is not looked at: it may have such a program.
-func (l *launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
+func (l *Launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
 	dirs := searched(c.Config.Env)
-	if len(l.plan.rec.Ruled) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
+	if len(l.Plan.Record.Ruled) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
 		return nil, nil
 	}
 	var paths []string
-	for _, name := range l.plan.rec.Ruled {
+	for _, name := range l.Plan.Record.Ruled {
 		paths = append(paths, places(dirs, name)...)
 	}
 	found, err := l.look(ctx, api, c.Image, paths)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range l.plan.rec.Ruled {
+	for _, name := range l.Plan.Record.Ruled {
 		taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
 		if !slices.ContainsFunc(places(dirs, name), taken) {
 			free = append(free, name)
@@ -79,9 +79,9 @@ func (l *launch) unnamed(ctx context.Context, api client.APIClient, c container.
 	return free, nil
 }
 
-// mounted returns the paths where the engine mounts something: the image's volumes and what another
+// MountTargets returns the paths where the engine mounts something: the image's volumes and what another
 // container lends are there too.
-func mounted(c container.InspectResponse) (targets []string) {
+func MountTargets(c container.InspectResponse) (targets []string) {
 	for _, m := range c.Mounts {
 		targets = append(targets, path.Clean(m.Destination))
 	}
@@ -93,7 +93,7 @@ func notOurs(target string) bool { return target != inject.Target }
 // linkable returns those of names that a link may take in the container, which is made of
 // image. Where there are mounts, no directory above may be a symbolic link, which could
 // lead into one.
-func (l *launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
+func (l *Launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
 	above, paths := linkPaths(names)
 	found, err := l.look(ctx, api, image, slices.Concat(above, paths))
 	if err != nil {
@@ -115,8 +115,8 @@ func (l *launch) linkable(ctx context.Context, api client.APIClient, image strin
 
 // look finds out what the container has at paths, as far as that is not known of its
 // image, and remembers it: each look makes the engine mount the container.
-func (l *launch) look(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
-	found := inject.Recall(l.store.Home, image)
+func (l *Launch) look(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
+	found := inject.Recall(l.Store.Home, image)
 	var unknown []string
 	for _, p := range paths {
 		if _, ok := found[p]; !ok {
@@ -126,14 +126,14 @@ func (l *launch) look(ctx context.Context, api client.APIClient, image string, p
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	news, err := lookAtPaths(ctx, api, l.id, unknown)
+	news, err := lookAtPaths(ctx, api, l.ID, unknown)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range unknown {
 		found[p] = news[i]
 	}
-	_ = inject.Remember(l.store.Home, image, found) // the next run looks again
+	_ = inject.Remember(l.Store.Home, image, found) // the next run looks again
 	return found, nil
 }
 

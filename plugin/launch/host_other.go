@@ -2,10 +2,10 @@
 
 //go:build !linux
 
-package plugin
+package launch
 
 // hasFileCaps is false: file capabilities are Linux's.
 func hasFileCaps(string) bool { return false }
 
-// checkExec has nothing to check: the shim runs in the engine's Linux, not here.
-func checkExec(string) error { return nil }
+// CheckExec has nothing to check: the shim runs in the engine's Linux, not here.
+func CheckExec(string) error { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func parseShell(value, path string) (*state.Command, error) {
 		return nil, fmt.Errorf("--proxy-shell=%s: %w", cli.Quoted(value), err)
 	}
 	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
-	if err := resolve(c, path, onThisHost); err != nil {
+	if err := ResolveCommands(c, path, onThisHost); err != nil {
 		return nil, fmt.Errorf("--proxy-shell: %w", err)
 	}
 	c[0].Name, c[0].In = policy.Shell, in

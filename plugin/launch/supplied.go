@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"os"
@@ -44,8 +44,8 @@ func ownerHere(store *state.Store, workspace string) (*dir.Table, error) {
 	return table, err
 }
 
-// suppliedHere are the findings of both, of which none is fatal.
-func suppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
+// SuppliedHere are the findings of both, of which none is fatal.
+func SuppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
 	owner, err := ownerHere(store, src.Workspace)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// creation is the container that docker run wants to be made. It is passed again after a pull, so it is
+// Creation is the container that docker run wants to be made. It is passed again after a pull, so it is
 // never changed in place.
-type creation struct {
-	config   *container.Config
-	host     *container.HostConfig
-	network  *network.NetworkingConfig
-	platform *ocispec.Platform
-	name     string
+type Creation struct {
+	Config   *container.Config
+	Host     *container.HostConfig
+	Network  *network.NetworkingConfig
+	Platform *ocispec.Platform
+	Name     string
 }
 
 // patientFor is how long an engine has to answer a creation when nobody wants it any more.
@@ -27,10 +27,10 @@ const patientFor = 5 * time.Second
 
 // send has the engine make the container. It waits for the answer even when ctx ends: the
 // engine would finish all the same, and nobody would know which container is to go.
-func (c creation) send(ctx context.Context, api client.APIClient) (container.CreateResponse, error) {
+func (c Creation) send(ctx context.Context, api client.APIClient) (container.CreateResponse, error) {
 	ended := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ended, func() { time.AfterFunc(patientFor, cancel) })()
-	return api.ContainerCreate(ctx, c.config, c.host, c.network, c.platform, c.name)
+	return api.ContainerCreate(ctx, c.Config, c.Host, c.Network, c.Platform, c.Name)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 
 // edited returns want with the session in it. What want points to stays as it is: docker
 // run passes the same again after a pull.
-func (l *launch) edited(want creation, path string) creation {
-	cfg, host := *want.config, *want.host
-	cfg.Env = inject.Env(cfg.Env, path, len(l.plan.rec.Ruled) > 0)
+func (l *Launch) edited(want Creation, path string) Creation {
+	cfg, host := *want.Config, *want.Host
+	cfg.Env = inject.Env(cfg.Env, path, len(l.Plan.Record.Ruled) > 0)
 	if l.http.Address != "" {
 		cfg.Env = l.http.Env(l.imageEnv, cfg.Env)
 	}
@@ -29,30 +29,30 @@ func (l *launch) edited(want creation, path string) creation {
 		addr, _, _ := net.SplitHostPort(l.http.Address)
 		host.ExtraHosts = append(slices.Clone(host.ExtraHosts), l.http.Guardian+":"+addr)
 	}
-	cfg.Labels = inject.Labels(cfg.Labels, &l.plan.rec)
-	share := inject.Mount(state.ShareDir(l.dir))
+	cfg.Labels = inject.Labels(cfg.Labels, &l.Plan.Record)
+	share := inject.Mount(state.ShareDir(l.Dir))
 	if l.volume != "" {
 		share = inject.VolumeMount(l.volume, true)
 	}
-	host.Mounts = append(slices.Clone(host.Mounts), l.plan.mounts(l.dir, share)...)
-	if l.plan.workspace != "" && !l.plan.keepDir {
-		cfg.WorkingDir = l.plan.workspace
+	host.Mounts = append(slices.Clone(host.Mounts), l.Plan.Mounts(l.Dir, share)...)
+	if l.Plan.Workspace != "" && !l.Plan.KeepDir {
+		cfg.WorkingDir = l.Plan.Workspace
 	}
-	want.config, want.host = &cfg, &host
+	want.Config, want.Host = &cfg, &host
 	return want
 }
 
-// mounts are those that the session's container has beyond its own: share, and what goes
+// Mounts are those that the session's container has beyond its own: share, and what goes
 // with it. session is the session's folder.
-func (p *plan) mounts(session string, share mount.Mount) []mount.Mount {
+func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	all := []mount.Mount{share}
-	if p.rec.Relay {
+	if p.Record.Relay {
 		all = append(all, inject.RelayMount())
 	}
-	if p.rec.Carrier == carrier.ByFiles {
+	if p.Record.Carrier == carrier.ByFiles {
 		all = append(all, inject.Requests(state.ProxyDir(session)))
 	}
-	if dir := p.workspace; dir != "" {
+	if dir := p.Workspace; dir != "" {
 		all = append(all, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
 	}
 	return all
@@ -60,8 +60,8 @@ func (p *plan) mounts(session string, share mount.Mount) []mount.Mount {
 
 // containerPath returns the PATH that the container would have without us. The error is
 // NotFound when its image is not there.
-func containerPath(ctx context.Context, api client.APIClient, want creation) (string, error) {
-	if p, set := inject.Path(want.config.Env); set {
+func containerPath(ctx context.Context, api client.APIClient, want Creation) (string, error) {
+	if p, set := inject.Path(want.Config.Env); set {
 		return p, nil
 	}
 	env, err := imageEnv(ctx, api, want)
@@ -69,16 +69,16 @@ func containerPath(ctx context.Context, api client.APIClient, want creation) (st
 }
 
 // imageEnv is the environment that the container's image has.
-func imageEnv(ctx context.Context, api client.APIClient, want creation) ([]string, error) {
+func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]string, error) {
 	var opts []client.ImageInspectOption
-	if want.platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
-		opts = append(opts, client.ImageInspectWithPlatform(want.platform))
+	if want.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
+		opts = append(opts, client.ImageInspectWithPlatform(want.Platform))
 	}
-	return envOf(ctx, api, want.config.Image, opts...)
+	return envOf(ctx, api, want.Config.Image, opts...)
 }
 
-// imagePath returns the PATH that an image sets.
-func imagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
+// ImagePath returns the PATH that an image sets.
+func ImagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
 	env, err := envOf(ctx, api, image)
 	return pathOf(env), err
 }
@@ -99,9 +99,9 @@ func pathOf(env []string) string {
 	return inject.DefaultPath
 }
 
-// engineArch returns the architecture whose shim the engine's kernel runs natively. The
+// EngineArch returns the architecture whose shim the engine's kernel runs natively. The
 // image's does not matter: an emulated shim would only be slower.
-func engineArch(ctx context.Context, api client.APIClient) (string, error) {
+func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	v, err := api.ServerVersion(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ask the engine what it runs on: %w", err)
@@ -112,10 +112,10 @@ func engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return inject.Arch(v.Arch), nil
 }
 
-// askArch is engineArch, asked for ahead: the engine starts programs to tell of versions, and
+// AskArch is EngineArch, asked for ahead: the engine starts programs to tell of versions, and
 // there is time until the answer is needed.
-func askArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	return ahead(func() (string, error) { return engineArch(ctx, api) })
+func AskArch(ctx context.Context, api client.APIClient) func() (string, error) {
+	return ahead(func() (string, error) { return EngineArch(ctx, api) })
 }
 
 // ahead starts f. The returned function waits for f and returns its results, as often as it is called.
@@ -134,12 +134,12 @@ func ahead[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// engineArch is that of the engine, which may have been asked already.
-func (l *launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
-	if l.arch != nil {
-		if arch, err := l.arch(); err == nil {
+// EngineArch is that of the engine, which may have been asked already.
+func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
+	if l.Arch != nil {
+		if arch, err := l.Arch(); err == nil {
 			return arch, nil
 		}
 	}
-	return engineArch(ctx, api)
+	return EngineArch(ctx, api)
 }

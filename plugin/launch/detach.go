@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// leaveContainer ends a session that attach has begun, and removes what it put into the
+// Detach ends a session that attach has begun, and removes what it put into the
 // container. A container that does not run keeps it all: nothing in it can be removed then.
-func leaveContainer(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
+func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
 	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return err

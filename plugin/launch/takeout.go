@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"bytes"
@@ -139,7 +139,7 @@ func remains(ctx context.Context, api client.APIClient, id string, paths, names 
 // leave has a new copy of the shim, in the directory own, remove what attach has put there, and
 // itself. It returns what that says, behind a colon, in printable ASCII.
 func leave(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
-	arch, err := engineArch(ctx, api)
+	arch, err := EngineArch(ctx, api)
 	if err != nil {
 		return "", err
 	}

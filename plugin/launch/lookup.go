@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// resolve finds the host's program of each command. A denied one need not exist, nor one
+// ResolveCommands finds the host's program of each command. A denied one need not exist, nor one
 // that runs elsewhere.
-func resolve(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
+func ResolveCommands(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
 	for i, c := range commands {
 		if c.Action == "deny" || elsewhere(c) {
 			continue

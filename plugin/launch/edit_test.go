@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"bytes"
@@ -18,60 +18,60 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-func testLaunch() *launch {
-	return &launch{dir: "/state/sessions/0123456789ab", plan: &plan{config: &config.Config{},
-		workspace: "/src",
-		rec:       state.Session{ID: "0123456789ab", Version: "1", Commands: []state.Command{{Name: "make", Action: "allow", Path: "/usr/bin/make"}}},
+func testLaunch() *Launch {
+	return &Launch{Dir: "/state/sessions/0123456789ab", Plan: &Plan{Config: &config.Config{},
+		Workspace: "/src",
+		Record:    state.Session{ID: "0123456789ab", Version: "1", Commands: []state.Command{{Name: "make", Action: "allow", Path: "/usr/bin/make"}}},
 	}}
 }
 
 func TestEdited(t *testing.T) {
-	want := creation{
-		config: &container.Config{Image: "img", Env: []string{"A=1"}, Labels: map[string]string{"x": "y"}},
-		host:   &container.HostConfig{Mounts: make([]mount.Mount, 1, 8), Binds: []string{"/a:/b"}},
+	want := Creation{
+		Config: &container.Config{Image: "img", Env: []string{"A=1"}, Labels: map[string]string{"x": "y"}},
+		Host:   &container.HostConfig{Mounts: make([]mount.Mount, 1, 8), Binds: []string{"/a:/b"}},
 	}
 	got := testLaunch().edited(want, "/bin")
-	if env := strings.Join(got.config.Env, " "); env != "A=1 PATH=/run/hostexec/bin:/bin" {
+	if env := strings.Join(got.Config.Env, " "); env != "A=1 PATH=/run/hostexec/bin:/bin" {
 		t.Errorf("env = %q", env)
 	}
-	if got.config.WorkingDir != "/src" || got.config.Labels["io.hostexec.session"] != "0123456789ab" || got.config.Labels["x"] != "y" {
-		t.Errorf("config = %+v", got.config)
+	if got.Config.WorkingDir != "/src" || got.Config.Labels["io.hostexec.session"] != "0123456789ab" || got.Config.Labels["x"] != "y" {
+		t.Errorf("config = %+v", got.Config)
 	}
 	share := mount.Mount{Type: mount.TypeBind, Source: "/state/sessions/0123456789ab/share", Target: "/run/hostexec", ReadOnly: true}
 	ws := mount.Mount{Type: mount.TypeBind, Source: "/src", Target: "/src"}
-	if m := got.host.Mounts; len(m) != 3 || !reflect.DeepEqual(m[1], share) || !reflect.DeepEqual(m[2], ws) {
+	if m := got.Host.Mounts; len(m) != 3 || !reflect.DeepEqual(m[1], share) || !reflect.DeepEqual(m[2], ws) {
 		t.Errorf("mounts = %+v", m)
 	}
 }
 
 // Docker run passes the same configuration again after a pull: edits must not add up.
 func TestEditedLeavesWhatItIsGiven(t *testing.T) {
-	want := creation{
-		config: &container.Config{Env: slices.Grow([]string{"A=1"}, 8), Labels: map[string]string{"x": "y"}},
-		host:   &container.HostConfig{Mounts: make([]mount.Mount, 0, 8)},
+	want := Creation{
+		Config: &container.Config{Env: slices.Grow([]string{"A=1"}, 8), Labels: map[string]string{"x": "y"}},
+		Host:   &container.HostConfig{Mounts: make([]mount.Mount, 0, 8)},
 	}
 	l := testLaunch()
 	first := l.edited(want, "/bin")
 	second := l.edited(want, "/bin")
-	if !reflect.DeepEqual(first.config, second.config) || !reflect.DeepEqual(first.host, second.host) {
-		t.Errorf("the second edit differs: %+v %+v", second.config, second.host)
+	if !reflect.DeepEqual(first.Config, second.Config) || !reflect.DeepEqual(first.Host, second.Host) {
+		t.Errorf("the second edit differs: %+v %+v", second.Config, second.Host)
 	}
-	if len(want.config.Env) != 1 || len(want.config.Labels) != 1 || len(want.host.Mounts) != 0 || want.config.WorkingDir != "" {
-		t.Errorf("what was given has changed: %+v %+v", want.config, want.host)
+	if len(want.Config.Env) != 1 || len(want.Config.Labels) != 1 || len(want.Host.Mounts) != 0 || want.Config.WorkingDir != "" {
+		t.Errorf("what was given has changed: %+v %+v", want.Config, want.Host)
 	}
 }
 
 func TestEditedKeepsTheUsersDirectory(t *testing.T) {
 	l := testLaunch()
-	l.plan.keepDir = true
-	got := l.edited(creation{config: &container.Config{WorkingDir: "/mine"}, host: &container.HostConfig{}}, "/bin")
-	if got.config.WorkingDir != "/mine" {
-		t.Errorf("working directory = %q, want the one that -w gave", got.config.WorkingDir)
+	l.Plan.KeepDir = true
+	got := l.edited(Creation{Config: &container.Config{WorkingDir: "/mine"}, Host: &container.HostConfig{}}, "/bin")
+	if got.Config.WorkingDir != "/mine" {
+		t.Errorf("working directory = %q, want the one that -w gave", got.Config.WorkingDir)
 	}
 }
 
 func TestWritable(t *testing.T) {
-	got := writable(creation{host: &container.HostConfig{
+	got := writable(Creation{Host: &container.HostConfig{
 		Binds: []string{"/rw:/a", "/ro:/b:ro", "/z:/c:z", "/rz:/d:z,ro", "volume:/e"},
 		Mounts: []mount.Mount{
 			{Type: mount.TypeBind, Source: "/m"}, {Type: mount.TypeBind, Source: "/mro", ReadOnly: true}, {Type: mount.TypeVolume, Source: "v"},
@@ -86,19 +86,19 @@ func TestWritable(t *testing.T) {
 func TestBannerIsForTerminals(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = clitest.New(t, &out)
-	l.writable = []string{"/src"}
+	l.CLI = clitest.New(t, &out)
+	l.Writable = []string{"/src"}
 	l.banner()
 	if out.Len() != 0 {
 		t.Errorf("said %q where there is no terminal", out.String())
 	}
-	l.cli.Err().SetIsTerminal(true)
+	l.CLI.Err().SetIsTerminal(true)
 	l.banner()
 	if strings.Contains(out.String(), "hostexec: \r\n") {
 		t.Errorf("banner = %q: it has a line of nothing", out.String())
 	}
-	l.place = "commands run in /src"
-	l.plan.rec.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"}}
+	l.Place = "commands run in /src"
+	l.Plan.Record.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"}}
 	l.banner()
 	for _, want := range []string{
 		"hostexec: commands run in /src\r\n",
@@ -116,10 +116,10 @@ func TestBannerIsForTerminals(t *testing.T) {
 func TestScriptsAreWarnedOfTheConfiguration(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = clitest.New(t, &out)
-	l.plan.config.Warnings = []string{"/src/.hostexec.yaml is not trusted, and not used: docker hostexec trust shows it"}
-	l.announce()
-	if want := "hostexec: warning: " + l.plan.config.Warnings[0] + "\n"; out.String() != want {
+	l.CLI = clitest.New(t, &out)
+	l.Plan.Config.Warnings = []string{"/src/.hostexec.yaml is not trusted, and not used: docker hostexec trust shows it"}
+	l.Announce()
+	if want := "hostexec: warning: " + l.Plan.Config.Warnings[0] + "\n"; out.String() != want {
 		t.Errorf("a script is told %q, want %q", out.String(), want)
 	}
 }
@@ -127,19 +127,19 @@ func TestScriptsAreWarnedOfTheConfiguration(t *testing.T) {
 func TestPrivilegedCommandIsWarnedOf(t *testing.T) {
 	var out bytes.Buffer
 	l := testLaunch()
-	l.cli = clitest.New(t, &out)
-	l.plan.rec.Commands[0].Path = program(t, t.TempDir()+"/sudo", 0o755|os.ModeSetuid)
+	l.CLI = clitest.New(t, &out)
+	l.Plan.Record.Commands[0].Path = program(t, t.TempDir()+"/sudo", 0o755|os.ModeSetuid)
 	l.warnPrivs()
 	if out.Len() != 0 {
 		t.Errorf("said %q where there is no terminal", out.String())
 	}
-	l.cli.Err().SetIsTerminal(true)
+	l.CLI.Err().SetIsTerminal(true)
 	l.warnPrivs()
 	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\r\n") || !strings.Contains(text, "is setuid") || !strings.Contains(text, "--allow-new-privs") {
 		t.Errorf("said %q, want one line that names --allow-new-privs", text)
 	}
 	out.Reset()
-	l.plan.rec.NewPrivs = true
+	l.Plan.Record.NewPrivs = true
 	l.warnPrivs()
 	if out.Len() != 0 {
 		t.Errorf("said %q although it is allowed", out.String())

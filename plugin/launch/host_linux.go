@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package launch
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ func hasFileCaps(path string) bool {
 	return err == nil && n > 0
 }
 
-// checkExec refuses a state directory whose files cannot be executed: the mount in the
+// CheckExec refuses a state directory whose files cannot be executed: the mount in the
 // container inherits that, and the shim lies in it.
-func checkExec(dir string) error {
+func CheckExec(dir string) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return fmt.Errorf("look at the file system of %s: %w", dir, err)
