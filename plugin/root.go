@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -56,14 +57,14 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		newDenyCommand(dockerCLI),
 		newPolicyCommand(dockerCLI, checkAgent),
 		newTrustCommand(dockerCLI),
-		newPsCommand(dockerCLI),
-		newKillCommand(dockerCLI),
+		job.NewPsCommand(dockerCLI),
+		job.NewKillCommand(dockerCLI),
 		newShellCommand(dockerCLI),
 		newStartCommand(dockerCLI),
 		newStopCommand(dockerCLI),
-		newLogsCommand(dockerCLI),
+		job.NewLogsCommand(dockerCLI),
 		newAuditCommand(dockerCLI),
-		newReplayCommand(dockerCLI),
+		job.NewReplayCommand(dockerCLI),
 		newResumeCommand(dockerCLI),
 		newPruneCommand(dockerCLI, sweepShares),
 		newServiceCommand(dockerCLI),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package job
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func TestPsOfSilentWatcher(t *testing.T) {
 
 func TestCompleteFilter(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", t.TempDir()) // there are no sessions
-	cmd := newPsCommand(clitest.New(t, io.Discard))
+	cmd := NewPsCommand(clitest.New(t, io.Discard))
 	complete, _ := cmd.GetFlagCompletionFunc("filter")
 	for typed, want := range map[string]string{
 		"":         "id= container= session= command= kind= status=",

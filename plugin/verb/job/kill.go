@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package job
 
 import (
 	"context"
@@ -28,8 +28,8 @@ EXIT STATUS
   0  all jobs have ended and all calls have begun to end, or all jobs got their signal
   1  at least one was not found, or had ended and left nothing`
 
-// newKillCommand returns the verb kill.
-func newKillCommand(dockerCLI command.Cli) *cobra.Command {
+// NewKillCommand returns the verb kill.
+func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 	var signal string
 	cmd := &cobra.Command{
 		Use:               "kill [OPTIONS] JOB [JOB...]",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package job has the verbs about commands that run or ran: ps, kill, logs and replay.
+package job
 
 import (
 	"context"
@@ -44,8 +45,8 @@ type psOptions struct {
 	filters             []string
 }
 
-// newPsCommand returns the verb ps.
-func newPsCommand(dockerCLI command.Cli) *cobra.Command {
+// NewPsCommand returns the verb ps.
+func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts psOptions
 	cmd := &cobra.Command{
 		Use:               "ps [OPTIONS] [SESSION|CONTAINER...]",

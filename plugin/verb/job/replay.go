@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package job
 
 import (
 	"context"
@@ -42,8 +42,8 @@ type replayOptions struct {
 	raw     bool
 }
 
-// newReplayCommand returns the verb replay.
-func newReplayCommand(dockerCLI command.Cli) *cobra.Command {
+// NewReplayCommand returns the verb replay.
+func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{
 		Use:               "replay [OPTIONS] REQUEST",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package job
 
 import (
 	"bytes"
@@ -42,8 +42,8 @@ type logsOptions struct {
 	combined, raw bool
 }
 
-// newLogsCommand returns the verb logs.
-func newLogsCommand(dockerCLI command.Cli) *cobra.Command {
+// NewLogsCommand returns the verb logs.
+func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts logsOptions
 	cmd := &cobra.Command{
 		Use:               "logs [OPTIONS] SESSION|CONTAINER | logs --job JOB [OPTIONS] [SESSION|CONTAINER]",
