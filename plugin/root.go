@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
+	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -59,7 +60,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		newTrustCommand(dockerCLI),
 		job.NewPsCommand(dockerCLI),
 		job.NewKillCommand(dockerCLI),
-		newShellCommand(dockerCLI),
+		shell.NewCommand(dockerCLI),
 		newStartCommand(dockerCLI),
 		newStopCommand(dockerCLI),
 		job.NewLogsCommand(dockerCLI),

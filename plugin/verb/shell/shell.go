@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package shell has the verb shell, which lists the persistent shells of a session and runs commands in them.
+package shell
 
 import (
 	"context"
@@ -34,8 +35,8 @@ EXIT STATUS
   125       exec and start: the shell is not ready, or has ended
   1         the others: it failed`
 
-// newShellCommand returns the verb shell.
-func newShellCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb shell.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "shell",
 		Aliases: []string{"session"},
