@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
@@ -64,7 +65,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		newStartCommand(dockerCLI),
 		newStopCommand(dockerCLI),
 		job.NewLogsCommand(dockerCLI),
-		newAuditCommand(dockerCLI),
+		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
 		newResumeCommand(dockerCLI),
 		newPruneCommand(dockerCLI, sweepShares),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package audit has the verb audit, which shows and verifies the audit log.
+package audit
 
 import (
 	"context"
@@ -53,8 +54,8 @@ type auditOptions struct {
 	filters       []string
 }
 
-// newAuditCommand returns the verb audit.
-func newAuditCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb audit.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts auditOptions
 	cmd := &cobra.Command{
 		Use:               "audit [OPTIONS]",
