@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
@@ -53,10 +54,10 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		newDetachCommand(dockerCLI),
 		newStatusCommand(dockerCLI),
 		newInspectCommand(dockerCLI),
-		newPendingCommand(dockerCLI),
-		newUICommand(dockerCLI),
-		newApproveCommand(dockerCLI),
-		newDenyCommand(dockerCLI),
+		approve.NewPendingCommand(dockerCLI),
+		approve.NewUICommand(dockerCLI),
+		approve.NewApproveCommand(dockerCLI),
+		approve.NewDenyCommand(dockerCLI),
 		newPolicyCommand(dockerCLI, checkAgent),
 		newTrustCommand(dockerCLI),
 		job.NewPsCommand(dockerCLI),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package approve
 
 import (
 	dockercli "github.com/docker/cli/cli"
@@ -22,8 +22,8 @@ EXIT STATUS
   0  all were refused
   1  at least one does not wait, any more or at all`
 
-// newDenyCommand returns the verb deny.
-func newDenyCommand(dockerCLI command.Cli) *cobra.Command {
+// NewDenyCommand returns the verb deny.
+func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:               "deny [OPTIONS] REQUEST [REQUEST...]",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package approve has the verbs that answer questions: approve, deny, pending and ui.
+package approve
 
 import (
 	"context"
@@ -36,8 +37,8 @@ const approveExample = `  docker hostexec pending
   docker hostexec approve 3f1c9a0b
   docker hostexec approve --for 15m 3f1c9a0b`
 
-// newApproveCommand returns the verb approve.
-func newApproveCommand(dockerCLI command.Cli) *cobra.Command {
+// NewApproveCommand returns the verb approve.
+func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	var terms approval.Terms
 	cmd := &cobra.Command{
 		Use:               "approve [OPTIONS] REQUEST [REQUEST...]",

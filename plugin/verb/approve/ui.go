@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package approve
 
 import (
 	"context"
@@ -43,8 +43,8 @@ const idle = 5 * time.Minute
 
 type uiOptions struct{ noOpen, background bool }
 
-// newUICommand returns the verb ui.
-func newUICommand(dockerCLI command.Cli) *cobra.Command {
+// NewUICommand returns the verb ui.
+func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 	var opts uiOptions
 	cmd := &cobra.Command{
 		Use:               "ui [OPTIONS]",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package approve
 
 import (
 	"context"
@@ -45,8 +45,8 @@ type pendingOptions struct {
 	filters               []string
 }
 
-// newPendingCommand returns the verb pending.
-func newPendingCommand(dockerCLI command.Cli) *cobra.Command {
+// NewPendingCommand returns the verb pending.
+func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts pendingOptions
 	cmd := &cobra.Command{
 		Use:               "pending [OPTIONS]",

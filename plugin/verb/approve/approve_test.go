@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package approve
 
 import (
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 func TestCheckTerms(t *testing.T) {
@@ -23,7 +24,7 @@ func TestCheckTerms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := newApproveCommand(dockerCLI)
+		cmd := NewApproveCommand(dockerCLI)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs(append(tt.args, "00ff"))
 		err = cmd.Execute()
