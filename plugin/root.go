@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
+	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
 
@@ -58,8 +59,8 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		approve.NewUICommand(dockerCLI),
 		approve.NewApproveCommand(dockerCLI),
 		approve.NewDenyCommand(dockerCLI),
-		newPolicyCommand(dockerCLI, checkAgent),
-		newTrustCommand(dockerCLI),
+		policy.NewCommand(dockerCLI, checkAgent),
+		policy.NewTrustCommand(dockerCLI),
 		job.NewPsCommand(dockerCLI),
 		job.NewKillCommand(dockerCLI),
 		shell.NewCommand(dockerCLI),

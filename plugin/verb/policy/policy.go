@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package policy has the verb policy, which shows, checks and changes what containers may request, and the verb trust.
+package policy
 
 import (
 	"fmt"
@@ -26,8 +27,8 @@ EXIT STATUS
   0  done
   1  not done`
 
-// newPolicyCommand returns the verb policy. checkAgent returns what is wrong with the agent section.
-func newPolicyCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
+// NewCommand returns the verb policy. checkAgent returns what is wrong with the agent section.
+func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
 		Short:   "See, check and change what containers may request",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package policy
 
 import (
 	"context"
@@ -29,8 +29,8 @@ EXIT STATUS
   0  it is trusted, or with --revoke it is not any more
   1  there is none, it is broken, or you said no`
 
-// newTrustCommand returns the verb trust.
-func newTrustCommand(dockerCLI command.Cli) *cobra.Command {
+// NewTrustCommand returns the verb trust.
+func NewTrustCommand(dockerCLI command.Cli) *cobra.Command {
 	var revoke, force bool
 	cmd := &cobra.Command{
 		Use:     "trust [OPTIONS] [DIRECTORY]",
