@@ -14,6 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
+	"github.com/docker-hostexec/hostexec/plugin/verb/service"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
 
@@ -71,7 +72,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		job.NewReplayCommand(dockerCLI),
 		newResumeCommand(dockerCLI),
 		newPruneCommand(dockerCLI, sweepShares),
-		newServiceCommand(dockerCLI),
+		service.NewCommand(dockerCLI),
 		newDoctorCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package service has the verb service, which has the host's service manager resume sessions at login.
+package service
 
 import (
 	"errors"
@@ -28,8 +29,8 @@ EXIT STATUS
   0  it is done, or there was nothing to do
   1  it is not; a line on stderr says why`
 
-// newServiceCommand returns the verb service.
-func newServiceCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb service.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",
 		Short:   "Have sessions come back at login",
