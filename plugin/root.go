@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
+	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
 	"github.com/docker-hostexec/hostexec/plugin/verb/service"
@@ -73,7 +74,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		newResumeCommand(dockerCLI),
 		newPruneCommand(dockerCLI, sweepShares),
 		service.NewCommand(dockerCLI),
-		newDoctorCommand(dockerCLI),
+		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),
 		misusedAsRun(newComposeCommand(dockerCLI)),

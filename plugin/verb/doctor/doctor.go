@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package doctor has the verb doctor, which looks for what keeps calls from working.
+package doctor
 
 import (
 	"context"
@@ -31,8 +32,8 @@ EXIT STATUS
   0  no probe fails; warnings do not count
   1  at least one does`
 
-// newDoctorCommand returns the verb doctor.
-func newDoctorCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb doctor.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var format, image string
 	cmd := &cobra.Command{
 		Use:   "doctor [OPTIONS]",

@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package plugin
+package doctor
 
 // ownerOf is not known: a socket here leads into an engine's own system.
 func ownerOf(string) int { return -1 }
