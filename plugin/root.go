@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
+	"github.com/docker-hostexec/hostexec/plugin/verb/proxy"
 	"github.com/docker-hostexec/hostexec/plugin/verb/service"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
@@ -52,7 +53,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		misusedAsRun(newRunCommand(dockerCLI)),
 		newAgentCommand(dockerCLI), // which reports errors as JSON, too
 		newAgentRulesCommand(dockerCLI),
-		newProxyCommand(dockerCLI),
+		proxy.NewCommand(dockerCLI),
 		misusedAsRun(newAttachCommand(dockerCLI)),
 		newDetachCommand(dockerCLI),
 		newStatusCommand(dockerCLI),

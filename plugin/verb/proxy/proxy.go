@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package proxy has the verb proxy, which runs commands for whoever can write to a directory.
+package proxy
 
 import (
 	"context"
@@ -67,8 +68,8 @@ type proxyOptions struct {
 	anyUser  bool
 }
 
-// newProxyCommand returns the verb proxy.
-func newProxyCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb proxy.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts proxyOptions
 	cmd := &cobra.Command{
 		Use:               "proxy [OPTIONS] CMD[=allow|ask|deny|/path] [CMD...]",
