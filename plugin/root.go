@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/verb/agent"
 	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
 	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
@@ -51,8 +52,8 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	cmd.AddCommand(
 		misusedAsRun(newRunCommand(dockerCLI)),
-		newAgentCommand(dockerCLI), // which reports errors as JSON, too
-		newAgentRulesCommand(dockerCLI),
+		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
+		agent.NewRulesCommand(dockerCLI),
 		proxy.NewCommand(dockerCLI),
 		misusedAsRun(newAttachCommand(dockerCLI)),
 		newDetachCommand(dockerCLI),
@@ -62,7 +63,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		approve.NewUICommand(dockerCLI),
 		approve.NewApproveCommand(dockerCLI),
 		approve.NewDenyCommand(dockerCLI),
-		policy.NewCommand(dockerCLI, checkAgent),
+		policy.NewCommand(dockerCLI, agent.CheckConfig),
 		policy.NewTrustCommand(dockerCLI),
 		job.NewPsCommand(dockerCLI),
 		job.NewKillCommand(dockerCLI),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package agent has the verb agent, which runs one agent over stdio, and the verb agent-rules.
+package agent
 
 import (
 	"fmt"
@@ -67,8 +68,8 @@ type agentOptions struct {
 	cpus      opts.NanoCPUs
 }
 
-// newAgentCommand returns the verb agent.
-func newAgentCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb agent.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	o := agentOptions{labels: opts.NewListOpts(opts.ValidateLabel)}
 	cmd := &cobra.Command{
 		Use:               "agent [OPTIONS] [-- COMMAND [ARG...]]",
@@ -181,9 +182,9 @@ func agentHost(store *state.Store) agent.Host {
 	return agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()}
 }
 
-// checkAgent returns the error with which docker hostexec agent would refuse the configuration,
+// CheckConfig returns the error with which docker hostexec agent would refuse the configuration,
 // whatever command and image are typed. A file that cannot be read is reported elsewhere.
-func checkAgent(store *state.Store, c config.Agent) []policy.Problem {
+func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil
 	}

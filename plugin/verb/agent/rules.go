@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package agent
 
 import (
 	"io"
@@ -22,8 +22,8 @@ EXIT STATUS
   0  it was printed
   1  the command line is wrong`
 
-// newAgentRulesCommand returns the verb agent-rules.
-func newAgentRulesCommand(dockerCLI command.Cli) *cobra.Command {
+// NewRulesCommand returns the verb agent-rules.
+func NewRulesCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "agent-rules",
 		Short:             "Print what an agent in a container should know",
