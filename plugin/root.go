@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
 	"github.com/docker-hostexec/hostexec/plugin/verb/proxy"
+	"github.com/docker-hostexec/hostexec/plugin/verb/run"
 	"github.com/docker-hostexec/hostexec/plugin/verb/service"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
@@ -51,12 +52,12 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		return cmd
 	}
 	cmd.AddCommand(
-		misusedAsRun(newRunCommand(dockerCLI)),
+		misusedAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
 		proxy.NewCommand(dockerCLI),
-		misusedAsRun(newAttachCommand(dockerCLI)),
-		newDetachCommand(dockerCLI),
+		misusedAsRun(run.NewAttachCommand(dockerCLI)),
+		run.NewDetachCommand(dockerCLI),
 		newStatusCommand(dockerCLI),
 		newInspectCommand(dockerCLI),
 		approve.NewPendingCommand(dockerCLI),

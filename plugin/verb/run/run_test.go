@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package run
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 // A docker/cli that has a flag of our names would panic at each start.
 func TestRunHasOurFlagsAndDockers(t *testing.T) {
-	cmd := newRunCommand(clitest.New(t, io.Discard))
+	cmd := NewRunCommand(clitest.New(t, io.Discard))
 	for _, name := range []string{
 		"proxy", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier", "http", "cloister-compat",
 		"detach", "rm", "volume", "publish", "env", "workdir", "help", "sig-proxy", "pull",
@@ -35,7 +35,7 @@ func TestRunHasOurFlagsAndDockers(t *testing.T) {
 }
 
 func TestRunFlagsStopAtTheImage(t *testing.T) {
-	cmd := newRunCommand(clitest.New(t, io.Discard))
+	cmd := NewRunCommand(clitest.New(t, io.Discard))
 	if err := cmd.ParseFlags([]string{"--proxy", "a", "--workspace", "img", "cc", "--proxy", "b"}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRunFlagsStopAtTheImage(t *testing.T) {
 func TestRunHelp(t *testing.T) {
 	var out bytes.Buffer
 	dockerCLI := clitest.New(t, &out)
-	cmd := newRunCommand(dockerCLI)
+	cmd := NewRunCommand(dockerCLI)
 	cmd.SetOut(&out)
 	if err := cmd.Usage(); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestSupported(t *testing.T) {
 		{"of who knows what", fakeEngine{"1.43", ""}, []string{"--cpu-count", "1"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := newRunCommand(clitest.New(t, io.Discard))
+			cmd := NewRunCommand(clitest.New(t, io.Discard))
 			if err := cmd.ParseFlags(tt.args); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestSupported(t *testing.T) {
 
 func TestRunRefusesEmptyDirectories(t *testing.T) {
 	for _, args := range [][]string{{"--workspace="}, {"--workdir-host", ""}, {"--workdir-host="}} {
-		cmd := newRunCommand(clitest.New(t, io.Discard))
+		cmd := NewRunCommand(clitest.New(t, io.Discard))
 		if err := cmd.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 			t.Errorf("%q is taken for no flag at all", args)
 		}
 	}
-	cmd := newRunCommand(clitest.New(t, io.Discard))
+	cmd := NewRunCommand(clitest.New(t, io.Discard))
 	if err := cmd.ParseFlags([]string{"--workspace", "img"}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestBareWorkspace(t *testing.T) {
 		{[]string{"--workspace"}, ""},
 		{[]string{"/bin/sh"}, ""},
 	} {
-		cmd := newRunCommand(clitest.New(t, io.Discard))
+		cmd := NewRunCommand(clitest.New(t, io.Discard))
 		if err := cmd.ParseFlags(tt.args); err != nil {
 			t.Fatal(err)
 		}

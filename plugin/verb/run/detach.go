@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package run
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ EXIT STATUS
   0  nothing of attach is left
   1  it is not attached, or something is left; a line on stderr says what`
 
-// newDetachCommand returns the verb detach.
-func newDetachCommand(dockerCLI command.Cli) *cobra.Command {
+// NewDetachCommand returns the verb detach.
+func NewDetachCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "detach SESSION|CONTAINER",
 		Short:             "Undo attach",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package run has the verbs that let a container call commands of the host: run, attach and detach.
+//
+// Run is docker's own run command with a session around it. This file alone depends on how docker/cli makes that.
+package run
 
 import (
 	"context"
@@ -46,9 +49,9 @@ const runExample = `  # make of this host, in the current directory, from a shel
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
 
-// newRunCommand returns docker's own run command with our flags, around which a session
+// NewRunCommand returns docker's own run command with our flags, around which a session
 // is begun and finished.
-func newRunCommand(dockerCLI command.Cli) *cobra.Command {
+func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
 	inner := &interposedCLI{Cli: dockerCLI}
 	cmd := container.NewRunCommand(inner)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package run
 
 import (
 	"context"
@@ -35,8 +35,8 @@ EXIT STATUS
   0    it was attached; without --detach: and has been detached again, or has stopped
   125  it could not be; a line on stderr says why`
 
-// newAttachCommand returns the verb attach.
-func newAttachCommand(dockerCLI command.Cli) *cobra.Command {
+// NewAttachCommand returns the verb attach.
+func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 	opts := launch.Options{Carrier: carrier.ByRelay}
 	var detach bool
 	cmd := &cobra.Command{
