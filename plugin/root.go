@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/proxy"
 	"github.com/docker-hostexec/hostexec/plugin/verb/run"
 	"github.com/docker-hostexec/hostexec/plugin/verb/service"
+	"github.com/docker-hostexec/hostexec/plugin/verb/session"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
 
@@ -47,8 +48,8 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		return command.ShowHelp(dockerCLI.Err())(cmd, args)
 	}
 	cmd.SetFlagErrorFunc(flagError)
-	if isWatcher(os.Args) {
-		cmd.AddCommand(newWatcherCommand(dockerCLI))
+	if session.IsWatcher(os.Args) {
+		cmd.AddCommand(session.NewWatcherCommand(dockerCLI))
 		return cmd
 	}
 	cmd.AddCommand(
@@ -58,8 +59,8 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		proxy.NewCommand(dockerCLI),
 		misusedAsRun(run.NewAttachCommand(dockerCLI)),
 		run.NewDetachCommand(dockerCLI),
-		newStatusCommand(dockerCLI),
-		newInspectCommand(dockerCLI),
+		session.NewStatusCommand(dockerCLI),
+		session.NewInspectCommand(dockerCLI),
 		approve.NewPendingCommand(dockerCLI),
 		approve.NewUICommand(dockerCLI),
 		approve.NewApproveCommand(dockerCLI),
@@ -69,20 +70,20 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		job.NewPsCommand(dockerCLI),
 		job.NewKillCommand(dockerCLI),
 		shell.NewCommand(dockerCLI),
-		newStartCommand(dockerCLI),
-		newStopCommand(dockerCLI),
+		session.NewStartCommand(dockerCLI),
+		session.NewStopCommand(dockerCLI),
 		job.NewLogsCommand(dockerCLI),
 		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
-		newResumeCommand(dockerCLI),
-		newPruneCommand(dockerCLI, sweepShares),
+		session.NewResumeCommand(dockerCLI),
+		session.NewPruneCommand(dockerCLI, sweepShares),
 		service.NewCommand(dockerCLI),
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),
 		misusedAsRun(newComposeCommand(dockerCLI)),
 		misusedAsRun(newDevcontainerCommand(dockerCLI)),
-		newWatcherCommand(dockerCLI),
+		session.NewWatcherCommand(dockerCLI),
 	)
 	completeFlags(cmd, dockerCLI)
 	return cmd

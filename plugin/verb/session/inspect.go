@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	"slices"
@@ -26,8 +26,8 @@ EXIT STATUS
   0  all were shown
   1  at least one was not found`
 
-// newInspectCommand returns the verb inspect.
-func newInspectCommand(dockerCLI command.Cli) *cobra.Command {
+// NewInspectCommand returns the verb inspect.
+func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:               "inspect [OPTIONS] SESSION|CONTAINER [SESSION|CONTAINER...]",

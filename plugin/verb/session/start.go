@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	"context"
@@ -27,8 +27,8 @@ EXIT STATUS
   0  all run, and their calls are answered
   1  at least one does not; a line on stderr says why`
 
-// newStartCommand returns the verb start.
-func newStartCommand(dockerCLI command.Cli) *cobra.Command {
+// NewStartCommand returns the verb start.
+func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "start SESSION|CONTAINER [SESSION|CONTAINER...]",
 		Short:             "Start stopped containers, and answer their calls again",

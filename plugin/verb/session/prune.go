@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	"context"
@@ -36,8 +36,8 @@ EXIT STATUS
   0  nothing of them is left
   1  something could not be removed`
 
-// newPruneCommand returns the verb prune. sweepShares removes links to shares that are gone.
-func newPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
+// NewPruneCommand returns the verb prune. sweepShares removes links to shares that are gone.
+func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:               "prune [OPTIONS]",

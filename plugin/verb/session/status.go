@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package session has the verbs that look after sessions: status, inspect, start, stop, resume and prune, and the hidden
+// verb watcher, which serves one.
+package session
 
 import (
 	"context"
@@ -53,8 +55,8 @@ type statusOptions struct {
 	width               int // of the terminal; 0: none
 }
 
-// newStatusCommand returns the verb status.
-func newStatusCommand(dockerCLI command.Cli) *cobra.Command {
+// NewStatusCommand returns the verb status.
+func NewStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts statusOptions
 	cmd := &cobra.Command{
 		Use:               "status [OPTIONS]",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	"context"
@@ -39,8 +39,8 @@ type stopOptions struct {
 	timed     bool // --time was given
 }
 
-// newStopCommand returns the verb stop.
-func newStopCommand(dockerCLI command.Cli) *cobra.Command {
+// NewStopCommand returns the verb stop.
+func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts stopOptions
 	cmd := &cobra.Command{
 		Use:               "stop [OPTIONS] SESSION|CONTAINER [SESSION|CONTAINER...]",

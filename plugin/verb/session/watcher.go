@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	dockercli "github.com/docker/cli/cli"
@@ -12,9 +12,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// newWatcherCommand is what a keeper starts, behind docker's own flags so that the same
+// NewWatcherCommand is what a keeper starts, behind docker's own flags so that the same
 // engine is reached. Nobody types it.
-func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
+func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "watcher DIR",
 		Hidden: true,
@@ -34,9 +34,9 @@ func newWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 }
 
-// isWatcher reports whether a keeper has started this process: args are docker's own flags,
+// IsWatcher reports whether a keeper has started this process: args are docker's own flags,
 // and then the verb.
-func isWatcher(args []string) bool {
+func IsWatcher(args []string) bool {
 	_, set, err := cli.ClientFlags(args[1:])
 	return err == nil && set.NArg() == 3 && set.Arg(0) == cli.PluginName && set.Arg(1) == "watcher"
 }

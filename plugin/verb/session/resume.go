@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package session
 
 import (
 	"context"
@@ -35,8 +35,8 @@ EXIT STATUS
 
 type resumeOptions struct{ all, watch bool }
 
-// newResumeCommand returns the verb resume.
-func newResumeCommand(dockerCLI command.Cli) *cobra.Command {
+// NewResumeCommand returns the verb resume.
+func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts resumeOptions
 	cmd := &cobra.Command{
 		Use:               "resume SESSION|CONTAINER | resume --all [--watch]",
