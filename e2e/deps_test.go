@@ -68,7 +68,8 @@ var rooms = map[string]string{
 	"plugin/verb/agent":            "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/dir exec/policy exec/spelling docs",
 	"plugin/verb/run":              "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
 	"plugin/verb/session":          "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/spelling",
-	"plugin":                       "plugin/carrier plugin/cli plugin/compose plugin/entry plugin/inject plugin/launch plugin/sessions plugin/state plugin/verb/agent plugin/verb/approve plugin/verb/audit plugin/verb/doctor plugin/verb/job plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session plugin/verb/shell plugin/watch exec/dir exec/job exec/spelling",
+	"plugin/verb/compose":          "plugin/carrier plugin/cli plugin/compose plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/dir exec/spelling",
+	"plugin":                       "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]

@@ -24,6 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -32,8 +33,8 @@ func Main() int {
 	if len(os.Args) == 3 && os.Args[0] == entry.LostName {
 		return answerLost(os.Args[1], os.Args[2])
 	}
-	if fromCompose(os.Args) {
-		return refuseProvider(os.Stdout, os.Stderr, os.Args, beginAnew(os.Args))
+	if compose.FromCompose(os.Args) {
+		return compose.RefuseProvider(os.Stdout, os.Stderr, os.Args, compose.BeginAnew(os.Args))
 	}
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.

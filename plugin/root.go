@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/agent"
 	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
+	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
@@ -76,13 +77,13 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
 		session.NewResumeCommand(dockerCLI),
-		session.NewPruneCommand(dockerCLI, sweepShares),
+		session.NewPruneCommand(dockerCLI, compose.SweepShares),
 		service.NewCommand(dockerCLI),
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),
-		misusedAsRun(newComposeCommand(dockerCLI)),
-		misusedAsRun(newDevcontainerCommand(dockerCLI)),
+		misusedAsRun(compose.NewCommand(dockerCLI)),
+		misusedAsRun(compose.NewDevcontainerCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
 	)
 	completeFlags(cmd, dockerCLI)

@@ -2,14 +2,14 @@
 
 //go:build !linux
 
-package plugin
+package compose
 
 import (
 	"errors"
 	"runtime"
 )
 
-// beginAnew is for systems that have watchers.
-func beginAnew([]string) error {
+// BeginAnew is for systems that have watchers.
+func BeginAnew([]string) error {
 	return errors.New("sessions are not supported on " + runtime.GOOS)
 }

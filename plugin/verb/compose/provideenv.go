@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package compose
 
 import (
 	"encoding/json"
@@ -26,9 +26,9 @@ const providerName = "hostexec-provider"
 // providerVerbs are what compose has a provider do.
 var providerVerbs = []string{"up", "down", "stop"}
 
-// fromCompose reports whether args are those with which compose starts a provider, and nobody
+// FromCompose reports whether args are those with which compose starts a provider, and nobody
 // else anything: docker's plugins get their own name first.
-func fromCompose(args []string) bool {
+func FromCompose(args []string) bool {
 	if len(args) < 3 || args[0] == providerName || args[1] != "compose" {
 		return false
 	}
@@ -50,8 +50,8 @@ func ownEnviron(text string) (env []string, err error) {
 	return env, nil
 }
 
-// refuseProvider tells compose why there is no provider, and returns the exit code.
-func refuseProvider(out, errOut io.Writer, args []string, err error) int {
+// RefuseProvider tells compose why there is no provider, and returns the exit code.
+func RefuseProvider(out, errOut io.Writer, args []string, err error) int {
 	err = fmt.Errorf("the environment that docker compose was started with, without the project's .env: %w", err)
 	if args[2] != "metadata" {
 		teller{out}.say("error", "hostexec: "+err.Error())

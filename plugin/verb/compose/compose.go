@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+// Package compose has the verb compose, the provider for services of docker compose, and the verb devcontainer.
+package compose
 
 import (
 	"context"
@@ -58,8 +59,8 @@ type composeOptions struct {
 	project  string // compose's own, of which hostexec is a provider
 }
 
-// newComposeCommand returns the verb compose.
-func newComposeCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb compose.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts composeOptions
 	cmd := &cobra.Command{
 		Use:     "compose [OPTIONS] -- [docker compose ARGS]",

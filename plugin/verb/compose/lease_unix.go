@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package plugin
+package compose
 
 import (
 	"errors"

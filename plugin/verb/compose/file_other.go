@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package plugin
+package compose
 
 import (
 	"errors"

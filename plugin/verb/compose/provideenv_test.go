@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package compose
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func TestFromCompose(t *testing.T) {
 		"/p/docker-hostexec compose":                                   false,
 		"/p/docker-hostexec":                                           false,
 	} {
-		if got := fromCompose(strings.Fields(args)); got != want {
+		if got := FromCompose(strings.Fields(args)); got != want {
 			t.Errorf("fromCompose(%s) = %t, want %t", args, got, want)
 		}
 	}
@@ -50,13 +50,13 @@ func TestOwnEnviron(t *testing.T) {
 func TestRefuseProvider(t *testing.T) {
 	var out, errOut bytes.Buffer
 	args := []string{"docker-hostexec", "compose", "--project-name=p", "up"}
-	code := refuseProvider(&out, &errOut, args, errors.New("permission denied"))
+	code := RefuseProvider(&out, &errOut, args, errors.New("permission denied"))
 	if code != cli.CodeVerb || !strings.HasPrefix(out.String(), `{"type":"error","message":"hostexec: the environment`) || !strings.Contains(errOut.String(), "permission denied") {
 		t.Errorf("%d, %s, %s", code, &out, &errOut)
 	}
 	out.Reset()
 	args[2] = "metadata"
-	if refuseProvider(&out, &errOut, args, errors.New("permission denied")); out.Len() > 0 {
+	if RefuseProvider(&out, &errOut, args, errors.New("permission denied")); out.Len() > 0 {
 		t.Errorf("metadata: %s", &out)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package compose
 
 import (
 	"context"
@@ -258,8 +258,8 @@ func promise(store *state.Store, id string, more time.Duration) error {
 	return os.Chtimes(state.LeaseFile(store.Dir(id)), at, at)
 }
 
-// sweepShares removes the links to shares that are gone.
-func sweepShares(store *state.Store) error {
+// SweepShares removes the links to shares that are gone.
+func SweepShares(store *state.Store) error {
 	links, err := filepath.Glob(store.ServiceShare("*", "*"))
 	for _, at := range links {
 		if _, serr := os.Stat(at); errors.Is(serr, fs.ErrNotExist) {

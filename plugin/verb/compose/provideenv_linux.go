@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package compose
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beginAnew becomes this program again, with compose's own environment. It returns only if it
+// BeginAnew becomes this program again, with compose's own environment. It returns only if it
 // cannot.
-func beginAnew(args []string) error {
+func BeginAnew(args []string) error {
 	parent := os.Getppid()
 	if parent == 0 { // of another PID namespace
 		return errors.New("docker compose is not to be seen")

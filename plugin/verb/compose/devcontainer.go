@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin
+package compose
 
 import (
 	"context"
@@ -35,8 +35,8 @@ EXIT STATUS
   0    it is printed
   125  it could not be; a line on stderr says why`
 
-// newDevcontainerCommand returns the verb devcontainer.
-func newDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
+// NewDevcontainerCommand returns the verb devcontainer.
+func NewDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
 	var start string
 	cmd := &cobra.Command{
