@@ -50,7 +50,6 @@ var rooms = map[string]string{
 	"plugin/control":               "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/spelling",
 	"plugin/page":                  "plugin/state plugin/control exec/approval exec/audit exec/spelling",
 	"plugin/watch":                 "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/spelling",
-	"plugin/compose":               "plugin/volume",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/agent":                 "plugin/watch plugin/inject plugin/container plugin/config",
@@ -68,7 +67,7 @@ var rooms = map[string]string{
 	"plugin/verb/agent":            "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/dir exec/policy exec/spelling docs",
 	"plugin/verb/run":              "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
 	"plugin/verb/session":          "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/spelling",
-	"plugin/verb/compose":          "plugin/carrier plugin/cli plugin/compose plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/dir exec/spelling",
+	"plugin/verb/compose":          "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/dir exec/spelling",
 	"plugin":                       "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compose has the verb compose, the provider for services of docker compose, and the verb devcontainer.
 package compose
 
 import (
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/compose"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
@@ -104,11 +102,11 @@ func failCompose(err error) error {
 type composeRun struct {
 	cli   command.Cli
 	tool  *composeTool
-	args  compose.Args
+	args  Args
 	cwd   string
 	files []string // the person's
 	dir   string   // the project's
-	model *compose.Model
+	model *Model
 	about []string // the services that the command names, and what they depend on
 }
 
@@ -116,7 +114,7 @@ type composeRun struct {
 func runCompose(ctx context.Context, dockerCLI command.Cli, opts *composeOptions, flags *pflag.FlagSet, args []string) error {
 	r := &composeRun{cli: dockerCLI}
 	var err error
-	if r.args, err = compose.Parse(args); err != nil {
+	if r.args, err = Parse(args); err != nil {
 		return cli.Hint(err, "docker compose --help")
 	}
 	if r.tool, err = findCompose(dockerCLI); err != nil {
@@ -153,13 +151,13 @@ func runCompose(ctx context.Context, dockerCLI command.Cli, opts *composeOptions
 // resolve finds the files, has compose make the model of them, and returns the services that
 // may take part in the command.
 func (r *composeRun) resolve(ctx context.Context) (active []string, err error) {
-	var where compose.Where
+	var where Where
 	if len(r.args.Files) == 0 {
-		text, err := r.tool.answer(ctx, r.args.Ask([]string{"-"}, "config"), compose.Question)
+		text, err := r.tool.answer(ctx, r.args.Ask([]string{"-"}, "config"), Question)
 		if err != nil {
 			return nil, err
 		}
-		if where, err = compose.ReadWhere(text); err != nil {
+		if where, err = ReadWhere(text); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +172,7 @@ func (r *composeRun) resolve(ctx context.Context) (active []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.model, err = compose.Read(text); err != nil {
+	if r.model, err = Read(text); err != nil {
 		return nil, err
 	}
 	return r.active(ctx)
@@ -196,7 +194,7 @@ func (r *composeRun) active(ctx context.Context) (all []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := compose.Read(text)
+		part, err := Read(text)
 		if err != nil {
 			return nil, err
 		}
@@ -215,10 +213,10 @@ func (r *composeRun) inFiles(err error) error {
 
 // given are those of the flags that were, by their names. Directories are the person's, not
 // the project's.
-func (o *composeOptions) given(flags *pflag.FlagSet) (compose.Settings, error) {
+func (o *composeOptions) given(flags *pflag.FlagSet) (Settings, error) {
 	ours := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(launch.Options).AddFlags(ours)
-	given := compose.Settings{}
+	given := Settings{}
 	var errs []error
 	ours.VisitAll(func(known *pflag.Flag) {
 		f := flags.Lookup(known.Name)
@@ -242,7 +240,7 @@ func isDirectory(flag string) bool { return flag == "workspace" || flag == "work
 
 // optionsOf are the flags that were said of a service, on the command line or in a file of the project
 // in dir.
-func optionsOf(said compose.Settings, dir string) (*launch.Options, error) {
+func optionsOf(said Settings, dir string) (*launch.Options, error) {
 	o := &launch.Options{Dir: dir}
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.AddFlags(set)

@@ -8,28 +8,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/plugin/compose"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 func TestOptionsOf(t *testing.T) {
 	tests := []struct {
-		said compose.Settings
+		said Settings
 		want launch.Options
 		err  string
 	}{
-		{compose.Settings{}, launch.Options{Carrier: "auto"}, ""},
-		{compose.Settings{"proxy": {"make", "git=ask"}, "pass-env": {"A"}}, launch.Options{Carrier: "auto", Proxies: []string{"make", "git=ask"}, PassEnv: []string{"A"}}, ""},
-		{compose.Settings{"workspace": {"sub"}, "workdir-host": {"/abs"}}, launch.Options{Carrier: "auto", Workspace: "/p/sub", WorkdirHost: "/abs"}, ""},
-		{compose.Settings{"workspace": {"true"}, "proxy-shell": {"true"}}, launch.Options{Carrier: "auto", Workspace: "/p", Shell: "allow"}, ""},
-		{compose.Settings{"workspace": {"false"}, "proxy-shell": {"false"}}, launch.Options{Carrier: "auto"}, ""},
-		{compose.Settings{"allow-new-privs": {"true"}, "carrier": {"relay"}}, launch.Options{Carrier: "relay", NewPrivs: true}, ""},
-		{compose.Settings{"allow-new-privs": {"false"}}, launch.Options{Carrier: "auto"}, ""},
+		{Settings{}, launch.Options{Carrier: "auto"}, ""},
+		{Settings{"proxy": {"make", "git=ask"}, "pass-env": {"A"}}, launch.Options{Carrier: "auto", Proxies: []string{"make", "git=ask"}, PassEnv: []string{"A"}}, ""},
+		{Settings{"workspace": {"sub"}, "workdir-host": {"/abs"}}, launch.Options{Carrier: "auto", Workspace: "/p/sub", WorkdirHost: "/abs"}, ""},
+		{Settings{"workspace": {"true"}, "proxy-shell": {"true"}}, launch.Options{Carrier: "auto", Workspace: "/p", Shell: "allow"}, ""},
+		{Settings{"workspace": {"false"}, "proxy-shell": {"false"}}, launch.Options{Carrier: "auto"}, ""},
+		{Settings{"allow-new-privs": {"true"}, "carrier": {"relay"}}, launch.Options{Carrier: "relay", NewPrivs: true}, ""},
+		{Settings{"allow-new-privs": {"false"}}, launch.Options{Carrier: "auto"}, ""},
 
-		{compose.Settings{"prox": {"make"}}, launch.Options{}, "unknown key prox"},
-		{compose.Settings{"service": {"web"}}, launch.Options{}, "unknown key service"},
-		{compose.Settings{"allow-new-privs": {"perhaps"}}, launch.Options{}, "allow-new-privs"},
-		{compose.Settings{"workspace": {""}}, launch.Options{}, "no directory named"},
+		{Settings{"prox": {"make"}}, launch.Options{}, "unknown key prox"},
+		{Settings{"service": {"web"}}, launch.Options{}, "unknown key service"},
+		{Settings{"allow-new-privs": {"perhaps"}}, launch.Options{}, "allow-new-privs"},
+		{Settings{"workspace": {""}}, launch.Options{}, "no directory named"},
 	}
 	for _, tt := range tests {
 		got, err := optionsOf(tt.said, "/p")

@@ -19,7 +19,6 @@ import (
 	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/compose"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -29,14 +28,14 @@ import (
 // servicePlan is a plan for a service of the model.
 type servicePlan struct {
 	*launch.Plan
-	compose.Service
+	Service
 	name, image string
 	shows       []container.MountPoint // by its mounts
-	lenders     []compose.Lender       // of more of them
+	lenders     []Lender               // of more of them
 }
 
 // plans checks what was said of the chosen services that take part, in their order.
-func (r *composeRun) plans(chosen map[string]compose.Settings, active []string) (all []*servicePlan, err error) {
+func (r *composeRun) plans(chosen map[string]Settings, active []string) (all []*servicePlan, err error) {
 	oneoff := r.args.Oneoff(r.has)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		if !slices.Contains(active, name) {
@@ -71,7 +70,7 @@ func (r *composeRun) show(ctx context.Context, all []*servicePlan) error {
 		return err
 	}
 	s := &services{cli: r.cli, api: r.cli.Client(), store: store}
-	var adds []compose.Addition
+	var adds []Addition
 	for _, p := range all {
 		s.known(p.Plan)
 		add, err := s.addition(ctx, p)
@@ -84,7 +83,7 @@ func (r *composeRun) show(ctx context.Context, all []*servicePlan) error {
 		}
 		adds = append(adds, add)
 	}
-	text, err := compose.Override(adds...)
+	text, err := Override(adds...)
 	if err != nil {
 		return err
 	}
@@ -144,7 +143,7 @@ func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, star
 		if err != nil && !errdefs.IsNotFound(err) {
 			return err
 		}
-		if text, err = compose.Override(add); err != nil {
+		if text, err = Override(add); err != nil {
 			return err
 		}
 	}
@@ -170,7 +169,7 @@ func (s *services) began(id string) bool { _, err := s.store.Load(id); return er
 
 // addition is what p's session adds to its service. The error is NotFound when its image is
 // not there; then PATH is what an image has that sets none.
-func (s *services) addition(ctx context.Context, p *servicePlan) (compose.Addition, error) {
+func (s *services) addition(ctx context.Context, p *servicePlan) (Addition, error) {
 	dir := s.store.Dir(p.Record.ID)
 	path, set := p.Path()
 	var err error
@@ -181,7 +180,7 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (compose.Additi
 	}
 	labels := inject.Labels(nil, &p.Record)
 	delete(labels, inject.LabelVersion) // another build of hostexec is no other service
-	add := compose.Addition{Service: p.name, Path: inject.Around(path, len(p.Record.Ruled) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
+	add := Addition{Service: p.name, Path: inject.Around(path, len(p.Record.Ruled) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
 	if p.Workspace != "" && !p.KeepDir {
 		add.WorkingDir = p.Workspace
 	}
@@ -195,7 +194,7 @@ func (p *servicePlan) borrow(ctx context.Context, api client.APIClient) error {
 		if err != nil {
 			return fmt.Errorf("volumes_from: look at container %s: %w", l.Container, err)
 		}
-		p.shows = compose.Lend(p.shows, lent, l.ReadOnly)
+		p.shows = Lend(p.shows, lent, l.ReadOnly)
 	}
 	return nil
 }
