@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is the docker hostexec command line, one file per verb. Run is docker's
-// own run command with a session around it; the other verbs look after sessions.
+// Package plugin is the docker hostexec command line: the program, and the root command with all verbs below it.
 //
-//	main -> Main -> docker/cli's plugin frame -> root -> a verb
+//	main -> Main -> docker/cli's plugin frame -> root -> a verb of plugin/verb
 //
-// Its laws: what it says goes to stderr behind "hostexec: ", in lower case and with what
-// to type next; stdout carries only answers; one function, report, turns errors into exit
-// codes. It is the only room that knows docker/cli. It decides nothing about calls and
-// runs none: those are the watcher's, another process.
+// Verbs do not know each other: what one needs of another is handed to it here, and so are completions of flags.
+// What all verbs share is in plugin/cli. The command line decides nothing about calls and runs none: those are the
+// watcher's, another process.
 package plugin
 
 import (
