@@ -19,7 +19,6 @@ type warrant struct {
 	cwd    *dir.Dir
 	runner Runner
 	env    []string
-	input  []byte       // what was captured of stdin
 	notes  []string     // for a person: what Args do not say
 	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
 	copies *copies      // of operands, or nil

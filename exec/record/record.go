@@ -106,13 +106,6 @@ func (r *Recording) output(stream int, p []byte) {
 	r.event("o", string(whole[:n]))
 }
 
-// Resize records that the command's terminal has another size.
-func (r *Recording) Resize(width, height int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.event("r", fmt.Sprintf("%dx%d", width, height))
-}
-
 // partial returns how many bytes at the end of p may be the beginning of a character.
 func partial(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {

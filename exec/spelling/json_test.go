@@ -17,6 +17,7 @@ type request struct {
 	Sub  *struct {
 		Any json.RawMessage `json:"any"`
 	} `json:"sub"`
+	//lint:ignore U1000 an unexported field that no key may set
 	hidden int
 }
 

@@ -150,7 +150,7 @@ var broken = []struct{ name, text, want string }{
 	{"no mapping", "- a", ":1: the file: keys and values wanted"},
 	{"unknown key", "version: 1\nbogus: 1", `:2: unknown key "bogus" in the file`},
 	{"duplicate key of a section with two names", "approval: {timeout: 1m}\nhostexec: {timeout: 2m}", `:2: duplicate key "timeout" in hostexec: approval and hostexec are the same section`},
-	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: x* matches nothing at all`},
+	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: x* matches the empty text`},
 	{"unknown key in a section", "approval:\n  auto: []", `:2: unknown key "auto" in approval`},
 	{"unknown key in a rule", "commands:\n x:\n  rules:\n  - {do: allow, argv: [], allow: x}", `:4: unknown key "allow" in rule`},
 	{"duplicate key", "version: 1\napproval: {}\napproval: {}", `:3: duplicate key "approval" in the file: it stands in line 2 already`},

@@ -164,7 +164,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func
 			}
 			p, err := policy.ParsePattern(source)
 			if err != nil {
-				d.warn(n, true, "%s: %s: %v: passed over", what, policy.Line([]string{source}), err)
+				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.Line([]string{source}), err)
 				return
 			}
 			p.Where, p.Anywhere = d.where(n), anywhere
@@ -213,7 +213,7 @@ func redaction(s string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(s)
 	if err == nil && re.MatchString("") {
-		return nil, fmt.Errorf("%s matches nothing at all, which is everywhere", quoted(s))
+		return nil, fmt.Errorf("%s matches the empty text, which is everywhere: require at least one character, as in x+", quoted(s))
 	}
 	return re, err
 }

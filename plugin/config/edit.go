@@ -70,7 +70,7 @@ func ruleOf(argv []string, do policy.Action) string {
 	return "added-" + hex.EncodeToString(sum[:4])
 }
 
-// ErrNoRule: a file has no rule of that name.
+// ErrNoRule says that a file has no rule of that name.
 var ErrNoRule = errors.New("there is no rule")
 
 // Remove takes the rule called title, COMMAND/ID, out of file. A command that has no rule

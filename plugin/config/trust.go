@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ErrNone: the workspace proposes nothing.
+// ErrNone says that the workspace proposes nothing.
 var ErrNone = errors.New("there is no .hostexec.yaml")
 
 // Propose returns what the workspace proposes, and the digest that stands for it: of its

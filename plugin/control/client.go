@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,23 +40,30 @@ var ErrCalled = errors.New("a command that a container called may not answer for
 var ErrNotRunning = errors.New("no command runs for that request")
 
 // Client talks to one session's watcher.
-type Client struct{ http http.Client }
+type Client struct {
+	http http.Client
+	pid  atomic.Int64 // the watcher's, from the last connection; 0 when the system does not tell it
+}
 
 // Dial returns a client of the watcher of the session whose folder is dir. It connects
 // with each request; ErrNoWatcher comes from those. Close it when done.
 func Dial(dir string) *Client {
-	return &Client{http.Client{Transport: &http.Transport{
+	c := &Client{}
+	c.http.Transport = &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := state.Dial(dir, filepath.Base(state.ControlSock(dir)))
 			if err != nil {
 				return nil, err
 			}
-			if p, ok := peerOf(conn); ok && stopped(p.pid) {
+			p, ok := peerOf(conn)
+			if ok && stopped(p.pid) {
 				return nil, errors.Join(&StoppedError{p.pid}, conn.Close())
 			}
+			c.pid.Store(int64(p.pid))
 			return conn, nil
 		},
-	}}}
+	}
+	return c
 }
 
 // Close drops the connections that are kept.
@@ -124,6 +132,9 @@ func (c *Client) explain(err error) error {
 	}
 	if halted := (*StoppedError)(nil); errors.As(err, &halted) {
 		return halted
+	}
+	if pid := int(c.pid.Load()); pid > 0 && stopped(pid) { // it was suspended after it had accepted the connection
+		return &StoppedError{pid}
 	}
 	return fmt.Errorf("ask the watcher: %w", err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // ear listens to a page's events.
@@ -204,14 +205,11 @@ func TestOnePage(t *testing.T) {
 }
 
 // Whoever needs a page gets one, the same for all, and it goes by itself.
-func TestEnsure(t *testing.T) {
+func TestStart(t *testing.T) {
 	store := newStore(t)
-	place, err := Ensure(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := Ensure(t.Context(), store); err != nil || again != place {
-		t.Errorf("a second Ensure = %+v, %v, want %+v", again, err, place)
+	place := started(t, store)
+	if again := started(t, store); again != place {
+		t.Errorf("a second Start led to %+v, want %+v", again, place)
 	}
 	lock := flock.New(lockFile(store))
 	defer lock.Close()
@@ -236,5 +234,28 @@ func TestTooManyStreams(t *testing.T) {
 func TestFrame(t *testing.T) {
 	if got, want := frame("x", "a\n\nb"), "event: x\ndata: a\ndata: \ndata: b\n\n"; got != want {
 		t.Errorf("frame = %q, want %q", got, want)
+	}
+}
+
+// started starts a page and waits until it answers.
+func started(t *testing.T, store *state.Store) Place {
+	t.Helper()
+	if err := Start(store); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p, err := Find(ctx, store)
+		if err == nil {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal(err)
+		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestMain is a page in the background, too, when Ensure starts one.
+// TestMain is a page in the background, too, when Start starts one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && strings.Join(os.Args[1:], " ") == "hostexec ui --background" {
 		store, err := state.Open()

@@ -3,49 +3,20 @@
 package page
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Ensure returns the user's page, which it starts in the background when there is none.
-// Such a page opens a browser when a question comes, and ends by itself some minutes after
-// the last session and the last browser have gone.
+// Start starts the user's page in the background, if there is none, and does not wait for it. Such a page opens a
+// browser when a question comes, and ends by itself some minutes after the last session and the last browser have
+// gone. When two are started at once, one ends again.
 //
-// A keeper ends all that descends from it, and what descends from it may not answer: the
-// caller has to be outside of any, as run and resume are and a watcher is not.
-func Ensure(ctx context.Context, s *state.Store) (Place, error) {
-	p, err := Find(ctx, s)
-	if !errors.Is(err, ErrNone) {
-		return p, err
-	}
-	if err := Start(s); err != nil {
-		return Place{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return Place{}, errors.New("start the page: it did not come up")
-		}
-		if p, err = Find(ctx, s); !errors.Is(err, ErrNone) {
-			return p, err
-		}
-	}
-}
-
-// Start is Ensure for who does not need the page yet: it does not wait for it. Of two that
-// start at once, one ends again.
+// A keeper ends all that descends from it, and what descends from it may not answer: the caller has to be outside of
+// any, as run and resume are and a watcher is not.
 func Start(s *state.Store) error {
 	if !free(s) {
 		return nil

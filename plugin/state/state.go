@@ -150,7 +150,7 @@ func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces")
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
-// The parts of a session's folder.
+// ShareDir and the functions below it name the parts of a session's folder.
 func ShareDir(session string) string      { return filepath.Join(session, "share") }
 func ProxyDir(session string) string      { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }

@@ -78,15 +78,7 @@ func AppendDelivery(b []byte, name string, toGroup bool) []byte {
 	return AppendFrame(AppendFrame(b, KindSignal, []byte(to)), KindSignal, []byte(name))
 }
 
-// ParseSignal is the inverse of AppendSignal. A name is one to sixteen of A-Z, 0-9 and
-// the two signs of RTMIN+1; which of them mean anything is for the caller to know.
-func ParseSignal(p []byte) (string, error) {
-	if len(p) == 0 || !signalName(p) {
-		return "", ErrMalformed
-	}
-	return string(p), nil
-}
-
+// signalName reports whether p can be the name of a signal: at most sixteen of A-Z, 0-9 and the two signs of RTMIN+1.
 func signalName(p []byte) bool {
 	for _, c := range p {
 		if !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '-') {

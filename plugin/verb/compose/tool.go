@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli-plugins/manager"
 	"github.com/docker/cli/cli-plugins/metadata"
@@ -33,7 +34,7 @@ func findCompose(dockerCLI command.Cli) (*composeTool, error) {
 		err = p.Err
 	}
 	switch {
-	case manager.IsNotFound(err):
+	case errdefs.IsNotFound(err):
 		return nil, cli.Hint(errors.New("docker compose is not installed (docker-compose 1.x will not do)"), "docker compose version")
 	case err != nil:
 		return nil, cli.Hint(fmt.Errorf("docker compose: %w", err), "docker compose version")

@@ -112,7 +112,7 @@ func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source,
 	if src.OfProject() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return false, nil
 	}
-	all, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+	all, err := cli.Confirm(ctx, dockerCLI,
 		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, cli.Printable(src.Project)))
 	return !all, err
 }

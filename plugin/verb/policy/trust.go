@@ -84,7 +84,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 		return err
 	}
 	if !force {
-		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+		yes, err := cli.Confirm(ctx, dockerCLI,
 			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", cli.Printable(src.Workspace)))
 		if err != nil || !yes {
 			return errors.Join(err, errors.New("not trusted"))

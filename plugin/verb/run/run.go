@@ -54,6 +54,7 @@ const runExample = `  # make of this host, in the current directory, from a shel
 func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
 	inner := &interposedCLI{Cli: dockerCLI}
+	//lint:ignore SA1019 docker run itself is what a user expects; docs/design.md says what replaces it
 	cmd := container.NewRunCommand(inner)
 	own := pflag.NewFlagSet("hostexec", pflag.ContinueOnError)
 	own.SortFlags = false

@@ -56,7 +56,7 @@ func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error
 
 func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShares func(*state.Store) error) error {
 	if !force {
-		yes, err := command.PromptForConfirmation(ctx, dockerCLI.In(), dockerCLI.Out(),
+		yes, err := cli.Confirm(ctx, dockerCLI,
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
 		if err != nil || !yes {
 			return err
