@@ -14,8 +14,8 @@ import (
 // Exit codes of our own failures. A failed run has to be told from the container's own
 // codes, so it takes docker run's; other verbs do as docker's do.
 const (
-	CodeRun  = 125
-	CodeVerb = 1
+	CodeRun  = 125 // of run, attach, agent and proxy
+	CodeVerb = 1   // of the other verbs
 )
 
 // Failure is an error of ours, to be shown as such, and the code to exit with.

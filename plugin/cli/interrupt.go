@@ -30,7 +30,7 @@ const patience = 3
 // settling is how long a signal may take to come after docker has reported it.
 const settling = 100 * time.Millisecond
 
-// Interruptible returns a context that ends, with an interrupted as its cause, when this
+// Interruptible returns a context that ends, with an Interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
 // our place: see bridge.
@@ -96,7 +96,7 @@ func bridge() {
 	}
 }
 
-// DockerKilled reports whether ctx, of interruptible, has ended because docker was killed.
+// DockerKilled reports whether ctx, of Interruptible, has ended because docker was killed.
 func DockerKilled(ctx context.Context) bool {
 	var told *Interrupted
 	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL

@@ -56,7 +56,7 @@ func Verb(run runE) runE {
 	}
 }
 
-// VerbWithSignals returns what verb does, for a command that handles signals itself.
+// VerbWithSignals returns what Verb does, for a command that handles signals itself.
 func VerbWithSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)

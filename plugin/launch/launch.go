@@ -34,10 +34,10 @@ import (
 
 // Launch takes a session from a checked plan to a container that is being started:
 //
-//	begin    the watcher starts; the record is written
-//	create   the share is filled; where HTTP is wanted the watcher listens; docker run's creation, with mount, PATH and labels
+//	Begin    the watcher starts; the record is written
+//	Create   the share is filled; where HTTP is wanted the watcher listens; docker run's creation, with mount, PATH and labels
 //	         then: the watcher is told the id as soon as it serves; login-shell links are copied in
-//	finish   docker run is done; the watcher stays with the container
+//	Finish   docker run is done; the watcher stays with the container
 //
 // Whatever fails, or interrupts, before the container starts leaves nothing behind.
 type Launch struct {
@@ -46,15 +46,15 @@ type Launch struct {
 	Store *state.Store
 	Dir   string // the session's
 
-	// interrupted says why run is to end, or nil. Docker run detaches from its own context.
+	// Interrupted says why run is to end, or nil. Docker run detaches from its own context.
 	Interrupted func() error
 
 	Arch   func() (string, error) // waits for the engine's architecture; nil if it was not asked ahead
-	filled func() error           // returns when the share is filled; nil before prepare
+	filled func() error           // returns when the share is filled; nil before Create
 
 	Link  *watch.Link
 	Page  sync.WaitGroup // of the page's start
-	Ready chan struct{}  // closed when the watcher serves, or err is set
+	Ready chan struct{}  // closed when the watcher serves, or Err is set
 	Err   error          // why it does not
 
 	ID       string      // the container, once it is made
@@ -63,11 +63,11 @@ type Launch struct {
 	volume   string      // what it has in place of the share, or ""
 	Writable []string    // host directories that it can write
 	Place    string      // where commands run, for people; empty: the link knows
-	Failed   error       // why create failed, if that was our doing
+	Failed   error       // why Create failed, if that was our doing
 }
 
-// Begin makes the session's record and starts its watcher, which is ready when create
-// needs it. The caller calls finish. stdio is for watch.Start.
+// Begin makes the session's record and starts its watcher, which is ready when Create
+// needs it. The caller calls Finish. stdio is for watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
 	store, err := state.Open()
 	if err != nil {
@@ -94,13 +94,13 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 		// a session of its own.
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
-	// ends when the watcher serves or has failed to; finish waits for it.
+	// ends when the watcher serves or has failed to; Finish waits for it.
 	go func() {
 		defer close(l.Ready)
 		l.Err = l.Link.Ready(ctx)
 	}()
 	rec := p.Record
-	// ends when the page has been started, or need not be; finish waits for it.
+	// ends when the page has been started, or need not be; Finish waits for it.
 	l.Page.Go(func() { StartPage(store, rec, p.Config) })
 	return l, nil
 }
@@ -182,7 +182,7 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 // fill fills the share while the engine makes the container. The returned function waits for that.
 func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
 	done := make(chan error, 1)
-	// ends when the engine has told its architecture and the share is filled; finish waits for it.
+	// ends when the engine has told its architecture and the share is filled; Finish waits for it.
 	go func() {
 		arch, err := l.engineArch(ctx, api)
 		if err == nil {
@@ -297,7 +297,7 @@ func (l *Launch) Finish() error {
 	<-l.Ready
 	l.Page.Wait()
 	if l.filled != nil {
-		_ = l.filled() // create has reported its error
+		_ = l.filled() // Create has reported its error
 	}
 	lost := watch.EndLost(l.Dir)
 	if l.ID != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// DefaultGrace stands for the default grace.
+// DefaultGrace has the watcher choose the grace.
 const DefaultGrace = time.Duration(-1)
 
 // ending is how long a watcher may take to end, in addition to the grace: it removes an agent's

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shell has the verb shell, which lists the persistent shells of a session and runs commands in them.
+// Package shell has the verb shell, which lists the shells of a session and runs commands in them.
 package shell
 
 import (
