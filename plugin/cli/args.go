@@ -92,7 +92,8 @@ func Connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClie
 	return command.NewAPIClientFromFlags(opts, config)
 }
 
-// WithoutPluginEnv returns env without the variables that docker sets for its plugins: processes of this plugin are none.
+// WithoutPluginEnv returns env without the variables that docker sets for its plugins: processes of this plugin are
+// none.
 func WithoutPluginEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli holds what every verb of docker hostexec on the host shares: errors and exit codes, output formats, filters,
-// signals, docker's own flags, and completion of words.
+// Package cli holds what every verb of docker hostexec on the host shares: errors and exit codes, output formats,
+// filters, signals, docker's own flags, and completion of words.
 //
-// What it says goes to stderr behind "hostexec: ", in lower case and with what to type next; stdout carries only answers.
-// Report alone turns errors into exit codes. It knows no session and no configuration: completion of these is handed to it.
+// What it says goes to stderr behind "hostexec: ", in lower case and with what to type next; stdout carries only
+// answers. Report alone turns errors into exit codes. It knows no session and no configuration: completion of these is
+// handed to it.
 package cli
 
 import (

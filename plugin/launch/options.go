@@ -111,8 +111,8 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 
-// configured adds the commands that the configuration proxies for this project to those of
-// the flags, which have the last word, and the programs that it names. A broken configuration would have every call refused.
+// configured adds the commands that the configuration proxies for this project to those of the flags, which have the
+// last word, and the programs that it names. A broken configuration would have every call refused.
 func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	var err error
 	if p.Config, err = p.LoadConfig(); err != nil {

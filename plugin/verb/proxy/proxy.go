@@ -195,7 +195,8 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	return p, err
 }
 
-// resolveOwn finds the programs of p as launch.ResolveCommands does, in those directories of PATH that whoever makes requests cannot write.
+// resolveOwn finds the programs of p as launch.ResolveCommands does, in those directories of PATH that whoever makes
+// requests cannot write.
 func resolveOwn(p *launch.Plan) error {
 	owner, err := dir.NewTable(watch.Requested(p.Record), dir.Default{})
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session has the verbs that look after sessions: status, inspect, start, stop, resume and prune, and the hidden
-// verb watcher, which serves one.
+// Package session has the verbs that look after sessions: status, inspect, start, stop, resume and prune, and the
+// hidden verb watcher, which serves one.
 package session
 
 import (
