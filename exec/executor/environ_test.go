@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// below is an Owner that can write all below one directory.
+// below is an Owner that can write all files below one directory.
 type below string
 
 func (b below) Writable(p string) bool { return p == string(b) || strings.HasPrefix(p, string(b)+"/") }
@@ -33,7 +33,7 @@ func TestEnviron(t *testing.T) {
 		{"PYTHONPATH=/opt/py:/w/py:", "PYTHONPATH=/opt/py"},
 		{"PYTHONPATH=lib", ""},
 		{"NODE_PATH=/w/node_modules", ""},
-		{"GEM_PATH=:/opt/gems", "GEM_PATH=:/opt/gems"}, // the empty one is the default
+		{"GEM_PATH=:/opt/gems", "GEM_PATH=:/opt/gems"}, // the empty entry means the default
 		{"GEM_PATH=vendor/gems:/opt/gems", "GEM_PATH=/opt/gems"},
 		{"LUA_PATH=/w/?.lua;./?.lua;;", "LUA_PATH=;"},
 		{"GIT_EXEC_PATH=/w/git-core", ""},
@@ -81,7 +81,7 @@ func TestEnviron(t *testing.T) {
 		{"SHELL=/w/sh", ""},
 		{"KUBECONFIG=/w/kube:/home/u/.kube/config", "KUBECONFIG=/dev/null"},
 		{"DOCKER_CONFIG=/w/.docker", "DOCKER_CONFIG=/dev/null"},
-		{"HOME=/w/home", "HOME=/w/home"}, // reported
+		{"HOME=/w/home", "HOME=/w/home"}, // kept and reported
 		{"PWD=/w", "PWD=/w"}, {"PROJECT_BIN=/w/bin", "PROJECT_BIN=/w/bin"},
 	} {
 		kept, found := Environ([]string{tt.in}, below("/w"))
@@ -94,7 +94,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestEnvironGit: of git's counted settings none may be missing, so where one goes all do.
+// TestEnvironGit checks that if one of git's counted settings is removed, the count is removed too.
 //
 // Attack 215.
 func TestEnvironGit(t *testing.T) {

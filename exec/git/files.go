@@ -15,9 +15,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// prepared checks the entries of the repository's directory. What the container cannot write
-// now it may have prepared: a link into its work tree, a second name of the configuration, a
-// pipe on which git waits, a part of the repository that is elsewhere.
+// prepared checks the entries of the repository's directory. The container cannot write them now,
+// but it may have created them earlier. Examples are a link into its work tree, a hard link to the
+// configuration, a FIFO that blocks git, and a part of the repository in another directory.
 func (c *Check) prepared(at place) error {
 	list, err := entries(at.held)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Check) prepared(at place) error {
 	return nil
 }
 
-// files checks what the repository at has beside its configuration.
+// files checks the parts of a repository other than its configuration.
 func (c *Check) files(at place, line commandLine, cfg *config) error {
 	for _, name := range []string{"remotes", "branches"} {
 		if list, err := entries(path.Join(at.held, name)); network(line.verb) && (err != nil || len(list) > 0) {
@@ -52,7 +52,7 @@ func (c *Check) files(at place, line commandLine, cfg *config) error {
 	return c.alternates(at)
 }
 
-// entries returns what is in the directory name, which may be missing.
+// entries returns the entries of directory name, or none if it does not exist.
 func entries(name string) ([]fs.FileInfo, error) {
 	d, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func entries(name string) ([]fs.FileInfo, error) {
 		return nil, err
 	}
 	defer d.Close()
-	list, err := d.Readdir(maxEntries + 1) // by lstat
+	list, err := d.Readdir(maxEntries + 1) // does not follow links
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func entries(name string) ([]fs.FileInfo, error) {
 	return list, nil
 }
 
-// file checks one entry of such a directory. A link leads a git that writes to any file of the
-// host's, and one that reads to where the container writes.
+// file checks one entry of such a directory. Through a link, git could write any file of the host,
+// or read a file that the container can write.
 func (c *Check) file(at place, f fs.FileInfo) error {
 	name := path.Join(at.dir, f.Name())
 	switch {
 	case f.Mode()&fs.ModeSymlink != 0:
 		return errLink(name)
-	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // of git's own file system monitor
+	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // the socket of git's file system monitor
 	case !f.Mode().IsRegular():
 		return &Problem{Reason: name + " is not a file", Fix: "remove it"}
 	case links(f) > 1:
@@ -91,8 +91,8 @@ func errLink(name string) error {
 	return &Problem{Reason: shown(name) + " is a link", Fix: "put the file in its place"}
 }
 
-// deep checks all of the repository at that git writes through its names: references and
-// their logs. Objects have new names, and modules are other repositories.
+// deep checks for links in all directories where git writes existing names: references and their
+// logs. Objects always get new names, and modules are repositories of their own.
 func (c *Check) deep(at place) error {
 	left := maxNames
 	var found error
@@ -122,7 +122,7 @@ func (c *Check) deep(at place) error {
 	return nil
 }
 
-// hooks checks the programs that git runs by itself, from where the last core.hooksPath says.
+// hooks checks the hooks that git runs, in the directory of the effective core.hooksPath.
 func (c *Check) hooks(at place, cfg *config) error {
 	where, set := cfg.last("core.hookspath")
 	if set {
@@ -146,7 +146,7 @@ func (c *Check) hooks(at place, cfg *config) error {
 	return nil
 }
 
-// alternates checks the directories from which the repository takes objects.
+// alternates checks the directories from which the repository borrows objects.
 func (c *Check) alternates(at place) error {
 	name := path.Join(at.held, "objects", "info", "alternates")
 	for _, part := range []string{path.Dir(name), name} {

@@ -114,7 +114,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Both streams at once, through writers, one of which takes nothing.
+// TestTee checks concurrent writes to both streams, through writers of which one fails.
 func TestTee(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Create(dir, request, Header{})
