@@ -54,7 +54,7 @@ var rooms = map[string]string{
 
 	"plugin/cli":                   "exec/spelling",
 	"plugin/cli/clitest":           "",
-	"plugin/sessions":              "plugin/cli plugin/control plugin/inject plugin/state plugin/watch",
+	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +
@@ -73,7 +73,7 @@ var rooms = map[string]string{
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/record exec/spelling",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
 		"exec/executor exec/policy exec/spelling",
-	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/state " +
+	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
 		"plugin/watch exec/dir exec/executor exec/policy",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
 	"plugin/verb/service": "plugin/cli plugin/watch",

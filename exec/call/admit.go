@@ -23,6 +23,7 @@ type warrant struct {
 	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
 	copies *copies      // of operands, or nil
 	copied *atomic.Int64
+	turn   func() // ends its turn among git commands, or nil
 }
 
 // close lets go of what the warrant holds.
@@ -31,6 +32,7 @@ func (w *warrant) close() {
 		w.cwd.Close()
 	}
 	w.copies.remove()
+	w.endTurn()
 }
 
 // admit has the request decided, and asked about, and returns the warrant for it. Where it

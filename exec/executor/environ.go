@@ -125,12 +125,12 @@ func (k kind) entries(name, value string, owner Owner) (kept string, found []Fin
 	for _, entry := range splitAny(value, separates) {
 		why := ""
 		switch {
+		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
+			why = relative
 		case filepath.IsAbs(entry):
 			if owner.Supplies(entry) {
 				why = writable
 			}
-		case k.relative(entry):
-			why = relative
 		}
 		if why == "" {
 			rest = append(rest, entry)
@@ -148,6 +148,25 @@ func (k kind) relative(entry string) bool {
 		return true
 	}
 	return strings.Contains(entry, "/") && entry[0] != '~' && entry[0] != '@'
+}
+
+// ofProcess reports whether path is another one for each process: /proc/self/cwd/bin is in the
+// directory of the call.
+func ofProcess(path string) bool {
+	var at []string
+	for name := range strings.SplitSeq(path, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			at = at[:max(len(at)-1, 0)]
+		default:
+			at = append(at, name)
+		}
+		if slices.Contains([]string{"/proc/self", "/proc/thread-self", "/dev/fd"}, "/"+strings.Join(at, "/")) {
+			return strings.HasPrefix(path, "/")
+		}
+	}
+	return false
 }
 
 func splitAny(s, separators string) (parts []string) {

@@ -15,7 +15,7 @@ func (b below) Writable(p string) bool { return p == string(b) || strings.HasPre
 func (b below) Supplies(p string) bool { return b.Writable(p) }
 func (b below) Sources() []string      { return []string{string(b)} }
 
-// Attacks 62, 215.
+// Attacks 62, 215, 233.
 func TestEnviron(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"PATH=/w/venv/bin:/usr/bin", "PATH=/usr/bin"},
@@ -24,9 +24,14 @@ func TestEnviron(t *testing.T) {
 		{"PATH=", "PATH=" + systemPath},
 		{"PATH=/w/bin:.", "PATH=" + systemPath},
 		{"PATH=/workspace/bin:/usr/bin", "PATH=/workspace/bin:/usr/bin"},
+		{"PATH=/proc/self/cwd/bin:/usr/bin:/dev/fd/../cwd/bin://proc/./thread-self/cwd:/usr/../proc/self/root/w/bin", "PATH=/usr/bin"},
 		{"LD_PRELOAD=/w/x.so", ""},
+		{"PYTHONPATH=/proc/self/cwd/lib:/opt/py", "PYTHONPATH=/opt/py"},
+		{"GIT_SSH_COMMAND=/proc/self/cwd/ssh -v", ""},
 		{"LD_PRELOAD=/usr/lib/a.so /w/x.so:libc.so.6 ./y.so", "LD_PRELOAD=/usr/lib/a.so:libc.so.6"},
 		{"LD_AUDIT=/w/x.so", ""},
+		{"GDK_PIXBUF_MODULE_FILE=/w/loaders", ""},
+		{"KRB5_CONFIG=/w/krb5.conf", ""},
 		{"LD_LIBRARY_PATH=:/opt/lib", "LD_LIBRARY_PATH=/opt/lib"},
 		{"LD_LIBRARY_PATH=", "LD_LIBRARY_PATH="},
 		{"LD_BIND_NOW=1", "LD_BIND_NOW=1"},

@@ -16,7 +16,8 @@ func suspect(name, value string, owner Owner) (at, why string) {
 	}
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'
-		if fromCall(word) || program {
+		_, given, _ := strings.Cut(word, "=")
+		if fromCall(word) || program || ofProcess(word) || ofProcess(given) {
 			return word, relative
 		}
 	}

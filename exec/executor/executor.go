@@ -43,6 +43,7 @@ type Command struct {
 	Dir      int  // an open directory; the caller closes it
 	NewPrivs bool // permits setuid programs, such as sudo
 	Leave    bool // processes that it leaves behind survive Close
+	Adopt    bool // processes that it leaves behind stay in its process tree, with or without the marker
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.

@@ -79,6 +79,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		TTY:      s.TTY != nil,
 		NewPrivs: c.NewPrivs,
 		Leave:    c.Leave,
+		Adopt:    c.Adopt,
 	})
 	if err != nil {
 		pl.abandon()

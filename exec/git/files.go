@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -44,10 +45,12 @@ func (c *Check) files(at place, line commandLine, cfg *config) error {
 	if err := c.hooks(at, cfg); err != nil {
 		return err
 	}
+	parts := shownParts
 	if !line.reads() {
-		if err := c.deep(at); err != nil {
-			return err
-		}
+		parts = slices.Concat(parts, writtenParts)
+	}
+	if err := deep(at, parts); err != nil {
+		return err
 	}
 	return c.alternates(at)
 }
@@ -80,7 +83,7 @@ func (c *Check) file(at place, f fs.FileInfo) error {
 		return errLink(name)
 	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // the socket of git's file system monitor
 	case !f.Mode().IsRegular():
-		return &Problem{Reason: name + " is not a file", Fix: "remove it"}
+		return errNoFile(name)
 	case links(f) > 1:
 		return &Problem{Reason: name + " has another name, by which the container may write it", Fix: "put a copy in its place"}
 	}
@@ -91,12 +94,24 @@ func errLink(name string) error {
 	return &Problem{Reason: shown(name) + " is a link", Fix: "put the file in its place"}
 }
 
-// deep checks for links in all directories where git writes existing names: references and their
-// logs. Objects always get new names, and modules are repositories of their own.
-func (c *Check) deep(at place) error {
+func errNoFile(name string) error {
+	return &Problem{Reason: shown(name) + " is not a file", Fix: "remove it"}
+}
+
+// shownParts are the directories of a repository whose files git quotes: grafts and attributes
+// that it does not understand, the steps of a rebase, where other work trees are. A link there
+// has git show any file of the host.
+var shownParts = []string{"info", "objects/info", "rebase-apply", "rebase-merge", "sequencer", "worktrees"}
+
+// writtenParts are those at whose names git writes: references and their logs. Objects have
+// new names, and modules are other repositories.
+var writtenParts = []string{"logs", "refs"}
+
+// deep checks that there is neither a link nor a pipe below the directories parts.
+func deep(at place, parts []string) error {
 	left := maxNames
 	var found error
-	for _, top := range []string{"info", "logs", "refs", "rebase-merge", "rebase-apply", "sequencer", "worktrees"} {
+	for _, top := range parts {
 		err := filepath.WalkDir(path.Join(at.held, top), func(name string, e fs.DirEntry, err error) error {
 			left--
 			switch {
@@ -108,6 +123,10 @@ func (c *Check) deep(at place) error {
 				return fmt.Errorf("there are more than %d files", maxNames)
 			case e.Type()&fs.ModeSymlink != 0:
 				found = errLink(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+			case !e.IsDir() && !e.Type().IsRegular():
+				found = errNoFile(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+			}
+			if found != nil {
 				return fs.SkipAll
 			}
 			return nil

@@ -26,8 +26,8 @@ var asks = map[string]string{
 		fetch.bundleCreationToken fetch.fsck.* fetch.fsck.*.* format.outputDirectory gc.repackFilterTo init.defaultSubmodulePathConfig format.signatureFile format.signature format.headers format.to format.cc fsck.* gpg.ssh.*
 		include.path includeIf.*.path init.templateDir mailmap.file maintenance.repo notes.rewrite.* receive.fsck.* receive.fsck.skipList receive.certNonceSeed
 		receive.certNonceSlop trace2.* core.alternateRefsPrefixes extensions.refStorage submodule.*.gitdir extensions.submodulePathConfig`,
-	"another place": `branch.*.pushRemote branch.*.remote branch.*.mergeOptions bundle.* bundle.*.* http.* http.*.* protocol.allow protocol.*.allow
-		remote.*.proxy remote.*.proxyAuthMethod remote.*.pushurl remote.*.url remote.pushDefault submodule.*.url url.*.insteadOf
+	"another place": `branch.*.pushRemote branch.*.remote branch.*.mergeOptions bundle.* bundle.*.* extensions.partialClone http.* http.*.* protocol.allow protocol.*.allow
+		remote.*.partialclonefilter remote.*.promisor remote.*.proxy remote.*.proxyAuthMethod remote.*.pushurl remote.*.url remote.pushDefault submodule.*.url url.*.insteadOf
 		url.*.pushInsteadOf credentialCache.* credentialStore.* promisor.* remote.*.advertisedAs sideband.* transfer.bundleURI fastimport.unpackLimit`,
 }
 

@@ -38,7 +38,7 @@ var harmless = spelling.Words(strings.ToLower(`
 	diff.indentHeuristic diff.interHunkContext diff.mnemonicPrefix diff.noprefix diff.dstPrefix diff.srcPrefix diff.relative
 	diff.renameLimit diff.renames diff.statGraphWidth diff.statNameWidth diff.submodule diff.suppressBlankEmpty diff.trustExitCode
 	diff.wordRegex diff.wsErrorHighlight
-	extensions.compatObjectFormat extensions.noop extensions.objectFormat extensions.partialClone extensions.preciousObjects
+	extensions.compatObjectFormat extensions.noop extensions.objectFormat extensions.preciousObjects
 	extensions.relativeWorktrees extensions.worktreeConfig
 	feature.experimental feature.manyFiles fetch.all fetch.followRemoteHEAD fetch.fsckObjects fetch.negotiationAlgorithm fetch.output fetch.parallel
 	fetch.prune fetch.pruneTags fetch.recurseSubmodules fetch.showForcedUpdates fetch.unpackLimit fetch.writeCommitGraph
@@ -80,7 +80,7 @@ var harmless = spelling.Words(strings.ToLower(`
 	receive.denyDeletes receive.denyNonFastForwards receive.fsckObjects receive.hideRefs receive.keepAlive receive.maxInputSize
 	receive.shallowUpdate receive.unpackLimit receive.updateServerInfo
 	reftable.blockSize reftable.geometricFactor reftable.indexObjects reftable.lockTimeout reftable.restartInterval
-	remote.*.negotiationInclude remote.*.negotiationRestrict remote.*.fetch remote.*.followRemoteHEAD remote.*.mirror remote.*.partialclonefilter remote.*.promisor remote.*.prune
+	remote.*.negotiationInclude remote.*.negotiationRestrict remote.*.fetch remote.*.followRemoteHEAD remote.*.mirror remote.*.prune
 	remote.*.pruneTags remote.*.push remote.*.serverOption remote.*.skipDefaultUpdate remote.*.skipFetchAll remote.*.tagOpt remotes.**
 	repack.cruftDepth repack.cruftThreads repack.cruftWindow repack.cruftWindowMemory repack.packKeptObjects repack.updateServerInfo
 	repack.useDeltaBaseOffset repack.useDeltaIslands repack.writeBitmaps repack.midxMustContainCruft repack.midxSplitFactor repack.midxNewLayerThreshold
@@ -104,6 +104,10 @@ func pattern(key string) string {
 	}
 	return section + ".*." + variable
 }
+
+// promising are the keys that have git fetch an object that is missing, by whatever command
+// comes upon it.
+var promising = spelling.Words("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
 
 // known reports whether key is harmless with any value.
 func known(key string) bool {

@@ -20,6 +20,12 @@ func (c *Check) judge(at place, line commandLine, cfg *config) error {
 		if !e.ours() || c.allows(at, line, remotes, e) {
 			continue
 		}
+		if promising(pattern(e.key)) {
+			return &Problem{
+				Reason: fmt.Sprintf("%s sets %s, by which git %s fetches objects that are missing", e.file(at), shown(e.key), shown(line.verb)),
+				Fix:    `env: {set: {GIT_NO_LAZY_FETCH: "1"}}`,
+			}
+		}
 		return &Problem{
 			Reason: fmt.Sprintf("%s sets %s, which hostexec does not know to be harmless", e.file(at), shown(e.key)),
 			Fix:    "look at it: if it is yours, move it to your own configuration (git config --global), and remove it here: git config --file " + shown(e.file(at)) + " --unset-all " + shown(e.key),
@@ -83,6 +89,9 @@ func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e en
 		return true
 	}
 	section, subsection, _ := split(e.key)
+	if promising(pattern(e.key)) {
+		return network(line.verb) || c.env("GIT_NO_LAZY_FETCH") == "1"
+	}
 	switch pattern(e.key) {
 	case "format.pretty":
 		return !strings.Contains(e.value, "%G") // %G runs gpg

@@ -23,7 +23,7 @@ var families = spelling.Words("ansible cargo docker git jupyter mix nix npm npx 
 var builders = spelling.Words(`
 	ant bake bazel bazelisk bjam bmake bsdmake buck buck2 buildah bundle bundler bun bunx cabal cake cargo carthage cmake
 	ccmake cmake-gui colormake composer conan corepack cpack cpan cpanm ctest devbox devenv direnv dmake docker-compose
-	dotenv dotenvx dotnet dune earthly flox gem gmake gn go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just
+	dotenv dotenvx dotnet dune earthly flox gem gmake gn gnumake go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just
 	justfile kaniko ko lein leiningen lerna luarocks mage make makepp maturin meson mill mise mix msbuild mvn mvnd mvnw
 	nake nerdctl nimble ninja nix nmake node-gyp nox npm npx nvm nx ocamlbuild opam pack pants paver pdm pip
 	pipenv pipx please plz pmake pnpm pnpx pod podman-compose poe poetry premake qmake qbs rake rebar redo remake rtx

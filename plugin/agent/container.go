@@ -159,22 +159,45 @@ func (c *Contained) await(ctx context.Context, done <-chan container.WaitRespons
 	for {
 		select {
 		case end := <-done:
-			// With an error the code is -1, which would be exit code 255: it says nothing about the container.
-			if end.Error == nil || end.StatusCode >= 0 {
+			if end.StatusCode >= 0 {
 				return int(end.StatusCode)
 			}
-			c.Log("wait for container %.12s: %s", c.id, end.Error.Message)
+			// The code -1 would be exit code 255: it says nothing about the container.
+			c.Log("wait for container %.12s: %v", c.id, end.Error)
 		case err := <-failed:
 			if errdefs.IsNotFound(err) {
-				return 128 + 9 // it was removed
+				return removed
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return 128 + 9
-		case <-time.After(time.Second):
+		if code, ended := c.look(ctx); ended {
+			return code
 		}
 		done, failed = c.API.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
+	}
+}
+
+// removed is the code of a container that was removed before the engine has told its own.
+const removed = 128 + 9
+
+// look returns the code of a container that has ended, once it is known what has become of it. A container
+// that was not started yet does not run either, but has no code.
+func (c *Contained) look(ctx context.Context) (code int, ended bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return removed, true
+		case <-time.After(time.Second):
+		}
+		got, err := c.API.ContainerInspect(ctx, c.id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return removed, true
+		case err != nil || got.State.Status == container.StateCreated:
+		case got.State.Running || got.State.ExitCode < 0:
+			return 0, false
+		default:
+			return got.State.ExitCode, true
+		}
 	}
 }
 

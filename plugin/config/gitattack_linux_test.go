@@ -18,7 +18,7 @@ import (
 // TestGitPoisoned has repositories that run a program: with the commands that show it, and
 // then by each rule of the preset, in a container that has .git read-only by then.
 //
-// Attacks 88, 89, 225.
+// Attacks 88, 89, 225, 230.
 func TestGitPoisoned(t *testing.T) {
 	v, more := newVictim(t), moreCalls(t)
 	for _, tt := range gitPoisons {
@@ -135,6 +135,8 @@ func TestGitDescends(t *testing.T) {
 		{"what the person includes", none + `; git config --global include.path ` + v.work + `/c`, nil, "status", "which the container can write"},
 		{"a log that is a link", none + `; rm .git/logs/HEAD; ln -s ../../../home/x .git/logs/HEAD`, nil, "commit -q -mx f", ".git/logs/HEAD is a link"},
 		{"a log that is a link, read", none + `; rm .git/logs/HEAD; ln -s ../../../home/x .git/logs/HEAD`, nil, "status", ""},
+		{"objects that are fetched when they are missing", none + `; git config remote.origin.promisor true`, nil, "status", "fetches objects that are missing"},
+		{"the same, by a filter", none + `; git config remote.origin.partialCloneFilter blob:none`, nil, "status", "fetches objects that are missing"},
 		{"rebase", none, nil, "rebase main", "runs commands that the repository may hold"},
 		{"an alias", none + `; git config alias.st status`, nil, "st", "sets alias.st"},
 	} {

@@ -141,13 +141,19 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Se
 // run calls git as a container does, and returns its output and how it ended.
 func run(t *testing.T, s *call.Server, cwd string, args ...string) (out string, exit wire.Exit) {
 	t.Helper()
+	return runWords(t, s, cwd, append([]string{"git"}, args...)...)
+}
+
+// runWords is run for all words of a call.
+func runWords(t *testing.T, s *call.Server, cwd string, words ...string) (out string, exit wire.Exit) {
+	t.Helper()
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(context.Background(), context.Background(), theirs) })
 	defer wg.Wait()
 	defer ours.Close()
-	msg := wire.Exec{FDs: [3]wire.FD{wire.FDNull, wire.FDFile, wire.FDFile}, Args: append([]string{"git"}, args...), Cwd: cwd}
+	msg := wire.Exec{FDs: [3]wire.FD{wire.FDNull, wire.FDFile, wire.FDFile}, Args: words, Cwd: cwd}
 	if _, err := ours.Write(wire.AppendFrame(nil, wire.KindExec, msg.Append(nil))); err != nil {
 		t.Fatal(err)
 	}

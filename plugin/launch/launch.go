@@ -28,6 +28,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -69,7 +70,7 @@ type Launch struct {
 // Begin makes the session's record and starts its watcher, which is ready when Create
 // needs it. The caller calls Finish. stdio is for watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
-	store, err := state.Open()
+	store, err := sessions.OpenSwept()
 	if err != nil {
 		return nil, err
 	}

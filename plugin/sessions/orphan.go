@@ -89,6 +89,20 @@ func SweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
+// OpenSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were
+// killed together: most people look before they prune. Prune reports what cannot be ended.
+func OpenSwept() (*state.Store, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	ids, _ := store.IDs() // the caller lists them, too
+	for _, id := range ids {
+		_ = watch.EndUnkept(store.Dir(id)) // as above
+	}
+	return store, nil
+}
+
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {

@@ -212,6 +212,14 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if err == nil || ref == "" {
 		return rec, err
 	}
+	recs, lerr := store.List()
+	if lerr != nil {
+		return rec, err
+	}
+	more, _ := Rebuilt(ctx, dockerCLI, store, recs)
+	if damaged, derr := state.FindIn(more, ref); derr == nil {
+		return damaged, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, PingTime)
 	defer cancel()
 	api, ierr := cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI))

@@ -18,10 +18,11 @@ func (s *Store) Find(ref string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return find(all, ref)
+	return FindIn(all, ref)
 }
 
-func find(all []Session, ref string) (Session, error) {
+// FindIn is Find among all, the oldest of which is the first.
+func FindIn(all []Session, ref string) (Session, error) {
 	if ref == "" {
 		return Session{}, errors.New(`no such session: ""`)
 	}

@@ -78,6 +78,7 @@ type Session struct {
 	Proxy         *Proxy    `json:"proxy,omitempty"`       // where its requests come from, without a container
 	Service       *Service  `json:"service,omitempty"`     // of compose, whose containers it is for
 	Warnings      []string  `json:"warnings,omitempty"`    // what makes it dangerous, in printable ASCII
+	Damaged       bool      `json:"damaged,omitempty"`     // no record can be read: this is what the container's labels tell; never stored
 }
 
 // HTTP is where a session's calls over HTTP come. The container is told so when it is made,

@@ -173,6 +173,8 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.serving = ctx.Done()
 	if w.rec.Agent != nil {
 		w.agent = newAgentEnd(ctx)
+		stop := w.stop
+		w.stop = func(why error) { stop(w.agent.graceful(why)) }
 	}
 	host, err := executor.NewHost(w.log)
 	if err != nil {
@@ -216,6 +218,7 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.wg.Wait()
 	w.decide(reach{carrier.Gone, "the session has ended"})
 	w.rooms.Close()
+	w.server.Shells.Within(w.graceOf(ctx))
 	err = errors.Join(err, w.server.Shells.Close())
 	host.Grace = w.graceOf(ctx)
 	err = errors.Join(err, host.Close())

@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // configuration reads that of all projects, of each, and of the workspace of the current
@@ -109,6 +110,8 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	var left stale
+	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
+	recs = append(recs, more...)
 	all := sessions.Survey(ctx, d.cli, d.store, recs)
 	served := 0
 	for _, s := range all {
@@ -118,14 +121,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		}
 		d.unserved(&left, s)
 	}
-	recordless := d.store.Recordless(sessions.HalfMade)
-	for _, folder := range d.store.HalfMade(sessions.HalfMade) {
-		fix := policy.Line([]string{"rm", "-r", folder})
-		if slices.Contains(recordless, filepath.Base(folder)) {
-			fix = "docker hostexec prune"
-		}
-		left.add(takesRoom, fix, "%s is no session", folder)
-	}
+	d.halfMade(&left, recs, answered)
 	for _, name := range d.store.Killed() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
@@ -134,6 +130,24 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", cli.Count(len(all), "session"), served), Means: "nothing is left behind"}
 	}
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
+}
+
+// halfMade looks for folders without a readable record, but for those of recs. answered is whether all
+// engines have said which containers there are.
+func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
+	recordless := d.store.Recordless(sessions.HalfMade)
+	for _, folder := range d.store.HalfMade(sessions.HalfMade) {
+		id := filepath.Base(folder)
+		switch {
+		case sessions.Knows(recs, id):
+		case slices.Contains(recordless, id):
+			left.add(takesRoom, "docker hostexec prune", "%s is no session", folder)
+		case !answered:
+			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", folder)
+		default:
+			left.add(takesRoom, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+		}
+	}
 }
 
 // unserved judges a session without a watcher that answers. Those of stopped containers, and
@@ -145,6 +159,8 @@ func (d *doctor) unserved(left *stale, s sessions.Session) {
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
 	case sessions.Served(d.store, s.ID):
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
+	case s.Damaged && s.State != sessions.StateGone:
+		left.add(callsFail, "docker rm -f "+s.ContainerName+", then docker hostexec run again", "session %s (%s) has no record that can be read, and its container is there", s.ID, s.ContainerName)
 	case sessions.Orphaned(s, time.Now()) && s.State != sessions.StateGone:
 		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
 	case s.State == sessions.StateLost:

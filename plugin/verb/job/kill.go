@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -44,7 +45,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 					return fmt.Errorf("--signal %s: %w", cli.Quoted(signal), err)
 				}
 			}
-			store, err := state.Open()
+			store, err := sessions.OpenSwept()
 			if err != nil {
 				return err
 			}

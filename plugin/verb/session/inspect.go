@@ -15,7 +15,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const inspectLong = `Show all there is to know of sessions, as a JSON array
@@ -37,7 +36,7 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := sessions.OpenSwept()
 			if err != nil {
 				return err
 			}

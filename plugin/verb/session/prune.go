@@ -66,13 +66,13 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	if err != nil {
 		return err
 	}
-	recs, err := store.List()
+	recs, err := sessions.All(ctx, dockerCLI, store)
 	if err != nil {
 		return err
 	}
 	all := sessions.Survey(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
-	errs = append(errs, sweepRecordless(store, dockerCLI.Out()))
+	errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
 	for _, s := range all {
 		if !sessions.Prunable(store, s, time.Now()) {
 			continue
@@ -87,8 +87,8 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 }
 
 // sweepRecordless removes folders that a process has left which was killed while it made or
-// removed them. Services' ids are used again, by who has the lock.
-func sweepRecordless(store *state.Store, out io.Writer) error {
+// removed them, but for the folders of recs. Services' ids are used again, by who has the lock.
+func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
 	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return err // a compose makes sessions: the next prune sees to it
@@ -96,6 +96,9 @@ func sweepRecordless(store *state.Store, out io.Writer) error {
 	defer lock.Close()
 	var errs []error
 	for _, id := range store.Recordless(sessions.HalfMade) {
+		if sessions.Knows(recs, id) {
+			continue // its container mounts the folder
+		}
 		if err := store.Remove(id); err != nil {
 			errs = append(errs, err)
 			continue

@@ -46,7 +46,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              opts.args,
 		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := sessions.OpenSwept()
 			if err != nil {
 				return err
 			}
@@ -87,6 +87,9 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 
 // resumable says why a session cannot be resumed, and what to do instead.
 func resumable(s sessions.Session) error {
+	if s.Damaged && s.State != sessions.StateGone {
+		return errDamaged(s)
+	}
 	switch s.State {
 	case sessions.StateUnknown:
 		if s.Unanswered() != nil {
@@ -107,6 +110,12 @@ func resumable(s sessions.Session) error {
 	return fmt.Errorf("the engine of session %s does not answer", s.ID)
 }
 
+// errDamaged is why a session without a record is not served.
+func errDamaged(s sessions.Session) error {
+	return cli.Hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
+		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
+}
+
 func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
 	link, err := rebind(ctx, dockerCLI, store, s)
 	if err != nil {
@@ -118,6 +127,9 @@ func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 // rebind starts another watcher for a session and its container. The caller ends the link with Done
 // once the container runs.
 func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
+	if s.Damaged {
+		return nil, errDamaged(s)
+	}
 	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
+			store, err := sessions.OpenSwept()
 			if err != nil {
 				return err
 			}

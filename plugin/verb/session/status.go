@@ -17,7 +17,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const statusLong = `List sessions: containers that call commands of this host, and proxies, which have a
@@ -84,11 +83,11 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	if err != nil {
 		return err
 	}
-	store, err := state.Open()
+	store, err := sessions.OpenSwept()
 	if err != nil {
 		return err
 	}
-	recs, err := store.List()
+	recs, err := sessions.All(ctx, dockerCLI, store)
 	if err != nil {
 		return err
 	}
