@@ -17,6 +17,8 @@ import (
 )
 
 // A caller whose request has come is heard, although the gate has dropped it. One that has sent less is not.
+//
+// Attacks 39, 143.
 func TestGateHearsWhole(t *testing.T) {
 	msg := wire.Exec{Args: []string{"make", strings.Repeat("x", 1000)}, Cwd: "/"}
 	frame := wire.AppendFrame(nil, wire.KindExec, msg.Append(nil))

@@ -13,6 +13,7 @@ import (
 // the file system Dev is mounted at At.
 type MountEntry struct {
 	ID       uint64
+	Parent   uint64 // the mount that this one is on
 	Dev      string // major:minor of the superblock; one for all subvolumes of a btrfs
 	Root     string
 	At       string
@@ -30,8 +31,12 @@ func ParseMountInfo(text string) (all []MountEntry) {
 		if err != nil {
 			continue
 		}
+		parent, err := strconv.ParseUint(f[1], 10, 64)
+		if err != nil {
+			continue
+		}
 		readOnly := slices.Contains(strings.Split(f[5], ","), "ro")
-		all = append(all, MountEntry{id, f[2], unescaped(f[3]), unescaped(f[4]), readOnly})
+		all = append(all, MountEntry{id, parent, f[2], unescaped(f[3]), unescaped(f[4]), readOnly})
 	}
 	return all
 }

@@ -25,7 +25,10 @@ type ending struct {
 
 // run ends the tree. When news is closed it looks again at once.
 func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
-	e.found, e.told, e.frozen, e.beyond = map[member]bool{}, map[member]bool{}, map[member]bool{}, map[member]bool{}
+	e.told, e.frozen, e.beyond = map[member]bool{}, map[member]bool{}, map[member]bool{}
+	if e.found == nil {
+		e.found = map[member]bool{}
+	}
 	polite := time.Now().Add(grace)
 	hopeless := polite.Add(DefaultGrace) // a process in an uninterruptible wait
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {

@@ -3,7 +3,9 @@
 package proctree
 
 import (
+	"maps"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,10 +17,25 @@ type stem struct {
 	root    member
 	adopter int             // pid of the root's supervisor, or 0
 	had     map[member]bool // children and orphans there were
+	met     *met
+}
+
+// met is what was found when the stem was interrupted: a parent that ends of that takes along what
+// tells who its children belong to.
+type met struct {
+	sync.Mutex
+	found map[member]bool
+}
+
+// ending ends what look finds, and what was met.
+func (s Stem) ending(look func() sight) ending {
+	s.met.Lock()
+	defer s.met.Unlock()
+	return ending{look: look, found: maps.Clone(s.met.found), beyond: map[member]bool{}}
 }
 
 func lookAt(pid int, id string) Stem {
-	s := Stem{id: id, stem: stem{adopter: supervisorOf(pid), had: map[member]bool{}}}
+	s := Stem{id: id, stem: stem{adopter: supervisorOf(pid), had: map[member]bool{}, met: &met{found: map[member]bool{}}}}
 	if st, ok := readStat(pid); ok && st.alive() {
 		s.root = member{pid, st.start}
 	}
@@ -119,9 +136,13 @@ func (s Stem) orphans(k kin, request string) sight {
 }
 
 func (s Stem) interrupt(request string) {
+	e := s.ending(s.grown(request))
+	left := e.left()
+	s.met.Lock()
+	maps.Copy(s.met.found, e.found)
+	s.met.Unlock()
 	s.signal(unix.SIGINT)
-	e := ending{beyond: map[member]bool{}}
-	for _, m := range s.grown(request)().alive {
+	for _, m := range left {
 		e.send(m, unix.SIGINT)
 	}
 }
@@ -137,7 +158,7 @@ func (s Stem) hangUp() {
 }
 
 func (s Stem) prune(request string, grace time.Duration) error {
-	e := ending{look: s.grown(request)}
+	e := s.ending(s.grown(request))
 	return e.run(grace, nil)
 }
 
@@ -146,6 +167,6 @@ func (s Stem) cut(pid int, request string, grace time.Duration) error {
 	if !ok {
 		return nil
 	}
-	e := ending{look: s.branch(member{pid, st.start}, request)}
+	e := s.ending(s.branch(member{pid, st.start}, request))
 	return e.run(grace, nil)
 }

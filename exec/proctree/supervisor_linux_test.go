@@ -20,6 +20,8 @@ func supervisedSh(script string) Start {
 }
 
 // What a command detaches from itself stays in its tree, while it runs and when it has ended.
+//
+// Attack 234.
 func TestAdopt(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		tr := start(t, newParent(t), supervisedSh(detached+"exec sleep 1000"))

@@ -378,6 +378,8 @@ func testDeafPipe(t *testing.T, r *room) {
 
 // TestRemoveUnmarked: what has cleared its environment ends with the shell, detached or not, and
 // whether the shell still lives or not.
+//
+// Attack 234.
 func TestRemoveUnmarked(t *testing.T) {
 	for _, text := range []string{
 		`env -i setsid sh -c "$0; sleep 1000; :" &`,
@@ -405,6 +407,28 @@ func TestRemoveUnmarked(t *testing.T) {
 		if line := commandLine(pid); line != "" {
 			t.Errorf("%q: %s is left", text, line)
 		}
+	}
+}
+
+// TestTimeoutUnmarked: INT ends the parent of what has cleared its environment, before TERM and KILL
+// end the rest. It ends with the text all the same.
+func TestTimeoutUnmarked(t *testing.T) {
+	r := newRoom(t)
+	s := r.shell(t, "one")
+	text := `bash -c 'setsid env -i sh -c "trap \"\" INT TERM; echo \$\$; exec sleep 1000" & wait'`
+	ctx, cancel := context.WithCancelCause(t.Context())
+	began := make(lines, 10)
+	go func() { // ends with the command
+		<-began
+		cancel(errLate)
+	}()
+	var out bytes.Buffer
+	_, err := s.Exec(ctx, r.birth, Command{Text: text, ID: newID()}, Output{Out: both{&out, began}, Err: &out})
+	if !errors.Is(err, errLate) {
+		t.Errorf("it ended with %v: %q", err, out.String())
+	}
+	if line := commandLine(strings.TrimSpace(out.String())); line != "" {
+		t.Errorf("%q is left", line)
 	}
 }
 

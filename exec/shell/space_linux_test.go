@@ -89,6 +89,8 @@ func fillInodes(dir string) {
 }
 
 // A text that uses up all inodes ends with its own code, and its shell goes on when there are some again.
+//
+// Attack 139.
 func TestNoInodes(t *testing.T) {
 	if !inOwnMounts(t) {
 		return

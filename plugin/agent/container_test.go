@@ -11,7 +11,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// waited is an engine that is asked a second time how a container has ended.
+// waited fakes an engine that is asked a second time for the exit code.
 type waited struct {
 	Engine
 	code   int64
@@ -32,7 +32,7 @@ func (e waited) ContainerWait(context.Context, string, container.WaitCondition) 
 	return done, nil
 }
 
-// TestAwait: an engine that could not wait has not said how the container ended.
+// TestAwait checks that an error of the wait request is not taken for an exit code.
 func TestAwait(t *testing.T) {
 	created := container.State{Status: container.StateCreated}
 	running := container.State{Status: container.StateRunning, Running: true}

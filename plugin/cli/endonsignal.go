@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,15 +20,46 @@ func EndOnSignal(docker context.Context) (stop func()) {
 	if plugin.RunningStandalone() {
 		return func() {}
 	}
+	return onSignals(docker, func(sig syscall.Signal) bool {
+		os.Exit(128 + int(sig))
+		return false
+	})
+}
+
+// CancelOnSignal returns a context that the first signal ends, with an Interrupted as its cause, so
+// that a verb can report what it has until then. The second signal ends this process, as the verb may
+// wait for a reader of its output.
+func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
+	end := onSignals(docker, func(sig syscall.Signal) bool {
+		if ctx.Err() != nil {
+			os.Exit(128 + int(sig))
+		}
+		cancel(&Interrupted{sig})
+		return true
+	})
+	return ctx, func() {
+		end()
+		cancel(nil)
+	}
+}
+
+// onSignals calls act with each signal to this process while it returns true, until stop is called.
+func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	signal.Notify(signals, noticed(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
 	ended := make(chan struct{})
 	done := make(chan struct{})
+	word := docker.Done()
 	// ends when stop closes done, which waits, or with the process.
 	go func() {
 		defer close(ended)
-		if sig := firstSignal(signals, docker.Done(), done); sig != 0 {
-			os.Exit(128 + int(sig))
+		for {
+			sig := firstSignal(signals, word, done)
+			if sig == 0 || !act(sig) {
+				return
+			}
+			word = nil // docker says it once, about the same signal
 		}
 	}()
 	return func() {
@@ -35,6 +67,12 @@ func EndOnSignal(docker context.Context) (stop func()) {
 		close(done)
 		<-ended
 	}
+}
+
+// noticed returns those of signals that this process does not ignore: nohup(1) has it ignore HUP, and
+// signal.Notify would undo that.
+func noticed(signals ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(signals, signal.Ignored)
 }
 
 // firstSignal waits for a signal to this process, or for docker to report one. Docker does not say

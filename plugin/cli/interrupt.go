@@ -20,8 +20,16 @@ type Interrupted struct{ sig syscall.Signal }
 
 func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
+// Caller says of a command that it ended with its caller.
+func (i *Interrupted) Caller() string { return "its caller got SIG" + signalNames[i.sig] }
+
+var signalNames = map[syscall.Signal]string{syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGTERM: "TERM"}
+
+// Code is the exit code that a shell reports then.
+func (i *Interrupted) Code() int { return 128 + int(i.sig) }
+
 // Status is how docker run ends then: silently, as a shell would tell of it.
-func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: 128 + int(i.sig)} }
+func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: i.Code()} }
 
 // patience is how often a run may be told to end before it leaves its container alone,
 // which is docker's own number.
@@ -33,12 +41,12 @@ const settling = 100 * time.Millisecond
 // Interruptible returns a context that ends, with an Interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
-// our place: see bridge.
-func Interruptible(parent context.Context, dockerCLI command.Cli) (ctx context.Context, stop func()) {
+// our place: see bridge. Such signals are INT and TERM, and those of also.
+func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
 	// Docker's word ends parent, but not which signal it got: that is for attend.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
@@ -65,7 +73,7 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			return
 		case s := <-signals:
 			heard++
-			cancel(&Interrupted{s.(syscall.Signal)}) // both are
+			cancel(&Interrupted{s.(syscall.Signal)}) // all are
 			if heard == patience {
 				giveUp(dockerCLI)
 			}

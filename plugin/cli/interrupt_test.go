@@ -107,3 +107,56 @@ func TestFirstSignal(t *testing.T) {
 		}
 	}
 }
+
+// The first signal ends the context of a verb that reports what it has until then.
+func TestSignalCancels(t *testing.T) {
+	for sig, why := range map[syscall.Signal]string{syscall.SIGHUP: "its caller got SIGHUP", syscall.SIGINT: "its caller got SIGINT"} {
+		ctx, stop := CancelOnSignal(context.Background())
+		signalSelf(t, sig)
+		<-ctx.Done()
+		stop()
+		checkInterrupted(t, ctx, 128+int(sig))
+		var told *Interrupted
+		if errors.As(context.Cause(ctx), &told) && told.Caller() != why {
+			t.Errorf("the reason is %q, want %q", told.Caller(), why)
+		}
+	}
+}
+
+// A terminal that is closed ends attach and agents, which end what they have begun.
+func TestHangUpInterrupts(t *testing.T) {
+	ctx, stop := Interruptible(context.Background(), clitest.New(t, io.Discard), syscall.SIGHUP)
+	defer stop()
+	signalSelf(t, syscall.SIGHUP)
+	<-ctx.Done()
+	checkInterrupted(t, ctx, 129)
+}
+
+// signal.Notify for HUP would undo nohup(1).
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if got := noticed(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
+		t.Errorf("noticed = %v, want TERM alone", got)
+	}
+	stop := onSignals(context.Background(), func(sig syscall.Signal) bool {
+		t.Errorf("got %v", sig)
+		return true
+	})
+	signalSelf(t, syscall.SIGHUP)
+	stop()
+	if !signal.Ignored(syscall.SIGHUP) {
+		t.Error("HUP is not ignored any more")
+	}
+}
+
+func signalSelf(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(sig)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

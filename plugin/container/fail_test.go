@@ -13,7 +13,7 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// TestExplain: who asked is told what to do about it, on the engine that it is about.
+// TestExplain checks that each error has a hint with a command for the right engine.
 //
 // Attack 204.
 func TestExplain(t *testing.T) {

@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 		{rec.ID, rec.ID, ""},
 		{rec.ID[:5], rec.ID, ""},
 		{rec.Container, rec.ID, ""},
-		{"web", later.ID, ""}, // the name's latest owner
+		{"web", later.ID, ""}, // the latest container with that name
 		{"abab", "", "names 2 sessions"},
 		{"nobody", "", "no such session"},
 		{"", "", "no such session"},

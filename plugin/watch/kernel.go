@@ -5,6 +5,7 @@ package watch
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
@@ -30,12 +31,37 @@ func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
 	if own := w.workspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
-	for _, m := range dir.ParseMountInfo(text) {
+	if err := l.mounts(text, share, given); err == nil {
+		return nil
+	}
+	// The table is read in parts, and may have changed in between.
+	if text, ok = mountInfoOf(c); !ok {
+		return nil
+	}
+	return l.mounts(text, share, given)
+}
+
+// mounts refuses a mount of a container's mount table.
+func (l *look) mounts(table string, share dir.Place, given []dir.Place) error {
+	all := dir.ParseMountInfo(table)
+	for _, m := range all {
+		if repeated(m, all) {
+			continue
+		}
 		if err := l.mounted(m, share, given); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp
+// mounts a container's mounts once more on this host, writable. They propagate into the container,
+// each below the one that is there already, which alone is reached.
+func repeated(m dir.MountEntry, all []dir.MountEntry) bool {
+	return slices.ContainsFunc(all, func(c dir.MountEntry) bool {
+		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
+	})
 }
 
 // mounted refuses a mount that a container has.

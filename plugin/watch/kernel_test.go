@@ -33,15 +33,16 @@ func TestPlaceOf(t *testing.T) {
 		{"9 1 8:1 /home/me/state/sessions/1 /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
 		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec ro,nosuid - ext4 /dev/sda1 rw", ""},
 		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw", "could change its own share"},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw\n9 8 8:1 /home/me/state/sessions/1/share /run/hostexec ro - ext4 /dev/sda1 rw", ""},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec ro - ext4 /dev/sda1 rw\n9 8 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw", "could change its own share"},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw\n9 8 8:2 / /run/hostexec ro - ext4 /dev/sda2 rw", "could change its own share"},
+		{"8 1 254:0 /usr/bin /w rw - ext4 /dev/vda rw\n9 8 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
 		{"9 1 8:1 /home/me/state/sessions/1/proxy /run/hostexec/proxy rw - ext4 /dev/sda1 rw", ""},
 		{"9 1 254:0 /usr/bin /w rw - ext4 /dev/vda rw", "could change /usr/bin/tool, which --proxy tool runs, through the mount of what the container has at /w"},
 		{"9 1 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
 		{"9 1 254:0 /usr/lib /w rw - ext4 /dev/vda rw", ""},
 	} {
-		var err error
-		for _, m := range dir.ParseMountInfo(tt.line) {
-			err = l.mounted(m, share, []dir.Place{share, requests})
-		}
+		err := l.mounts(tt.line, share, []dir.Place{share, requests})
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", tt.line, err, tt.says)
 		}

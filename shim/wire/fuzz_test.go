@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The property of every parser here: it never panics, and what it accepts is what
-// encoding the result gives again. So no two payloads mean the same.
+// Each parser must never panic. Encoding its result must give the input again, so that no two payloads
+// have the same meaning.
 
 // Attack 25.
 func FuzzExec(f *testing.F) {

@@ -77,8 +77,9 @@ func TestParseExecRefuses(t *testing.T) {
 	}
 }
 
-// Two megabytes of empty strings would be eight of string headers. A count that lies is
-// found out before any of them is allocated.
+// TestParseExecAllocatesNothingForALie sends a count of strings that is too high. For two megabytes of
+// empty strings, the string headers take eight megabytes. ParseExec must detect the error before it
+// allocates them.
 //
 // Attack 40.
 func TestParseExecAllocatesNothingForALie(t *testing.T) {
@@ -86,7 +87,7 @@ func TestParseExecAllocatesNothingForALie(t *testing.T) {
 	p = p[:execFixed]
 	p = appendUint32(p, MaxExec/4)
 	p = append(p, make([]byte, MaxExec-len(p)-1)...)
-	p[len(p)-1] = 1 // the very last string is cut
+	p[len(p)-1] = 1 // the last string is cut
 	if n := testing.AllocsPerRun(10, func() {
 		if _, err := ParseExec(p); err == nil {
 			t.Error("no error")

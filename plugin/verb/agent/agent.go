@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/opts"
@@ -152,7 +153,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 			return err
 		}
 	}
-	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
 	defer stop()
 	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
 	if spec.Mode == agent.InContainer {

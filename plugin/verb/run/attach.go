@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"syscall"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -62,7 +63,7 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
-	ctx, stop := cli.Interruptible(parent, dockerCLI)
+	ctx, stop := cli.Interruptible(parent, dockerCLI, syscall.SIGHUP) // the terminal may be closed
 	defer stop()
 	api := dockerCLI.Client()
 	c, err := api.ContainerInspect(ctx, ref)

@@ -95,6 +95,11 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		}
 		return err
 	})
+	var told *cli.Interrupted
+	if err != nil && errors.As(context.Cause(ctx), &told) {
+		v.Ended(told.Code(), told.Caller())
+		return told.Status()
+	}
 	if err != nil {
 		v.Ended(cli.CodeRun, err.Error())
 		return &cli.Failure{Code: cli.CodeRun, Err: err}

@@ -131,8 +131,13 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 				return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--timeout: a time is 500ms, 10s or 5m")}
 			}
 			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
-			defer cli.EndOnSignal(cmd.Context())()
-			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, asJSON)
+			if !asJSON {
+				defer cli.EndOnSignal(cmd.Context())()
+				return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, false)
+			}
+			ctx, stop := cli.CancelOnSignal(cmd.Context())
+			defer stop()
+			return runInShell(ctx, dockerCLI, args[0], args[1], c, true)
 		},
 	}
 	if start {
