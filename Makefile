@@ -108,7 +108,7 @@ lint:
 	$(GO) mod verify >/dev/null
 	$(GO) vet ./...
 	$(GO) tool staticcheck -checks all,-ST1000,-ST1003 ./...
-	@dead=$$($(GO) tool deadcode ./...); test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
+	@dead=$$($(GO) tool deadcode ./... | grep -v '^[a-z/]*test/'); test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
 
 fmt:
 	gofmt -w cmd plugin exec shim e2e
