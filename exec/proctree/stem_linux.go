@@ -136,13 +136,14 @@ func (s Stem) orphans(k kin, request string) sight {
 }
 
 func (s Stem) interrupt(request string) {
+	s.signal(unix.SIGINT) // first: a shell that has given its command up meanwhile would end of it
 	e := s.ending(s.grown(request))
-	left := e.left()
+	seen := e.look()
+	e.keep(&seen)
 	s.met.Lock()
 	maps.Copy(s.met.found, e.found)
 	s.met.Unlock()
-	s.signal(unix.SIGINT)
-	for _, m := range left {
+	for _, m := range seen.alive {
 		e.send(m, unix.SIGINT)
 	}
 }
