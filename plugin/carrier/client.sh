@@ -179,9 +179,9 @@ while [ ! -e "$f.exit" ]; do
 	[ -n "$pulse" ] || [ $naps -lt 16 ] || beat
 	nap
 	now
-	# One of these is there until the call is over. Five seconds: a file system may show things late.
+	# One of these is there until the call is over. A file system may show things late, thus two seconds.
 	if [ -e "$f.stdout" ] || [ -e "$f.cmd" ] || [ -e "$f.exit" ]; then missed=
-	elif [ $((t - ${missed:=$t})) -ge 500 ]; then
+	elif [ $((t - ${missed:=$t})) -ge 200 ]; then
 		tidy
 		die 125 "the directory of requests was deleted: $dir: the host has ended the command"
 	fi
