@@ -106,3 +106,26 @@ require (
 	k8s.io/klog/v2 v2.90.1 // indirect
 	tags.cncf.io/container-device-interface v0.8.0 // indirect
 )
+
+// What the tools need.
+require (
+	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
+	github.com/bitfield/gotestdox v0.2.2 // indirect
+	github.com/dnephin/pflag v1.0.7 // indirect
+	github.com/fatih/color v1.18.0 // indirect
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
+	github.com/mattn/go-colorable v0.1.13 // indirect
+	github.com/mattn/go-isatty v0.0.20 // indirect
+	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
+	golang.org/x/mod v0.37.0 // indirect
+	golang.org/x/telemetry v0.0.0-20260625142307-59b4966ccb57 // indirect
+	gotest.tools/gotestsum v1.13.0 // indirect
+	honnef.co/go/tools v0.7.0 // indirect
+)
+
+// The tools of make check.
+tool (
+	golang.org/x/tools/cmd/deadcode // finds functions that nothing calls
+	gotest.tools/gotestsum // runs a failed integration test again, alone
+	honnef.co/go/tools/cmd/staticcheck // finds mistakes that vet does not look for
+)

@@ -27,8 +27,8 @@ var behaviours = []behaviour{
 	{"exit codes", script(`for i in 0 1 2 42 125 126 127 128 255; do hsh -c "exit $i"; echo $?; done`, "0\n1\n2\n42\n125\n126\n127\n128\n255\n")},
 	{"a signal that the command dies of", script(`hsh -c 'kill -TERM $$' 2>/dev/null; echo $?; hsh -c 'kill -KILL $$' 2>/dev/null; echo $?`, "143\n137\n")},
 	{"what cannot run: 126, 127", script(`hostexec nosuch 2>/dev/null; echo $?; hostexec banned 2>/dev/null; echo $?`, "127\n126\n")},
-	{"stdout and stderr apart", script(`e=$(hsh -c 'echo out; echo err >&2' 2>&1 >/dev/null); o=$(hsh -c 'echo out; echo err >&2' 2>/dev/null); echo $o $e`, "out err\n")},
-	{"every byte, a megabyte of it", script(`hsh -c 'head -c 1000000 /dev/zero | tr "\0" "\377"; printf "\0\1\r\n"' | cksum; { head -c 1000000 /dev/zero | tr "\0" "\377"; printf "\0\1\r\n"; } | cksum`, "")},
+	{"stdout and stderr are separate", script(`e=$(hsh -c 'echo out; echo err >&2' 2>&1 >/dev/null); o=$(hsh -c 'echo out; echo err >&2' 2>/dev/null); echo $o $e`, "out err\n")},
+	{"a megabyte of output, byte for byte", script(`hsh -c 'head -c 1000000 /dev/zero | tr "\0" "\377"; printf "\0\1\r\n"' | cksum; { head -c 1000000 /dev/zero | tr "\0" "\377"; printf "\0\1\r\n"; } | cksum`, "")},
 	{"2>&1 in order", script(`hsh -c 'for i in 1 2 3 4 5 6 7 8; do echo o$i; echo e$i >&2; done' 2>&1 | tr -d '\n'`, "o1e1o2e2o3e3o4e4o5e5o6e6o7e7o8e8")},
 	{"stdin, to its end", script(`seq 200000 | hsh -c 'tail -1; echo end'; hsh -c 'wc -c' </dev/null`, "200000\nend\n0\n")},
 	{"an answer to each line of stdin", func(t *testing.T, c *Container) {
@@ -47,14 +47,14 @@ var behaviours = []behaviour{
 		want(t, "then", call.Line(t), "later")
 		want(t, "code", call.Wait(t).Code, 0)
 	}},
-	{"a loop's stdin is left to the loop: a file", script(`seq 3 >/tmp/$$; while read n; do hsh -c 'echo line $1' x $n; done </tmp/$$`, "line 1\nline 2\nline 3\n")},
-	{"a loop's stdin is left to the loop: a pipe", script(`seq 3 | while read n; do hsh -c 'echo line $1' x $n; done`, "line 1\nline 2\nline 3\n")},
-	{"head ends it", script(`hsh -c 'while :; do echo y; done' 2>/dev/null | head -1`, "y\n")},
-	{"the directory", func(t *testing.T, c *Container) {
+	{"a loop keeps its stdin: a file", script(`seq 3 >/tmp/$$; while read n; do hsh -c 'echo line $1' x $n; done </tmp/$$`, "line 1\nline 2\nline 3\n")},
+	{"a loop keeps its stdin: a pipe", script(`seq 3 | while read n; do hsh -c 'echo line $1' x $n; done`, "line 1\nline 2\nline 3\n")},
+	{"a closed stdout ends the command", script(`hsh -c 'while :; do echo y; done' 2>/dev/null | head -1`, "y\n")},
+	{"the command's directory", func(t *testing.T, c *Container) {
 		want(t, "where it runs", c.Sh(t, `cd sub; hsh -c pwd`).Out, c.Host.Work+"/sub\n")
 		want(t, "where there is none", c.Sh(t, `cd /; hsh -c pwd`).Code, 126)
 	}},
-	{"the environment is the host's", func(t *testing.T, c *Container) {
+	{"the command's environment is the host's", func(t *testing.T, c *Container) {
 		want(t, "variables", c.Sh(t, `HOST_SECRET=mine LD_PRELOAD= X=1 hsh -c 'echo $HOST_SECRET $X'`).Out, "of the host\n")
 	}},
 	{"signals, by name", func(t *testing.T, c *Container) {
@@ -66,13 +66,13 @@ var behaviours = []behaviour{
 		}
 		want(t, "code", call.Wait(t).Code, 4)
 	}},
-	{"a caller that is told to end ends the command", func(t *testing.T, c *Container) {
+	{"TERM to the caller ends the command", func(t *testing.T, c *Container) {
 		call, p := toldByFile(t, c)
 		call.Signal(t, "TERM")
 		p.Ends(t, patience)
 		call.Ended(t)
 	}},
-	{"a caller that is killed ends the command", func(t *testing.T, c *Container) {
+	{"KILL to the caller ends the command", func(t *testing.T, c *Container) {
 		call, p := toldByFile(t, c)
 		call.Signal(t, "KILL")
 		p.Ends(t, patience)
@@ -105,7 +105,7 @@ var behaviours = []behaviour{
 		m.Exit(t)
 	}},
 	{"thirty calls at once", script(`for i in {1..30}; do hsh -c 'echo $1; exit $1' x $i >/tmp/$$.$i & p[i]=$!; done; for i in {1..30}; do wait ${p[i]}; [[ $? == $i && $(</tmp/$$.$i) == $i ]] && echo -n .; done`, strings.Repeat(".", 30))},
-	{"a call that stalls holds up no other", func(t *testing.T, c *Container) {
+	{"a stalled call does not delay others", func(t *testing.T, c *Container) {
 		stalled := c.Start(t, "bash", "-c", `exec 9<&0; hsh -c 'echo $$; exec yes' 2>/dev/null | { read pid; echo $pid; read <&9; }`)
 		p := stalled.Host(t)
 		want(t, "another", c.Sh(t, `hsh -c 'seq 100000 | tail -1'`).Out, "100000\n")
@@ -126,7 +126,7 @@ var behaviours = []behaviour{
 		c.Host.Must(t, "hostexec", "approve", q.ID)
 		want(t, "what it says", call.Wait(t).Out, "Linux\n")
 	}},
-	{"who waits for an answer is told so", func(t *testing.T, c *Container) {
+	{"the caller is told that it waits", func(t *testing.T, c *Container) {
 		person(t, c.Host)
 		attended(t, c, "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
@@ -136,7 +136,7 @@ var behaviours = []behaviour{
 			t.Errorf("the caller was told %q", r.Err)
 		}
 	}},
-	{"a question goes with its caller", func(t *testing.T, c *Container) {
+	{"a question ends with its caller", func(t *testing.T, c *Container) {
 		person(t, c.Host)
 		attended(t, c.shims(), "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
@@ -148,13 +148,13 @@ var behaviours = []behaviour{
 	{"jobs: -d, ps, logs, wait, kill", func(t *testing.T, c *Container) {
 		want(t, "a job", c.Sh(t, `id=$(hostexec -d hsh -c 'echo job; exec sleep 1000' | (read id _; echo $id)); until hostexec logs $id | grep -q job; do :; done; hostexec ps | grep -c running; hostexec kill $id >/dev/null; hostexec wait $id 2>/dev/null; echo $?`).Out, "1\n143\n")
 	}},
-	{"the audit log has it", func(t *testing.T, c *Container) {
+	{"the audit log has the call", func(t *testing.T, c *Container) {
 		mark := "audited" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		want(t, "code", c.Exec(t, "hsh", "-c", "exit 6", mark).Code, 6)
 		want(t, "START", len(c.Host.Audit(t, " START ", mark)), 1)
 		eventually(t, patience, "COMPLETE", func() bool { return len(c.Host.Audit(t, " COMPLETE ", "exit=6")) > 0 })
 	}},
-	{"a killed watcher ends it, and says so", func(t *testing.T, c *Container) {
+	{"a killed watcher ends the call, with an error", func(t *testing.T, c *Container) {
 		call, p := treeOfShell(t, c)
 		c.Host.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
 		p.Ends(t, patience)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -186,16 +185,6 @@ func (tab *Tab) ripe(id string) {
 }
 
 func card(id string) string { return "#r-" + id }
-
-// dark has the tab prefer dark colours, or light ones.
-func (tab *Tab) dark(yes bool) {
-	tab.t.Helper()
-	value := map[bool]string{true: "dark", false: "light"}[yes]
-	_, err := chromedp.Call(tab.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}},
-	})
-	check(tab.t, err)
-}
 
 // pause is for what a person does between two looks, and for nothing that a test waits for.
 func (tab *Tab) pause(d time.Duration) { tab.do(chromedp.Sleep(d)) }

@@ -30,7 +30,6 @@ var composePlugin = sync.OnceValue(func() built {
 type Project struct {
 	*Host
 	Name, Dir string
-	files     []string // --file FILE ...
 }
 
 // project installs docker compose for a new person, who has the files of an example. Containers of its services

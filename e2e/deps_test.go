@@ -50,10 +50,40 @@ var rooms = map[string]string{
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/spelling",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/spelling",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/spelling",
-	"plugin/compose":   "plugin/volume",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
-	"plugin": "plugin/entry plugin/state plugin/notify plugin/config plugin/carrier plugin/inject plugin/container plugin/control plugin/page plugin/watch plugin/agent plugin/compose " +
-		"exec/dir exec/proctree exec/policy exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/call exec/spelling docs",
+
+	"plugin/cli":                   "exec/spelling",
+	"plugin/cli/clitest":           "",
+	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
+	"plugin/sessions/sessionstest": "plugin/state",
+	"plugin/launch": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +
+		"exec/policy exec/spelling",
+
+	// Verbs do not import each other.
+	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
+		"plugin/state plugin/watch exec/dir exec/policy exec/spelling docs",
+	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
+		"exec/spelling",
+	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/spelling",
+	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
+		"plugin/watch exec/dir exec/spelling",
+	"plugin/verb/doctor": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/spelling",
+	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/record exec/spelling",
+	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
+		"exec/executor exec/policy exec/spelling",
+	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
+		"plugin/watch exec/dir exec/executor exec/policy",
+	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
+	"plugin/verb/service": "plugin/cli plugin/watch",
+	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
+		"plugin/sessions plugin/state plugin/watch exec/spelling",
+	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/spelling",
+	"plugin": "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent " +
+		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
+		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
+		"plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
@@ -100,6 +130,8 @@ var denied = []struct {
 	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
 	{"plugin/entry", "net", true, "it runs before what it does not import is initialized"},
 	{"plugin/entry", "regexp", true, "it runs before what it does not import is initialized"},
+	{"plugin/cli", module + "plugin/", true, "each verb has it: what only some verbs need is elsewhere"},
+	{"plugin/verb", module + "plugin/verb/", false, "verbs never import each other: what two need is below both, or handed to them"},
 	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},
 	{"", "github.com/moby/moby", true, "one client library: its types are not those of docker/docker"},
 	{"", "github.com/stretchr/testify", false, "got, want, and a text that says both"},

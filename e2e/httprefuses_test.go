@@ -74,8 +74,8 @@ func TestIntegrationHTTPRefuses(t *testing.T) {
 
 // TestIntegrationHTTPExample runs the example of docs/http.md for busybox.
 func TestIntegrationHTTPExample(t *testing.T) {
-	_, text, ok := strings.Cut(string(readFile(t, "../docs/http.md")), "With busybox: `")
-	example, _, _ := strings.Cut(text, "`")
+	_, text, ok := strings.Cut(string(readFile(t, "../docs/http.md")), "With busybox:\n\n```sh\n")
+	example, _, _ := strings.Cut(text, "\n```")
 	if !ok || !strings.HasPrefix(example, "wget ") {
 		t.Fatal("docs/http.md has no example for busybox")
 	}

@@ -33,6 +33,15 @@ func TestIntegrationInterruptVerbs(t *testing.T) {
 		m.Type(t, "\x03")
 		want(t, name+": code", m.Wait(t), 130)
 	}
+	for _, verb := range []string{"exec", "start"} {
+		m := h.term(t, "docker", "hostexec", "shell", verb, "--json", c.Session, "s", "--", "(echo said; exec sleep 1001)")
+		eventually(t, patience, "the text runs", func() bool {
+			return strings.Contains(h.Must(t, "hostexec", "ps"), "sleep 1001")
+		})
+		m.Type(t, "\x03")
+		m.Expect(t, `"error":"its caller got SIGINT"`)
+		want(t, verb+" --json: code", m.Wait(t), 130)
+	}
 	eventually(t, patience, "the job alone runs", func() bool {
 		return strings.Count(c.Exec(t, "hostexec", "ps").Out, " running ") == 1
 	})

@@ -248,7 +248,21 @@ func TestIntegrationPageKill(t *testing.T) {
 	want(t, "the caller's code", call.Ended(t).Code, 128+15)
 	tab.until("it is not shown any more", "document.querySelector('#running .row') === null")
 	tab.until("its end is", "[...document.querySelectorAll('#audit .row')].some(r => r.innerText.includes('killed') && r.querySelector('.outcome').innerText === 'TERM')")
+	// The list may change too late for a click: the page says so, and is connected all the same.
+	eval[any](tab, stale)
+	tab.until("a click for a call that has ended is answered", "document.querySelector('#trouble').innerText === 'no command runs for that request'")
+	want(t, "the state after it", tab.text("#state"), "live")
+	want(t, "whether what waits is known", eval[bool](tab, "document.querySelector('#blind').hidden"), true)
 }
+
+// stale kills a call that has ended.
+const stale = `(() => {
+  const row = document.createElement('div');
+  row.innerHTML = '<button class="kill sure" hx-post="/kill/ffffffffffffffff" hx-trigger="kill" hx-swap="none"></button>';
+  document.querySelector('#running').append(row);
+  htmx.process(row);
+  row.firstChild.click();
+})()`
 
 // TestIntegrationPageOpens has a page in the background open a browser when something is
 // asked and none is there. What opens it is seen by every user of the host: it is a file, and

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // recordDamages are what may be found in the place of a session's record.
@@ -50,10 +51,29 @@ func TestIntegrationRecordDamaged(t *testing.T) {
 		check(t, os.Truncate(record, 0))
 		h.Must(t, "hostexec", "resume", c.name(t))
 		want(t, "a call", c.Exec(t, "hsh", "-c", "echo back").Out, "back\n")
+		rebuiltSession(t, h, c, record)
 		asides, err := filepath.Glob(filepath.Join(filepath.Dir(record), "session.damaged*"))
 		check(t, err)
 		for _, aside := range asides { // some are root's: the person could not prune them
 			check(t, os.RemoveAll(aside))
 		}
+	}
+}
+
+// rebuiltSession damages both records of a session that nobody serves: its container still tells of it.
+func rebuiltSession(t *testing.T, h *Host, c *Container, record string) {
+	t.Helper()
+	h.Must(t, "hostexec", "stop", c.Session)
+	for _, f := range []string{record, strings.TrimSuffix(record, ".json") + ".spare.json"} {
+		check(t, os.Remove(f))
+	}
+	old := time.Now().Add(-time.Hour)
+	check(t, os.Chtimes(filepath.Dir(record), old, old))
+	want(t, "status", h.status(t, c, "{{.Container}} {{.State}} {{.Commands}}"), c.name(t)+" stopped hsh=unknown")
+	want(t, "prune", h.Must(t, "hostexec", "prune", "-f"), "")
+	want(t, "stop", h.Must(t, "hostexec", "stop", c.name(t)), c.name(t)+"\n")
+	r := h.Docker(t, "hostexec", "resume", c.name(t))
+	if r.Code != 1 || !strings.Contains(r.Err, "the record of session "+c.Session+" is damaged") || !strings.Contains(r.Err, "docker rm -f "+c.name(t)) {
+		t.Errorf("resume says %q, code %d", r.Err, r.Code)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
 func fixed(values ...string) cobra.CompletionFunc {
@@ -29,25 +30,20 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// files has the shell offer all.
-func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
 // ownFlags are those of run that docker run has not and that take a value.
 var ownFlags = []string{"proxy", "proxy-shell", "pass-env", "workspace", "workdir-host", "carrier", "http"}
 
 // completeFlags gives each flag of cmd and its verbs that takes a value, and has no completion
 // yet, that of its name: a name means the same everywhere. What nobody can know for the user,
 // as a reason or a number, is not here.
-func completeFlags(cmd *cobra.Command, cli command.Cli) {
+func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
 	times := fixed("5m", "15m", "1h", "8h", "24h")
 	short := fixed("500ms", "10s", "1m", "5m")
 	byName := map[string]cobra.CompletionFunc{
-		"proxy": completeProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
+		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
-		"config": yamlFiles, "in": completion.ContainerNames(cli, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
-		"image": completeImages(cli), "network": completion.NetworkNames(cli), "format": fixed("json"),
+		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
+		"image": completeImages(dockerCLI), "network": completion.NetworkNames(dockerCLI), "format": fixed("json"),
 		"for": times, "since": times, "timeout": short, "shutdown-grace": short, "tail": fixed("all", "10", "100", "1000"),
 		"signal": fixed(job.Signals()...), "memory": fixed("512m", "1g", "2g", "4g"), "cpus": fixed("0.5", "1", "2", "4"),
 	}
@@ -63,16 +59,8 @@ func completeFlags(cmd *cobra.Command, cli command.Cli) {
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it is there, and has none
 	})
 	for _, sub := range cmd.Commands() {
-		completeFlags(sub, cli)
+		completeFlags(sub, dockerCLI)
 	}
-}
-
-// completeProxy offers this host's commands, then what can be done with one.
-func completeProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if name, _, given := strings.Cut(typed, "="); given {
-		return []string{name + "=allow", name + "=ask", name + "=deny"}, cobra.ShellCompDirectiveNoFileComp
-	}
-	return commandsIn(os.Getenv("PATH"), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeEnv(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -85,4 +73,6 @@ func completeEnv(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 }
 
 // completeImages offers the engine's images.
-func completeImages(cli command.Cli) cobra.CompletionFunc { return completion.ImageNames(cli, 1) }
+func completeImages(dockerCLI command.Cli) cobra.CompletionFunc {
+	return completion.ImageNames(dockerCLI, 1)
+}

@@ -16,6 +16,8 @@ import (
 	"github.com/docker/cli/cli/flags"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
 // freeText are the flags whose value nobody can know for the user.
@@ -64,7 +66,7 @@ func TestEverythingIsCompleted(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRootCommand(testCLI(t, io.Discard)))
+	walk(newRootCommand(clitest.New(t, io.Discard)))
 	if len(unseen) > 0 {
 		t.Errorf("there are no %v", unseen)
 	}
@@ -89,8 +91,8 @@ func TestCompletionMakesNothing(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", home)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "none"))
-	cli := testCLI(t, io.Discard)
-	if err := cli.Initialize(flags.NewClientOptions()); err != nil { // or else asking an engine ends the process
+	dockerCLI := clitest.New(t, io.Discard)
+	if err := dockerCLI.Initialize(flags.NewClientOptions()); err != nil { // or else asking an engine ends the process
 		t.Fatal(err)
 	}
 	completed := 0
@@ -114,7 +116,7 @@ func TestCompletionMakesNothing(t *testing.T) {
 	complete := func() {
 		t.Helper()
 		completed = 0
-		walk(newRootCommand(cli))
+		walk(newRootCommand(dockerCLI))
 		if completed < 20 {
 			t.Errorf("%d verbs complete their arguments, want 20 at least", completed)
 		}

@@ -5,6 +5,8 @@ package plugin
 import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
 const helpLong = `Show the help of docker hostexec, or of one of its verbs
@@ -26,24 +28,14 @@ func newHelpCommand(command.Cli) *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return verbs(about), cobra.ShellCompDirectiveNoFileComp
+			return cli.VerbNames(about), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Parent().Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknownVerb(about, rest)
+				return cli.UnknownVerb(about, rest)
 			}
 			return about.Help()
 		},
 	}
-}
-
-// verbs returns the names of a command's verbs that are not hidden.
-func verbs(cmd *cobra.Command) (names []string) {
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, append(c.Aliases, c.Name())...)
-		}
-	}
-	return names
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is the docker hostexec command line, one file per verb. Run is docker's
-// own run command with a session around it; the other verbs look after sessions.
+// Package plugin is the docker hostexec command line: the program, and the root command with all verbs below it.
 //
-//	main -> Main -> docker/cli's plugin frame -> root -> a verb
+//	main -> Main -> docker/cli's plugin frame -> root -> a verb of plugin/verb
 //
-// Its laws: what it says goes to stderr behind "hostexec: ", in lower case and with what
-// to type next; stdout carries only answers; one function, report, turns errors into exit
-// codes. It is the only room that knows docker/cli. It decides nothing about calls and
-// runs none: those are the watcher's, another process.
+// Verbs do not know each other: what one needs of another is handed to it here, and so are completions of flags.
+// What all verbs share is in plugin/cli. The command line decides nothing about calls and runs none: those are the
+// watcher's, another process.
 package plugin
 
 import (
@@ -21,40 +19,40 @@ import (
 	"github.com/docker/cli/cli/debug"
 	"go.opentelemetry.io/otel"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
-
-// Version is the version of this build.
-var Version = entry.Version
 
 // Main is the program. It returns the exit code.
 func Main() int {
 	if len(os.Args) == 3 && os.Args[0] == entry.LostName {
 		return answerLost(os.Args[1], os.Args[2])
 	}
-	if fromCompose(os.Args) {
-		return refuseProvider(os.Stdout, os.Stderr, os.Args, beginAnew(os.Args))
+	if compose.FromCompose(os.Args) {
+		return compose.RefuseProvider(os.Stdout, os.Stderr, os.Args, compose.BeginAnew(os.Args))
 	}
-	os.Args = standalone(os.Args, plugin.RunningStandalone())
+	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
-	cli, err := command.NewDockerCli()
+	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
-		return report(os.Stderr, &failure{code: codeVerb, err: err})
+		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
 	}
-	return report(os.Stderr, plugin.RunPlugin(cli, newRootCommand(cli), entry.Metadata()))
+	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), entry.Metadata()))
 }
 
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
 	// Who ends what such a watcher left has the session's lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), answering)
+	ctx, cancel := context.WithTimeout(context.Background(), sessions.AnswerTime)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)
 	if err != nil {
-		return codeRun
+		return cli.CodeRun
 	}
 	return code
 }

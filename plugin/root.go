@@ -3,15 +3,25 @@
 package plugin
 
 import (
-	"errors"
-	"fmt"
 	"os"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/verb/agent"
+	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
+	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
+	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
+	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
+	"github.com/docker-hostexec/hostexec/plugin/verb/job"
+	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
+	"github.com/docker-hostexec/hostexec/plugin/verb/proxy"
+	"github.com/docker-hostexec/hostexec/plugin/verb/run"
+	"github.com/docker-hostexec/hostexec/plugin/verb/service"
+	"github.com/docker-hostexec/hostexec/plugin/verb/session"
+	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -23,118 +33,68 @@ status shows it, and in the container hostexec ls lists what may be called.`
 
 // newRootCommand returns docker hostexec and all its verbs, but for a watcher, which would
 // keep what they are made of for all its life.
-func newRootCommand(cli command.Cli) *cobra.Command {
+func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:              "hostexec",
 		Short:            "Let containers call commands of this host",
 		Long:             rootLong,
-		Args:             noArgs,
+		Args:             cli.NoArgs,
 		TraverseChildren: true,
 	}
 	version := cmd.Flags().BoolP("version", "v", false, "Show the version")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {
-			return writeVersion(cli.Out(), "", thisVersion())
+			return writeVersion(dockerCLI.Out(), "", thisVersion())
 		}
-		return command.ShowHelp(cli.Err())(cmd, args)
+		return command.ShowHelp(dockerCLI.Err())(cmd, args)
 	}
 	cmd.SetFlagErrorFunc(flagError)
-	if isWatcher(os.Args) {
-		cmd.AddCommand(newWatcherCommand(cli))
+	if session.IsWatcher(os.Args) {
+		cmd.AddCommand(session.NewWatcherCommand(dockerCLI))
 		return cmd
 	}
 	cmd.AddCommand(
-		misusedAsRun(newRunCommand(cli)),
-		newAgentCommand(cli), // which reports errors as JSON, too
-		newAgentRulesCommand(cli),
-		newProxyCommand(cli),
-		misusedAsRun(newAttachCommand(cli)),
-		newDetachCommand(cli),
-		newStatusCommand(cli),
-		newInspectCommand(cli),
-		newPendingCommand(cli),
-		newUICommand(cli),
-		newApproveCommand(cli),
-		newDenyCommand(cli),
-		newPolicyCommand(cli),
-		newTrustCommand(cli),
-		newPsCommand(cli),
-		newKillCommand(cli),
-		newShellCommand(cli),
-		newStartCommand(cli),
-		newStopCommand(cli),
-		newLogsCommand(cli),
-		newAuditCommand(cli),
-		newReplayCommand(cli),
-		newResumeCommand(cli),
-		newPruneCommand(cli),
-		newServiceCommand(cli),
-		newDoctorCommand(cli),
-		newVersionCommand(cli),
-		newHelpCommand(cli),
-		misusedAsRun(newComposeCommand(cli)),
-		misusedAsRun(newDevcontainerCommand(cli)),
-		newWatcherCommand(cli),
+		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
+		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
+		agent.NewRulesCommand(dockerCLI),
+		proxy.NewCommand(dockerCLI),
+		cli.ArgsAsRun(run.NewAttachCommand(dockerCLI)),
+		run.NewDetachCommand(dockerCLI),
+		session.NewStatusCommand(dockerCLI),
+		session.NewInspectCommand(dockerCLI),
+		approve.NewPendingCommand(dockerCLI),
+		approve.NewUICommand(dockerCLI),
+		approve.NewApproveCommand(dockerCLI),
+		approve.NewDenyCommand(dockerCLI),
+		policy.NewCommand(dockerCLI, agent.CheckConfig),
+		policy.NewTrustCommand(dockerCLI),
+		job.NewPsCommand(dockerCLI),
+		job.NewKillCommand(dockerCLI),
+		shell.NewCommand(dockerCLI),
+		session.NewStartCommand(dockerCLI),
+		session.NewStopCommand(dockerCLI),
+		job.NewLogsCommand(dockerCLI),
+		audit.NewCommand(dockerCLI),
+		job.NewReplayCommand(dockerCLI),
+		session.NewResumeCommand(dockerCLI),
+		session.NewPruneCommand(dockerCLI, compose.SweepShares),
+		service.NewCommand(dockerCLI),
+		doctor.NewCommand(dockerCLI),
+		newVersionCommand(dockerCLI),
+		newHelpCommand(dockerCLI),
+		cli.FlagsAsRun(compose.NewCommand(dockerCLI)),
+		cli.ArgsAsRun(compose.NewDevcontainerCommand(dockerCLI)),
+		session.NewWatcherCommand(dockerCLI),
 	)
-	completeFlags(cmd, cli)
+	completeFlags(cmd, dockerCLI)
 	return cmd
-}
-
-// noArgs makes a mistyped verb an error: a command with RunE would take it as an argument.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && cmd.HasSubCommands() {
-		return unknownVerb(cmd, args)
-	}
-	return dockercli.NoArgs(cmd, args)
-}
-
-// unknownVerb returns the error for a word after cmd that is none of its verbs, with the verb that may have been meant.
-func unknownVerb(cmd *cobra.Command, args []string) error {
-	err := fmt.Errorf("unknown verb: %s", printable(args[0]))
-	next := cmd.CommandPath() + " --help"
-	if near := spelling.Near(args[0], verbs(cmd)); near != "" {
-		next = cmd.CommandPath() + " " + near
-	}
-	return &failure{code: codeVerb, err: hint(err, next)}
 }
 
 // flagError returns docker's error for an unknown flag, with our verbs' exit code. After an unknown
 // verb the verb is the error, not the flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() {
-		return unknownVerb(cmd, args)
+		return cli.UnknownVerb(cmd, args)
 	}
-	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: codeVerb}
-}
-
-// misusedAsRun makes a wrong flag end cmd with docker run's exit code, as other failures of cmd do.
-func misusedAsRun(cmd *cobra.Command) *cobra.Command {
-	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
-	return cmd
-}
-
-type runE = func(cmd *cobra.Command, args []string) error
-
-// verb returns a RunE that reports errors in our form and ends on a signal.
-func verb(run runE) runE {
-	handled := handlesSignals(run)
-	return func(cmd *cobra.Command, args []string) error {
-		defer endOnSignal(cmd.Context())()
-		return handled(cmd, args)
-	}
-}
-
-// handlesSignals is verb for a command that handles signals itself.
-func handlesSignals(run runE) runE {
-	return func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		var told *interrupted
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &told):
-			return told.status()
-		}
-		return &failure{code: codeVerb, err: err}
-	}
+	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: cli.CodeVerb}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/docker/cli/templates"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
@@ -37,19 +39,19 @@ func newVersionCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Show the version of docker hostexec",
 		Long:              versionLong,
 		Example:           "  docker hostexec version --format '{{.Version}}'",
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: verb(func(*cobra.Command, []string) error {
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
 			return writeVersion(dockerCLI.Out(), format, thisVersion())
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
-	explainFields(cmd, fieldsOf(versionInfo{}))
+	cli.ExplainFields(cmd, cli.FieldsOf(versionInfo{}))
 	return cmd
 }
 
 func thisVersion() versionInfo {
-	return versionInfo{Version: Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
+	return versionInfo{Version: entry.Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
 }
 
 func writeVersion(w io.Writer, format string, v versionInfo) error {

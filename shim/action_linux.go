@@ -7,18 +7,20 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// The runtime keeps its handlers after signal.Reset, and they swallow SIGTSTP, print a
-// trace for SIGQUIT, and turn SIGPIPE into an error. Stopping and dying as a local
-// process does need the kernel's own default action.
+// The Go runtime keeps its handlers after signal.Reset. They swallow SIGTSTP, print a trace for SIGQUIT,
+// and turn SIGPIPE into an error. To stop and die like a local process, the shim must set the kernel's
+// default action itself.
 
-// actions guards what signals do: while one has its default action for a moment, listen
-// must not put the runtime's handler in its place, which would swallow it.
+// actions guards the signal actions. While raise has set a default action for a moment, listen must not
+// replace it by the runtime's handler, which would swallow the signal.
 var actions sync.Mutex
 
-// action is the kernel's struct sigaction. Its first word is the handler on all our
-// architectures, and all zeros is the default action; the rest is kept, not read.
+// action is the kernel's struct sigaction. On all our architectures its first word is the handler, and all
+// zeros mean the default action. The other words are only saved and restored.
 type action [8]uint64
 
 const sigIgnore = 1 // SIG_IGN
@@ -28,8 +30,8 @@ func ignoring() (a action) {
 	return a
 }
 
-// swapAction replaces the action of sig, or only reads it if a is nil. It is not inlined, because
-// each copy makes the shim larger.
+// swapAction replaces the action of sig, or only reads it if a is nil. It is not inlined, because each
+// copy makes the shim larger.
 //
 //go:noinline
 func swapAction(sig syscall.Signal, a *action) (old action) {
@@ -38,29 +40,44 @@ func swapAction(sig syscall.Signal, a *action) (old action) {
 	return old
 }
 
-// ignored reports whether sig is ignored, by inheritance. For signals other than HUP,
-// INT, TSTP and CONT the runtime has overwritten that.
+// ignored reports whether sig was ignored when the process started. It works only for HUP, INT, TSTP and
+// CONT: the runtime overwrites the actions of other signals.
 func ignored(sig syscall.Signal) bool {
 	a := swapAction(sig, nil)
 	return *(*uintptr)(unsafe.Pointer(&a)) == sigIgnore
 }
 
-// ignoreTTIN makes a read from the background an error instead of a stop: the pump
-// looks first whether it is in front, but the shell may take the terminal in between.
+// ignoreTTIN makes a read from the background an error instead of a stop. The pump checks for the
+// foreground first, but the shell may take the terminal in between.
 func ignoreTTIN() {
 	a := ignoring()
 	swapAction(syscall.SIGTTIN, &a)
 }
 
-// raise sends sig to this thread with the default action. The kernel acts on it before
-// raise returns; a signal to the process could be taken by another thread, later.
+// unblock makes this thread receive signals that the shim's caller has blocked, which all threads of the
+// shim have blocked then. The runtime of a shim does not see to that (plugin/inject/signals.sed).
+func unblock() {
+	var set, old uint64
+	for _, f := range wire.Signals {
+		set |= 1 << (f.Number - 1)
+	}
+	const unblock = 1 // SIG_UNBLOCK
+	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, 0, uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	if old&set != 0 {
+		runtime.LockOSThread() // for ever
+		syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, uintptr(unsafe.Pointer(&set)), 0, 8, 0, 0)
+	}
+}
+
+// raise sends sig to this thread with the default action. The kernel acts on it before raise returns. A
+// signal to the whole process could be delivered later, to another thread.
 func raise(sig syscall.Signal) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	actions.Lock()
 	defer actions.Unlock()
 	old := swapAction(sig, &action{})
-	cont := swapAction(syscall.SIGCONT, &action{}) // the CONT that ends a stop is not forwarded twice
+	cont := swapAction(syscall.SIGCONT, &action{}) // the CONT that ends a stop must not be forwarded twice
 	set := uint64(1) << (sig - 1)
 	const unblock = 1 // SIG_UNBLOCK
 	syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unblock, uintptr(unsafe.Pointer(&set)), 0, 8, 0, 0)
@@ -69,8 +86,8 @@ func raise(sig syscall.Signal) {
 	swapAction(syscall.SIGCONT, &cont)
 }
 
-// die ends the process by sig. If that is not possible, as for pid 1, it returns the
-// code that says the same.
+// die ends the process by sig. If that is not possible, as for pid 1, it returns the corresponding exit
+// code.
 //
 //go:noinline
 func die(sig syscall.Signal) int {
@@ -78,16 +95,16 @@ func die(sig syscall.Signal) int {
 	return 128 + int(sig)
 }
 
-// stopOneself returns when the process has been stopped and continued.
+// stopOneself returns after the process has been stopped and continued.
 func stopOneself(sig syscall.Signal) { raise(sig) }
 
-// stopGroup stops the shim's process group, all of the job, as ^Z would have.
+// stopGroup stops the shim's process group, which is the whole job, as ^Z does.
 func stopGroup() {
-	signalGroup(syscall.SIGTSTP) // the others first; we must not stop twice
+	signalGroup(syscall.SIGTSTP) // the other processes first; the shim must not stop twice
 	raise(syscall.SIGTSTP)
 }
 
-// signalGroup sends sig to the others of the shim's process group.
+// signalGroup sends sig to the other processes in the shim's process group.
 func signalGroup(sig syscall.Signal) {
 	actions.Lock()
 	defer actions.Unlock()

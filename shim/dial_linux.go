@@ -9,11 +9,11 @@ import (
 
 const defaultDirectory = "/run/hostexec"
 
-// patience is how long a call waits while the host has not decided how calls reach it:
-// a container's first instruction may be one. A variable so that tests need not wait.
+// patience is how long a call waits for the host to choose a carrier. The first instruction of a container
+// may be a call. It is a variable so that tests can shorten it.
 var patience = 10 * time.Second
 
-// directory is where the host's share is mounted.
+// directory returns the mount point of the host's share.
 func directory(env []string) string {
 	if dir := variable(env, "HOSTEXEC_DIR"); dir != "" {
 		return dir
@@ -21,9 +21,9 @@ func directory(env []string) string {
 	return defaultDirectory
 }
 
-// dial connects to the host. The socket is tried first, for it is nearly always the one;
-// only when nobody answers there is the host's word on the carrier read, and what is
-// undecided, or a relay that is on its way, is waited for. By a relay no descriptor goes.
+// dial connects to the host. It tries the socket first, which is nearly always the right carrier. If that
+// fails, it reads the carrier file, and waits while the carrier is undecided or the relay is starting. A
+// relay cannot pass descriptors.
 func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 	sock, err = connect(dir + "/socket")
 	how, pause := "", time.Millisecond
@@ -39,13 +39,13 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 		if how != "relay" && how != "undecided" || waited > patience {
 			break
 		}
-		c.listen() // here there is time for it, and signals end the waiting
+		c.listen() // there is time for it now, and signals must end the wait
 		pause = min(2*pause, 100*time.Millisecond)
 		poll(nil, pause)
 		sock, err = connect(dir + "/socket")
 	}
 	if err != nil && how != "files" {
-		sock, err = connect(dir + "/socket") // it may have been decided since
+		sock, err = connect(dir + "/socket") // the host may have decided since
 	}
 	return sock, false, err
 }
@@ -67,7 +67,7 @@ func connect(path string) (int, error) {
 	}
 }
 
-// word reads what the host has written into a file: one word; empty when there is none.
+// word reads a file with one word of the host. It returns "" if there is none.
 func word(file string) string {
 	text, _ := read(file, 40)
 	n := len(text)

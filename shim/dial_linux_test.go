@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// decide writes the host's word on the carrier, at once as the host does.
+// decide writes the carrier file atomically, as the host does.
 func (s *stage) decide(word string) {
 	s.t.Helper()
 	name := filepath.Join(s.dir, "carrier")
@@ -60,14 +60,14 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-// A container's first instruction may be a call, before the host knows how calls reach it.
+// TestWaitsForTheDecision makes a call before the host has chosen a carrier.
 func TestWaitsForTheDecision(t *testing.T) {
 	for _, word := range []string{"socket", "relay"} {
 		t.Run(word, func(t *testing.T) {
 			s := &stage{t: t, dir: t.TempDir()}
 			s.decide("undecided")
 			c := s.command("make").start()
-			listening(t, c.Process.Pid) // so it waits
+			listening(t, c.Process.Pid) // the shim is waiting now
 			name := "socket"
 			if word == "relay" {
 				name = "relay/socket"

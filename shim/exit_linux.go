@@ -9,9 +9,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// mortal are the signals that the shim dies of when the command did, so that a shell
-// around it stops at ^C as it would around the command. Others would leave a core of the
-// wrong program, or be reported as its crash.
+// mortal are the signals that the shim dies of if the command did. A shell around the shim then reacts to
+// ^C as it would for the command itself. Other signals would leave a core dump of the shim, or be reported
+// as its crash.
 var mortal = [...]struct {
 	name string
 	sig  syscall.Signal
@@ -22,7 +22,7 @@ var mortal = [...]struct {
 	{"KILL", syscall.SIGKILL},
 }
 
-// exit ends the call as the host says. Everything that came before it is written.
+// exit ends the call with the host's Exit message. All output before it is already written.
 func (c *call) exit(p []byte) int {
 	m, err := wire.ParseExit(p)
 	if err != nil {
@@ -53,23 +53,24 @@ func (c *call) end(m wire.Exit) int {
 	return code(m)
 }
 
-// unread reports whether stdin has data: a pipe, a socket or what is left of a file.
+// unread reports whether stdin has unread data: in a pipe, a socket or the rest of a file.
 func unread() bool {
 	var n int32
 	return ioctl(0, syscall.TIOCINQ, unsafe.Pointer(&n)) == nil && n != 0
 }
 
-// typed passes on a signal that a key sent to a command of a terminal. Locally the whole
-// job gets it, the script around the command included; here the key went to the host.
+// typed sends a key's signal to the rest of the job, for a command with a terminal. For a local command,
+// the kernel signals the whole job, including a script around it. Here the key was handled by the host's
+// terminal.
 func (c *call) typed(signal string) {
 	for _, sig := range [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
-		if name(sig) == signal && c.sent.Load() != int64(sig) { // else the shim itself has forwarded it
+		if name(sig) == signal && c.sent.Load() != int64(sig) { // skips a signal that the shim itself has forwarded
 			signalGroup(sig)
 		}
 	}
 }
 
-// code is what to exit with: what the host says, but zero only where the command did.
+// code returns the exit code. It returns zero only if the command itself did.
 func code(m wire.Exit) int {
 	switch {
 	case m.Outcome == wire.Exited || m.Code != 0:

@@ -16,8 +16,8 @@ func TestExit(t *testing.T) {
 	tests := []struct {
 		name string
 		exit wire.Exit
-		code int            // or
-		sig  syscall.Signal // died of
+		code int            // expected code, or
+		sig  syscall.Signal // expected signal
 	}{
 		{"success", wire.Exit{Outcome: wire.Exited}, 0, 0},
 		{"the highest code", wire.Exit{Outcome: wire.Exited, Code: 255}, 255, 0},
@@ -50,7 +50,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestWithheld says that the command got no stdin if there is data on it, and only then.
+// TestWithheld checks that the message about missing stdin appears only if there is data.
 func TestWithheld(t *testing.T) {
 	s := newStage(t)
 	data, writer := pipe(t)
@@ -95,9 +95,9 @@ func TestLastWords(t *testing.T) {
 	success := (&wire.Exit{Outcome: wire.Exited}).Append(nil)
 	tests := []struct {
 		name   string
-		frames []byte // then the connection ends
+		frames []byte // the connection ends after them
 		code   int
-		stderr string // begins so
+		stderr string // expected prefix
 	}{
 		{"a notice and a refusal",
 			wire.AppendFrame(wire.AppendFrame(nil, wire.KindNotice, []byte("hostexec: asking\n")), wire.KindExit,
@@ -118,7 +118,7 @@ func TestLastWords(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := s.command("make")
 			c.t = t
-			c.Stderr = &c.stderr // through a pipe, which is passed
+			c.Stderr = &c.stderr // a pipe, which is passed
 			c.start()
 			p := accept(t, s.sock)
 			for _, f := range p.fds {
@@ -146,13 +146,13 @@ func TestArgumentsTooLong(t *testing.T) {
 	}
 }
 
-// As pid 1 the kernel lets a process neither stop nor die by its own hand.
+// TestAsPid1 runs the shim as pid 1, which the kernel lets neither stop nor kill itself.
 func TestAsPid1(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	if os.Geteuid() != 0 {
-		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER // where others may do that too
+		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER // for users who are not root
 	}
 	c.start()
 	p := s.accept()

@@ -8,8 +8,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// fail says on stderr why the shim itself ends the call, and returns code. The lines are a
-// reason, then a hint, if there is one, then the same as JSON, if the caller reads that.
+// fail writes to stderr why the shim ends the call, and returns code. The lines are a reason, an optional
+// hint, and the same as JSON if HOSTEXEC_JSON=1.
 func (c *call) fail(code int, reason, hint string) int {
 	text := "hostexec: " + reason + "\n"
 	if hint != "" {
@@ -22,7 +22,7 @@ func (c *call) fail(code int, reason, hint string) int {
 	return code
 }
 
-// failure is one line of JSON with the fields that the host's have (exec/call).
+// failure returns one line of JSON with the same fields as the host's (exec/call).
 func failure(code int, reason, hint string) string {
 	status := "failed"
 	switch code {
@@ -31,12 +31,12 @@ func failure(code int, reason, hint string) string {
 	case wire.CodeTimeout:
 		status = "timeout"
 	}
-	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // 124 to 127
+	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // code is 124 to 127
 	return `{"status":"` + status + `","code":` + digits + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
 }
 
-// quote returns s as a string of JSON (RFC 8259, section 7), in printable ASCII. A byte
-// that is none stands there as the character of its number.
+// quote returns s as a JSON string (RFC 8259, section 7), in printable ASCII. Each other byte becomes the
+// character with its number.
 //
 //go:noinline
 func quote(s string) string {
@@ -55,7 +55,7 @@ func quote(s string) string {
 	return string(append(b, '"'))
 }
 
-// variable returns a variable's value, of several the first, as getenv(3) does.
+// variable returns the value of the first variable called name, as getenv(3) does.
 //
 //go:noinline
 func variable(env []string, name string) string {
@@ -67,12 +67,12 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// unanswered is the end of a call that reached no host.
+// unanswered ends a call that could not connect to the host.
 func (c *call) unanswered(err error) int {
 	return c.fail(wire.CodeFailed, "hostexec is not running on the host for this container: "+err.Error(), resumeHint)
 }
 
-// lost is the end of a call that the host did not end.
+// lost ends a call whose connection ended without an Exit message.
 func (c *call) lost(err error) int {
 	c.restore()
 	if _, ok := err.(wire.Error); ok && err != errGone {
@@ -84,8 +84,8 @@ func (c *call) lost(err error) int {
 
 const resumeHint = "docker hostexec resume <container> on the host; docker hostexec service install automates that"
 
-// broken ends the call as a local writer's would: hanging up ends the command, and a
-// pipe without a reader is died of.
+// broken ends the call after a failed write, as for a local writer. Closing the connection ends the
+// command. On EPIPE the shim dies of SIGPIPE.
 func (c *call) broken(u unwritable) int {
 	if f := c.files.Load(); f != nil {
 		f.leave("PIPE")

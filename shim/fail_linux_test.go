@@ -10,16 +10,17 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// What the shim itself says, it says as the host does to who reads JSON: in the last line.
+// TestFailureAsJSON checks that the shim's own errors end with a line of JSON if requested, like the
+// host's.
 func TestFailureAsJSON(t *testing.T) {
 	s := newStage(t)
 	for _, tt := range []struct {
 		name   string
 		env    []string
-		serve  bool // a host that hangs up
+		serve  bool // a host accepts and closes the connection
 		code   int
 		status string
-		reason string // part of
+		reason string // a substring
 		hint   string
 	}{
 		{"no host", []string{"HOSTEXEC_DIR=" + t.TempDir()}, false, 125, "failed", "hostexec is not running on the host for this container: no such file", resumeHint},

@@ -11,43 +11,42 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// files is a call by files in the directory that the shim stands in; docs/files.md has the
-// protocol.
+// files is a call by files in the working directory of the shim; docs/files.md describes the protocol.
 //
 //	<id>.cmd <id>.req  ->  <id>.stdout <id>.stderr (<id>.stdin)  ->  <id>.status <id>.exit
 //
-// Others can write there too. So what is made is made anew, what is read is a regular file,
-// and not through a link, and nothing of it is taken for more than it may be.
+// Other processes can write there too. Therefore files are created exclusively, only regular files are
+// read, links are not followed, and all values are checked.
 type files struct {
 	c      *call
 	id     string
-	wants  bool          // stdin is for the host, once it asks
-	total  time.Duration // how long the call may take, if it is limited; 0: as long as it likes
-	limit  bool          // it is limited
-	theirs bool          // by HOSTEXEC_TIMEOUT, which the host keeps too
-	clocks bool          // clock has begun; follow's own
+	wants  bool          // stdin goes to the host, once the host requests it
+	total  time.Duration // time limit of the call; 0: none
+	limit  bool          // a limit was given
+	theirs bool          // by HOSTEXEC_TIMEOUT, which the host enforces too
+	clocks bool          // clock is running; used by follow only
 
-	bell   int    // the descriptor of <id>.bell; -1: there is none, and polling has to do
-	proven bool   // the host rings it
-	gone   bool   // the host held it, and does not any more
-	naps   int    // how often one has waited since something happened
-	buf    []byte // of output
+	bell   int    // descriptor of the named pipe <id>.bell; -1: none, so the shim polls
+	proven bool   // the host writes to it
+	gone   bool   // the host had it open and has closed it
+	naps   int    // waits since the last change
+	buf    []byte // for output
 
 	departed bool // follow has ended the call
 
-	begun atomic.Bool   // the streams are open
-	fds   [2]int        // stdout and stderr, once begun
-	moved [2]int64      // bytes of them that were passed on
-	heard atomic.Uint64 // the same for clock: it changes when they do
+	begun atomic.Bool   // stdout and stderr are open
+	fds   [2]int        // stdout and stderr, if begun
+	moved [2]int64      // bytes of them that were copied
+	heard atomic.Uint64 // progress counter for clock
 
-	mu    sync.Mutex // guards the fields below, and making files that removing must not miss
-	over  bool       // somebody ends the call
-	alive int        // the descriptor of <id>.alive, or -1
+	mu    sync.Mutex // guards the fields below, and the creation of files against tidy
+	over  bool       // the call is ending
+	alive int        // descriptor of <id>.alive, or -1
 }
 
-// requests returns the directory of the requests of the command that args call, where that
-// is done by files, and the call; share is where a container of a session would have it.
-// PROXY_DIR is for whoever has no session, or calls a proxy's command from one that has files.
+// requests returns the directory for requests of the command that args call, and the arguments. It returns
+// "" if the carrier is not files. share is the directory of a session's share in the container. PROXY_DIR
+// is for callers without a session, and for commands of a proxy.
 func (c *call) requests(share string, args []string) (string, []string) {
 	how := word(share + "/carrier")
 	dir := variable(c.env, "PROXY_DIR")
@@ -57,12 +56,12 @@ func (c *call) requests(share string, args []string) (string, []string) {
 	case dir == "":
 		dir = share + "/proxy/" + base(args)
 	case len(args) > 1 && base(args) == "hostexec":
-		args = args[1:] // a directory is one command's, and hostexec's verbs have none
+		args = args[1:] // the directory belongs to one command, and hostexec's verbs have none
 	}
 	return dir, args
 }
 
-// base is the name of the command that args call.
+// base returns the name of the command that args call.
 //
 //go:noinline
 func base(args []string) string {
@@ -78,7 +77,7 @@ func base(args []string) string {
 	return name
 }
 
-// byFiles makes the call by files in dir, and returns the code to exit with.
+// byFiles makes the call by files in dir, and returns the exit code.
 func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	f := &files{c: c, id: newID(), bell: -1, alive: -1, buf: make([]byte, 32<<10)}
 	if bad := f.limits(req.Args); bad != "" {
@@ -101,7 +100,7 @@ func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	return f.follow()
 }
 
-// limits reads how long the call that args make may take. It returns a time that is not valid.
+// limits reads the call's time limit. It returns PROXY_TIMEOUT if its value is invalid.
 func (f *files) limits(args []string) (bad string) {
 	text := variable(f.c.env, "HOSTEXEC_TIMEOUT")
 	if len(args) > 2 && base(args) == "hostexec" {
@@ -122,11 +121,11 @@ func (f *files) limits(args []string) (bad string) {
 	if !f.limit && !f.theirs {
 		return text
 	}
-	return "" // the host refuses a HOSTEXEC_TIMEOUT that is not valid
+	return "" // the host refuses an invalid HOSTEXEC_TIMEOUT
 }
 
-// duration reads a time as the host does: numbers with their units, or of seconds. A fraction is
-// rounded up, and a time that is too long becomes a very long one.
+// duration parses a time in the host's syntax: numbers with units, or a number of seconds. It rounds
+// fractions up, and limits very large numbers.
 func duration(text string) (d time.Duration, ok bool) {
 	for text != "" {
 		n, i := digits(text)
@@ -157,7 +156,7 @@ func duration(text string) (d time.Duration, ok bool) {
 	return max(d, 0), ok
 }
 
-// number reads all of text as decimal digits.
+// number parses all of text as a decimal number.
 //
 //go:noinline
 func number(text string) (n uint64, ok bool) {
@@ -165,8 +164,8 @@ func number(text string) (n uint64, ok bool) {
 	return n, i > 0 && i == len(text)
 }
 
-// digits reads the decimal digits that text begins with, and returns how many they are. Of
-// a number that is too large it returns a very large one.
+// digits parses the decimal digits at the start of text, and returns their number. For a number that is
+// too large, it returns a very large one.
 //
 //go:noinline
 func digits(text string) (n uint64, i int) {

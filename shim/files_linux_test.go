@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// byFiles has a shim call in an empty directory, where answer is the host once the request
-// is there; base is the path of the call's files without what follows the id.
+// byFiles runs a shim in an empty directory. answer acts as the host once the request is there; base is
+// the path of the call's files up to the id.
 func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir()}
@@ -36,7 +36,7 @@ func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *sh
 	return nil, nil, ""
 }
 
-// answer is what a host writes, its end last. It leaves out what is empty.
+// answer writes the files of a host, the exit file last. It leaves out empty ones.
 func answer(stdout, status, exit string) func(base string) error {
 	return func(base string) error {
 		err := os.Remove(base + ".req")
@@ -51,7 +51,7 @@ func status(status, signal string) string {
 	return `{"status":"` + status + `","code":9,"signal":"` + signal + `","stdout":3,"stderr":0,"stdin":0,"reason":"\"code\":0,"}` + "\n"
 }
 
-// TestFiles makes calls by files: what the host says is what comes of them.
+// TestFiles makes calls by files and checks the exit code for each result of the host.
 //
 // Attack 163.
 func TestFiles(t *testing.T) {
@@ -87,7 +87,7 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// TestFilesRequest reads what a host is told: no variable that it need not know.
+// TestFilesRequest checks the request files. They must not contain more variables than the host needs.
 func TestFilesRequest(t *testing.T) {
 	var request, sidecar []byte
 	c, _, dir := byFiles(t, func(base string) error {
@@ -106,8 +106,7 @@ func TestFilesRequest(t *testing.T) {
 	}
 }
 
-// TestFilesPlanted has something else where the host's files should be. It is not read, and
-// keeps nobody waiting.
+// TestFilesPlanted puts other kinds of files in place of the host's. The shim must not read them or block.
 //
 // Attack 163.
 func TestFilesPlanted(t *testing.T) {
@@ -133,8 +132,7 @@ func TestFilesPlanted(t *testing.T) {
 	}
 }
 
-// TestFilesBell has a host that is gone before it has answered: who holds the bell no more
-// says no more.
+// TestFilesBell has a host that dies before its answer: it closes the named pipe.
 func TestFilesBell(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
 		bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
@@ -145,7 +143,7 @@ func TestFilesBell(t *testing.T) {
 		_, werr := bell.Write([]byte{0})
 		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(base + ".alive"); err == nil {
-				break // it has seen them, and waits
+				break // the shim has read the files and waits
 			}
 		}
 		return errors.Join(err, werr, bell.Close())
@@ -161,13 +159,13 @@ func TestFilesBell(t *testing.T) {
 	}
 }
 
-// TestFilesSignal ends a caller: it says so, and takes away what is its own.
+// TestFilesSignal ends a caller by a signal. The caller must cancel the call and remove its files.
 func TestFilesSignal(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
 		err := errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", []byte("out"), 0o600), os.WriteFile(base+".stderr", nil, 0o600))
 		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(base + ".alive"); err == nil {
-				break // it listens long since
+				break // the shim listens to signals by then
 			}
 		}
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ask makes the request. There is a bell before anybody can have seen it.
+// ask writes the request. It creates the named pipe before the host can see the request.
 func (f *files) ask(req *wire.Exec, share string) error {
 	var args []byte
 	for i, arg := range req.Args {
@@ -17,7 +17,7 @@ func (f *files) ask(req *wire.Exec, share string) error {
 			args = append(append(args, arg...), 0)
 		}
 	}
-	syscall.Umask(0) // the host's user may be another one
+	syscall.Umask(0) // the host's user may differ from ours
 	err := f.put(".cmd", []byte(f.sidecar(req, share)))
 	if err == nil {
 		err = f.put(".req.tmp", args)
@@ -25,17 +25,17 @@ func (f *files) ask(req *wire.Exec, share string) error {
 	if err != nil {
 		return err
 	}
-	if syscall.Mknod(f.id+".bell", syscall.S_IFIFO|0o622, 0) == nil { // else the file system has none
+	if syscall.Mknod(f.id+".bell", syscall.S_IFIFO|0o622, 0) == nil { // on an error the file system has no pipes
 		f.bell, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	}
 	return syscall.Rename(f.id+".req.tmp", f.id+".req")
 }
 
-// passed are the variables that the host may want of a caller, beside those that the
-// session's --pass-env names: others of the container could read more in the file.
+// passed are the variables that the host may need, besides those of the session's --pass-env. Other users
+// in the container can read the file, so it must not contain more.
 const passed = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
 
-// sidecar is what the host is to know beside the arguments.
+// sidecar returns the data for the host other than the arguments.
 func (f *files) sidecar(req *wire.Exec, share string) string {
 	text := base(req.Args) + "\x00cwd=" + req.Cwd + "\x00alive=1\x00"
 	if f.wants {
@@ -59,7 +59,7 @@ func (f *files) sidecar(req *wire.Exec, share string) string {
 	return text
 }
 
-// newID is a name that nobody has used, nor will.
+// newID returns a random id.
 func newID() string {
 	var b [32]byte
 	n := rand.Uint64()
@@ -73,7 +73,7 @@ func newID() string {
 	return string(b[:])
 }
 
-// put makes a file of the call that is not there yet.
+// put creates a file of the call. The file must not exist.
 func (f *files) put(what string, text []byte) error {
 	fd, err := f.create(what)
 	if err == nil {
@@ -87,10 +87,10 @@ func (f *files) create(what string) (int, error) {
 	return syscall.Open(f.id+what, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o644)
 }
 
-// errPlanted is something in the place of a file.
+// errPlanted means that a file of the call is not a regular file.
 const errPlanted = wire.Error("it is not a regular file")
 
-// plain opens a regular file, whatever somebody may have put in its place.
+// plain opens a file if it is regular. It follows no link and does not block.
 func plain(name string, how int) (int, error) {
 	fd, err := syscall.Open(name, how|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// pulsing is how often the host is shown that the caller lives.
+	// pulsing is the interval at which the shim notifies the host that the caller is alive.
 	pulsing = time.Second
-	// silence is how many times that nothing may be heard of the host, where the call has
-	// no limit.
+	// silence is the number of such intervals without a sign of the host after which a call without a
+	// limit ends.
 	silence = 300
-	// late is how long what the host has announced may take to be seen, and to be announced.
+	// late is the time limit for announced data to become visible, and for an announced end.
 	late = 5 * time.Second
 )
 
-// finish ends the call as the host says, when all of what it announces is there: some file
-// systems show things late.
+// finish ends the call with the host's result after all announced output is there. Some file systems show
+// changes late.
 func (f *files) finish(exit string) int {
 	status := ""
 	for waited := time.Duration(0); ; waited += often {
-		status, _ = read(f.id+".status", 512) // the reason, which may be long, is its end
+		status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
 		out, _ := number(field(status, "stdout"))
 		err, ok := number(field(status, "stderr"))
 		if ok && uint64(f.moved[0]) >= out && uint64(f.moved[1]) >= err {
@@ -59,8 +59,8 @@ func (f *files) finish(exit string) int {
 	return f.c.end(m)
 }
 
-// field returns a value of a status, which is one line of JSON. Its order is fixed, and
-// before the reason, its last, there is nothing that needs quotes within.
+// field returns the value of a field of a status, which is one line of JSON. The order of fields is fixed,
+// and values before the last field, the reason, contain no quotes or commas.
 //
 //go:noinline
 func field(status, name string) string {
@@ -83,8 +83,7 @@ func field(status, name string) string {
 	return ""
 }
 
-// broken ends the call when the output cannot be written, or something else stands where the
-// host's files should.
+// broken ends the call if the output cannot be written, or if the host's files are invalid.
 func (f *files) broken(err error) int {
 	if bad, ok := err.(unwritable); ok {
 		return f.c.broken(bad)
@@ -93,17 +92,17 @@ func (f *files) broken(err error) int {
 	return f.c.fail(wire.CodeFailed, "the host's answer cannot be read: "+err.Error(), "")
 }
 
-// tick has clock begin, once.
+// tick starts clock, once.
 func (f *files) tick() {
 	if !f.clocks {
 		f.clocks = true
-		// Ends with the process: follow may be held up for good by who reads the output.
+		// Ends with the process: follow may block forever in a write of output.
 		go f.clock()
 	}
 }
 
-// clock shows the host that the caller is there, and ends the call when its time is up. What
-// is not limited ends when nothing is heard of the host for long.
+// clock notifies the host that the caller is alive, and ends the call at its time limit. A call without a
+// limit ends after a long silence of the host.
 func (f *files) clock() {
 	heard, quiet := uint64(0), 0
 	for left := f.total; ; {
@@ -117,7 +116,7 @@ func (f *files) clock() {
 			if left -= pause; left > 0 || f.total == 0 {
 				continue
 			}
-			if f.theirs && f.begun.Load() { // it has a moment to say so itself
+			if f.theirs && f.begun.Load() { // the host has a moment to report the timeout itself
 				f.theirs, left = false, late
 				continue
 			}
@@ -137,14 +136,14 @@ func (f *files) clock() {
 	}
 }
 
-// sleep is never early.
+// sleep never returns early.
 func sleep(d time.Duration) {
 	ts := syscall.NsecToTimespec(int64(d))
 	for syscall.Nanosleep(&ts, &ts) == syscall.EINTR {
 	}
 }
 
-// pulse shows the host that the caller is there.
+// pulse notifies the host that the caller is alive.
 func (f *files) pulse() {
 	f.mu.Lock()
 	if !f.over && f.alive < 0 {
@@ -154,7 +153,7 @@ func (f *files) pulse() {
 	f.mu.Unlock()
 }
 
-// eof says that there is no more stdin.
+// eof notifies the host that stdin has ended.
 func (f *files) eof() {
 	f.mu.Lock()
 	if !f.over {
@@ -163,8 +162,9 @@ func (f *files) eof() {
 	f.mu.Unlock()
 }
 
-// leave ends the caller's part, once, and reports whether it was this time: nobody makes
-// files of the call after it. why says what ends the command, if it still runs.
+// leave ends the caller's part of the call. After it, the call's files are not created any more. It
+// returns false if the part had ended before. why is the reason for cancelling the command, if it still
+// runs.
 func (f *files) leave(why string) bool {
 	f.mu.Lock()
 	was := f.over
@@ -173,7 +173,7 @@ func (f *files) leave(why string) bool {
 	if was {
 		return false
 	}
-	// In one step, so that the host does not read half of it.
+	// Renames, so that the host does not read an incomplete file.
 	if why != "" && syscall.Unlink(f.id+".req") != nil && f.put(".req.tmp", []byte(why)) == nil {
 		syscall.Rename(f.id+".req.tmp", f.id+".cancel")
 	}
@@ -181,8 +181,8 @@ func (f *files) leave(why string) bool {
 	return true
 }
 
-// depart is leave, of whoever ends the process then: where a signal or the clock has been
-// faster, that one does.
+// depart is like leave, for a caller that ends the process afterwards. If a signal or the clock came
+// first, depart waits for that one to end the process.
 func (f *files) depart(why string) {
 	if !f.leave(why) && !f.departed {
 		poll(nil, -1)
@@ -197,7 +197,7 @@ func (f *files) left() bool {
 	return f.over
 }
 
-// tidy removes what the call has left. The host has removed what it has taken.
+// tidy removes the call's files. The host removes the files that it has taken.
 func (f *files) tidy() {
 	for _, what := range [...]string{".req", ".req.tmp", ".cmd", ".alive", ".stdin", ".eof", ".beat", ".bell", ".stdout", ".stderr", ".status", ".exit"} {
 		syscall.Unlink(f.id + what)

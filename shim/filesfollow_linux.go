@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Answers are found by looking. The host rings a bell when it is worth looking now; where it
-// is another kernel's it cannot. Until it has been heard once one looks often, and again when
-// something was found for which nobody rang. (An inotify(7) would ask nothing of the host, but
-// the kernel takes its time to close one: ten milliseconds and more at the end of each call.)
+// The shim polls for the host's files. The host writes to a named pipe when there is something new, which
+// does not work across kernels. Until the first such write, and after a change without one, the shim polls
+// often. (inotify(7) would need nothing from the host, but closing one takes the kernel ten milliseconds
+// or more for each call.)
 const (
-	// idling is how often one looks where the bell is rung; often, rather and rarely where
-	// it is not known that they do, the longer nothing happens.
+	// idling is the polling interval if the host writes to the pipe. The other intervals apply if that is
+	// not known; they grow while nothing changes.
 	idling = 500 * time.Millisecond
 	often  = 2 * time.Millisecond
 	rather = 10 * time.Millisecond
@@ -22,15 +22,15 @@ const (
 
 var streams = [2]string{".stdout", ".stderr"}
 
-// follow passes on what comes, until the call is over.
+// follow copies the output until the call is over.
 func (f *files) follow() int {
 	for told := false; ; {
-		// Before the streams: what was written before the end is read after it.
+		// Reads .exit before the streams, because all output was written before .exit.
 		exit, err := read(f.id+".exit", 16)
 		ended := err == nil
 		moved := false
 		if f.left() {
-			poll(nil, -1) // whoever it was ends the process
+			poll(nil, -1) // another goroutine ends the process
 		}
 		if ended || err == syscall.ENOENT {
 			moved, err = f.show()
@@ -54,14 +54,13 @@ func (f *files) follow() int {
 	}
 }
 
-// show passes on what has come of the streams since the last time, and reports whether
-// there was something.
+// show copies the new output of both streams, and reports whether there was any.
 func (f *files) show() (moved bool, err error) {
 	if !f.begun.Load() {
 		for i, what := range streams {
 			fd, err := plain(f.id+what, syscall.O_RDONLY)
 			if err == syscall.ENOENT {
-				return false, nil // and then again from the first: a descriptor more does no harm
+				return false, nil // a later call opens both again; an extra descriptor does no harm
 			}
 			if err != nil {
 				return false, err
@@ -91,8 +90,8 @@ func (f *files) show() (moved bool, err error) {
 	return moved, nil
 }
 
-// output writes what the command wrote. A reader that takes nothing may hold it up, and the
-// host has to be shown meanwhile that somebody is there.
+// output writes output of the command. A slow reader may block it, so it starts clock, which keeps notifying
+// the host that the caller is alive.
 func (f *files) output(fd int, p []byte) error {
 	out := [1]pollFD{{fd: int32(fd), events: pollOut}}
 	if poll(out[:], 0); len(p) > 4096 || out[0].revents == 0 {
@@ -107,7 +106,7 @@ func (f *files) output(fd int, p []byte) error {
 	return nil
 }
 
-// input begins to pass stdin on when the host has made the file for it.
+// input starts to copy stdin when the host has created the file for it.
 func (f *files) input() {
 	if !f.wants {
 		return
@@ -122,13 +121,13 @@ func (f *files) input() {
 	}
 	if err == nil {
 		f.c.stdin.file = to
-		// Ends at the end of stdin, or with the process: nobody can wait for a read that
-		// may never return.
+		// Ends at the end of stdin, or with the process: it cannot be waited for, because a read may block
+		// forever.
 		go f.c.stdin.pump()
 	}
 }
 
-// wait returns when there may be something new, and reports whether the bell says so.
+// wait waits for new data, and reports whether the named pipe announced it.
 func (f *files) wait() (told bool) {
 	pause := rarely
 	switch {
@@ -148,8 +147,8 @@ func (f *files) wait() (told bool) {
 	}
 	var b [64]byte
 	if n, _ := syscall.Read(f.bell, b[:]); n <= 0 {
-		// Who had begun to answer holds it no more, whatever has become of it; or it was
-		// never the host's.
+		// The pipe is at its end. If the host had begun to answer, it has closed the pipe; otherwise it
+		// never had it open.
 		f.bell, f.gone = -1, f.begun.Load()
 	}
 	f.proven = f.bell >= 0

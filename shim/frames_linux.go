@@ -9,40 +9,40 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// host is the way to the host. The host reads whatever comes, so a write waits no longer
-// than the frame before it takes; that is why it needs neither a queue nor a goroutine.
+// host is the connection to the host. The host reads everything, so a write waits at most for the frame
+// before it. Therefore it needs neither a queue nor a goroutine.
 type host struct {
 	fd int
-	mu sync.Mutex // one frame at a time; guards nothing else
+	mu sync.Mutex // held while a frame is written
 }
 
-// send sends a small frame. That the host is gone is noticed by who reads from it.
+// send sends a small frame. It ignores errors: the reader notices a closed connection.
 func (h *host) send(k wire.Kind, payload []byte) {
 	var b [wire.HeaderLen + 16]byte
 	h.write(wire.AppendFrame(b[:0], k, payload))
 }
 
-// write sends a frame that has been put together already.
+// write sends a complete frame.
 func (h *host) write(frame []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return writeAll(h.fd, frame)
 }
 
-// incoming takes the host's frames apart. A payload is valid until the next frame, and
-// is not copied: what is pumped goes from this buffer to its descriptor.
+// incoming parses the host's frames. A payload is valid until the next call of next. It is not copied:
+// output goes from this buffer to its descriptor.
 type incoming struct {
 	fd   int
 	buf  []byte
-	r, w int // buf[r:w] has been read and not been taken
+	r, w int // buf[r:w] is read and not yet parsed
 }
 
 const (
-	smallBuffer = 1 << 10                              // Started, Exit
-	largeBuffer = 2 * (wire.HeaderLen + wire.MaxFrame) // when output is pumped
+	smallBuffer = 1 << 10                              // for Started and Exit
+	largeBuffer = 2 * (wire.HeaderLen + wire.MaxFrame) // for pumped output
 )
 
-// next returns the next frame. The end of the stream is errGone, wherever it comes.
+// next returns the next frame. At the end of the stream it returns errGone, even within a frame.
 func (in *incoming) next() (wire.Kind, []byte, error) {
 	if err := in.fill(wire.HeaderLen); err != nil {
 		return 0, nil, err
@@ -62,7 +62,7 @@ func (in *incoming) next() (wire.Kind, []byte, error) {
 	return k, p, nil
 }
 
-// fill reads until n bytes are there.
+// fill reads until n bytes are available.
 func (in *incoming) fill(n int) error {
 	if in.r == in.w {
 		in.r, in.w = 0, 0
@@ -85,7 +85,7 @@ func (in *incoming) fill(n int) error {
 	return nil
 }
 
-// room makes place for n bytes from r on.
+// room makes space for n bytes from r on.
 func (in *incoming) room(n int) {
 	buf := in.buf
 	switch {
@@ -99,5 +99,5 @@ func (in *incoming) room(n int) {
 	in.r, in.buf = 0, buf
 }
 
-// errGone is the end of the connection.
+// errGone is the error for the end of the connection.
 const errGone = wire.Error("connection closed")

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// The test binary is the shim when asked to be, so that what is tested is a process:
-// with descriptors of its own, a death of its own, and the race detector in it.
+// TestMain runs the test binary as the shim if requested. The tests then have a real process with its own
+// descriptors and exit status, and the race detector.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AS_SHIM") == "" {
 		heedSignals()
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(Main(args, os.Environ()))
 }
 
-// heedSignals handles what nohup or a script's & had this process ignore, so that the
-// shims that it starts do not: handled signals are default again after exec(2).
+// heedSignals handles signals that this process ignores because of nohup or a script's &. Handled signals
+// have the default action after exec(2), so the shims do not ignore them.
 func heedSignals() {
 	for _, f := range wire.Signals {
 		if sig := syscall.Signal(f.Number); signal.Ignored(sig) {
@@ -45,7 +45,7 @@ func heedSignals() {
 	}
 }
 
-// stage is a share, with a host that does what the test says.
+// stage is a share with a host that the test controls.
 type stage struct {
 	t    *testing.T
 	dir  string
@@ -75,16 +75,16 @@ type shim struct {
 	stderr bytes.Buffer
 }
 
-// command prepares a shim that was called as args, on /dev/null.
+// command prepares a shim with args, on /dev/null.
 func (s *stage) command(args ...string) *shim {
 	c := &shim{Cmd: exec.Command("/proc/self/exe"), t: s.t}
 	c.Args = args
-	// The race detector would sleep for a second at each exit.
+	// Without this, the race detector sleeps for a second at each exit.
 	c.Env = []string{"TEST_AS_SHIM=1", "HOSTEXEC_DIR=" + s.dir, "GORACE=atexit_sleep_ms=0"}
 	return c
 }
 
-// sh prepares a shell in which $SHIM is the shim.
+// sh prepares a shell in which $SHIM is the path of the shim.
 func (s *stage) sh(script string) *shim {
 	exe, err := os.Executable()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *shim) start() *shim {
 	return c
 }
 
-// status waits for the end.
+// status waits for the end of the process.
 func (c *shim) status() syscall.WaitStatus {
 	c.t.Helper()
 	timer := time.AfterFunc(20*time.Second, func() { c.Process.Signal(syscall.SIGKILL) })
@@ -142,7 +142,7 @@ func listening(t *testing.T, pid int) {
 	}
 }
 
-// host is the other end of one call.
+// peer is the host's end of one call.
 type peer struct {
 	*net.UnixConn
 	t   *testing.T
@@ -150,7 +150,7 @@ type peer struct {
 	fds []*os.File
 }
 
-// accept hears one request.
+// accept reads one request.
 func (s *stage) accept() *peer {
 	s.t.Helper()
 	return accept(s.t, s.sock)
@@ -187,7 +187,7 @@ func accept(t *testing.T, l *net.UnixListener) *peer {
 	return p
 }
 
-// keep takes over the descriptors that rode along.
+// keep stores the received descriptors.
 func (p *peer) keep(oob []byte) {
 	msgs, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -219,11 +219,11 @@ func (p *peer) started(fds ...wire.Disposition) {
 	p.send(wire.KindStarted, m.Append(nil))
 }
 
-// runs is started, and the shim knows it.
+// runs sends Started and waits until the shim has read it.
 func (p *peer) runs() {
 	p.t.Helper()
 	p.started(wire.Pumped, wire.Null, wire.Null)
-	p.want(wire.KindStdinEOF, "") // of /dev/null
+	p.want(wire.KindStdinEOF, "") // from /dev/null
 }
 
 func (p *peer) exit(m wire.Exit) {
@@ -231,7 +231,7 @@ func (p *peer) exit(m wire.Exit) {
 	p.send(wire.KindExit, m.Append(nil))
 }
 
-// process is the shim's.
+// process returns the shim's process.
 func (p *peer) process() *os.Process {
 	p.t.Helper()
 	conn, err := p.SyscallConn()
@@ -286,7 +286,7 @@ func (p *peer) wantGone() {
 	}
 }
 
-// credited reads credit until n bytes have been given back.
+// credited reads credit until n bytes have been returned.
 func (p *peer) credited(n int) {
 	p.t.Helper()
 	for n > 0 {

@@ -8,11 +8,10 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// leave removes from a container what was put into dir when it was attached, with the
-// commands of those names, and their links in linkDir that lead there. What else is there
-// stays, and so do directories that are not empty; no link in the place of one is followed. A
-// shim that was put elsewhere for this, as self, goes itself. It returns 0 when all that was
-// put there has gone.
+// leave removes the files that attach has put into dir: the commands called names, and their links in
+// linkDir that point there. Other files and directories that are not empty stay. It follows no link in
+// place of a directory. If self is a shim that was copied into the container for this purpose, it is
+// removed too. leave returns 0 if all these files are gone.
 func leave(self, dir, linkDir string, names []string) int {
 	const own = "/hostexec-leave-"
 	if len(self) > len(own) && self[:len(own)] == own {
@@ -49,5 +48,5 @@ func leave(self, dir, linkDir string, names []string) int {
 	return 0
 }
 
-// subdirs are what attach makes, the deepest first.
+// subdirs are the directories that attach creates, the deepest first.
 var subdirs = [...]string{"/relay", "/bin", ""}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What attach put there goes; what else there is stays.
+// TestLeave checks that the files of attach are removed and other files stay.
 func TestLeave(t *testing.T) {
 	dir, links := filepath.Join(t.TempDir(), "hostexec"), t.TempDir()
 	for _, d := range []string{"bin", "relay"} {
@@ -41,7 +41,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// A file of the image's in there stays, and nothing is said: it is not ours.
+// TestLeaveOthers checks that files of the image in the directory stay, without an error.
 func TestLeaveOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "hostexec")
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
@@ -52,7 +52,7 @@ func TestLeaveOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 2 { // again, when it is done already
+	for range 2 { // the second time, there is nothing to do
 		if code := leave("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
 			t.Errorf("leave = %d", code)
 		}
@@ -67,7 +67,7 @@ func TestLeaveOthers(t *testing.T) {
 	}
 }
 
-// A link in the place of a directory leads to files that are somebody else's.
+// TestLeaveLinks checks that a link in place of a directory is not followed.
 //
 // Attack 218.
 func TestLeaveLinks(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// answering is how long the host may take to report that the time of a call is up.
+	// answering is the time limit for the host to report a timeout of the call.
 	answering = time.Second
-	// finishing is how long the host may take to end the command after it has sent anything.
+	// finishing is the time limit for the host to end the command after its last frame.
 	finishing = 10 * time.Second
 )
 
-// limit ends the call when its time is up and the host, which measures the time too, is silent: its
+// limit ends the call at its time limit if the host does not. The host enforces the limit too, but its
 // watcher may be suspended. The verbs that follow a job have no limit.
 func (c *call) limit(args []string) {
 	f := files{c: c}
@@ -24,7 +24,7 @@ func (c *call) limit(args []string) {
 		return
 	}
 	if f.limits(args); f.limit && f.theirs && f.total > 0 {
-		// Ends with the process; the main goroutine may wait for the host for ever.
+		// Ends with the process; the main goroutine may wait for the host forever.
 		go c.expire(f.total)
 	}
 }

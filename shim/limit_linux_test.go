@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestSilentHost has a host that says nothing, as one that was stopped: the call ends in the time
-// that it was given, whatever the host has said before.
+// TestSilentHost has a host that sends nothing, like a suspended one. The call must end at its time limit,
+// whatever the host has sent before.
 func TestSilentHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
@@ -44,8 +44,8 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestHostThatEnds has a host that says in time that it ends the command, and takes its time: its
-// answer is waited for. What follows a job has no time.
+// TestHostThatEnds has a host that reports the timeout in time, but takes long to end the command. The
+// shim must wait for the result. A call that follows a job has no limit.
 func TestHostThatEnds(t *testing.T) {
 	for _, args := range [][]string{{"make"}, {"hostexec", "wait", "job"}, {"hostexec", "logs", "-f", "job"}} {
 		s := newStage(t)
@@ -54,7 +54,7 @@ func TestHostThatEnds(t *testing.T) {
 		c.start()
 		p := s.accept()
 		if args[0] == "make" {
-			for range 20 { // until its time is over, and what a host may take to say so
+			for range 20 { // longer than the time limit and the time to report it
 				p.send(wire.KindNotice, nil)
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -66,7 +66,7 @@ func TestHostThatEnds(t *testing.T) {
 	}
 }
 
-// drop lets go of what rode along: nobody else is to hold the pipe that the test reads.
+// drop closes the received descriptors, so that only the shim holds the pipe that the test reads.
 func (p *peer) drop() {
 	for _, f := range p.fds {
 		f.Close()

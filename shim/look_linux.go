@@ -11,11 +11,11 @@ import (
 const (
 	pipefsMagic = 0x50495045 // PIPEFS_MAGIC of linux/magic.h
 	devNull     = 1<<8 | 3   // character device 1:3
-	oPath       = 0x200000   // O_PATH, the same on every architecture of ours
+	oPath       = 0x200000   // O_PATH, the same on all our architectures
 )
 
-// look finds out what 0, 1 and 2 are, writes it into req, and returns those that ride
-// along, in order. The runtime has opened /dev/null for whichever was closed.
+// look determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass, in
+// order. The runtime has opened /dev/null for closed descriptors.
 func look(req *wire.Exec) (riders []int) {
 	var st [3]syscall.Stat_t
 	for fd := range st {
@@ -39,7 +39,7 @@ func look(req *wire.Exec) (riders []int) {
 			continue
 		}
 		if req.FDs[fd] == wire.FDPipe && st[fd].Mode&0o666 != 0o666 {
-			// So that the host's command, of another user, can open /dev/stdout.
+			// Lets the host's command, which may be of another user, open /dev/stdout.
 			syscall.Fchmod(fd, 0o666)
 		}
 		req.Passed |= 1 << fd
@@ -77,9 +77,9 @@ func classify(fd int, st *syscall.Stat_t) wire.FD {
 	return wire.FDOther
 }
 
-// passable reports whether the host would take fd: it is open in the right direction,
-// and a terminal is one side of a Unix98 pair (majors 136 to 143), not /dev/tty, which
-// would be another one there.
+// passable reports whether the host would accept fd. It must be open in the right direction. A terminal
+// must be one side of a Unix98 pair (majors 136 to 143). /dev/tty is not accepted, because it is a
+// different terminal in each session.
 func passable(fd int, kind wire.FD, st *syscall.Stat_t) bool {
 	if kind == wire.FDTTY {
 		if major := uint64(st.Rdev) >> 8 & 0xfff; major < 136 || major > 143 {
@@ -94,9 +94,9 @@ func passable(fd int, kind wire.FD, st *syscall.Stat_t) bool {
 	return mode == syscall.O_RDWR || (mode == syscall.O_RDONLY) == (fd == 0)
 }
 
-// sameFile reports whether 1 and 2 are one open file, so that only writing both to
-// either keeps their order: 2>&1. Anything but a regular file has one end to write to,
-// however often it was opened.
+// sameFile reports whether 1 and 2 are one open file, as after 2>&1. Then both must be written through one
+// descriptor to keep their order. Files that are not regular have only one position, however often they
+// are opened.
 func sameFile(out, err *syscall.Stat_t) bool {
 	if out.Dev != err.Dev || out.Ino != err.Ino {
 		return false
@@ -112,9 +112,9 @@ func sameFile(out, err *syscall.Stat_t) bool {
 	if flags&syscall.O_APPEND != 0 {
 		return true
 	}
-	// >f 2>f opens it twice, each with a position of its own. O_NONBLOCK means nothing
-	// to a regular file, and belongs to the open file: if 2 has it when 1 gets it, they
-	// are one. (kcmp(2) would tell, where seccomp lets it.)
+	// The redirection >f 2>f opens the file twice, with separate positions. O_NONBLOCK has no effect on
+	// regular files, and is a flag of the open file. If setting it on 1 sets it on 2, they are one open
+	// file. (kcmp(2) would show it, but seccomp may deny it.)
 	fcntl(1, syscall.F_SETFL, flags^syscall.O_NONBLOCK)
 	other, e2 = fcntl(2, syscall.F_GETFL, 0)
 	fcntl(1, syscall.F_SETFL, flags)

@@ -8,7 +8,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// unwritable is why 1 or 2 takes no more.
+// unwritable is the error for a failed write to 1 or 2.
 type unwritable struct {
 	fd    int
 	errno error
@@ -16,8 +16,8 @@ type unwritable struct {
 
 func (u unwritable) Error() string { return u.errno.Error() }
 
-// output writes what the command wrote, and lets the host send as much again. Credit is
-// given back in quarters of the window: more often is traffic, less often a stall.
+// output writes output of the command and returns the credit to the host. It returns credit in quarters of
+// the window: smaller amounts cost traffic, larger ones cause stalls.
 func (c *call) output(fd int, p []byte) error {
 	if !pumped(c.how[fd]) {
 		return wire.ErrKind
@@ -37,7 +37,7 @@ func (c *call) output(fd int, p []byte) error {
 	return nil
 }
 
-// writeAll writes all of b, also where fd was left non-blocking by someone else.
+// writeAll writes all of b, even if another process has made fd non-blocking.
 func writeAll(fd int, b []byte) error {
 	for len(b) > 0 {
 		n, err := syscall.Write(fd, b)

@@ -20,8 +20,8 @@ const (
 	pollOut = 4
 )
 
-// poll waits for one of fds, or until patience ends, which a negative one never does.
-// The caller looks at revents: a signal may end it with none set.
+// poll waits for one of fds or until patience ends; a negative patience never ends. The caller must check
+// revents: after a signal, poll returns with none set.
 func poll(fds []pollFD, patience time.Duration) {
 	var ts *syscall.Timespec
 	if patience >= 0 {
@@ -48,8 +48,7 @@ func fcntl(fd, cmd, arg int) (int, error) {
 	return int(n), nil
 }
 
-// ioctl is ioctl(2). It is not inlined, because each copy makes
-// the shim larger.
+// ioctl is ioctl(2). It is not inlined, because each copy makes the shim larger.
 //
 //go:noinline
 func ioctl(fd int, req uintptr, p unsafe.Pointer) error {

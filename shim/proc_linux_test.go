@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// catches reports whether pid has a handler for sig, by proc(5).
+// catches reports whether pid has a handler for sig, from proc(5).
 func catches(t *testing.T, pid int, sig syscall.Signal) bool {
 	t.Helper()
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")

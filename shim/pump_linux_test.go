@@ -14,12 +14,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// while read l; do make $l; done < list: what the command did not read is the loop's.
+// TestFileIsRewound covers while read l; do make $l; done < list: the loop gets the bytes that the command
+// did not read.
 func TestFileIsRewound(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
 	f := file(t, "0123456789", os.O_RDONLY)
-	f.Seek(1, io.SeekStart) // the loop has read before
+	f.Seek(1, io.SeekStart) // the loop has read one byte
 	c.Stdin = f
 	c.start()
 	p := s.accept()
@@ -49,7 +50,7 @@ func TestStdinKeepsToItsCredit(t *testing.T) {
 			t.Fatalf("frame of kind %d after %d bytes", k, n)
 		}
 	}
-	// Had it sent more than it was allowed, that would come before these.
+	// Bytes beyond the credit would come before these.
 	p.send(wire.KindCredit, wire.AppendCredit(nil, 10))
 	p.want(wire.KindStdin, "xxxxxxxxxx")
 	p.send(wire.KindCredit, wire.AppendCredit(nil, 3))
@@ -90,7 +91,7 @@ func TestOutputIsCredited(t *testing.T) {
 	}
 }
 
-// Small writes that wait for each other: many frames arrive in one read.
+// TestManySmallFrames sends small writes that queue up, so that one read returns many frames.
 func TestManySmallFrames(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
@@ -116,7 +117,7 @@ func TestManySmallFrames(t *testing.T) {
 	}
 }
 
-// The command has closed its stdin: what comes now is for the next reader.
+// TestStdinClosed checks that bytes after the command has closed its stdin stay for the next reader.
 func TestStdinClosed(t *testing.T) {
 	s := newStage(t)
 	name := filepath.Join(t.TempDir(), "fifo")
@@ -136,7 +137,7 @@ func TestStdinClosed(t *testing.T) {
 	p.want(wire.KindStdin, "first")
 	p.send(wire.KindStdinClosed, nil)
 	p.send(wire.KindStdout, make([]byte, wire.MaxFrame))
-	p.credited(wire.MaxFrame) // so it has seen StdinClosed
+	p.credited(wire.MaxFrame) // the shim has read StdinClosed by now
 	fifo.WriteString("second")
 	p.exit(wire.Exit{Outcome: wire.Exited})
 	c.wantExit(0)
@@ -147,7 +148,8 @@ func TestStdinClosed(t *testing.T) {
 	}
 }
 
-// The host may pump what it was passed; and a shim that reads an idle pipe still ends.
+// TestPassedAndPumped checks that the host may pump descriptors that were passed. A shim that reads an
+// idle pipe must still end.
 func TestPassedAndPumped(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
@@ -171,7 +173,8 @@ func TestPassedAndPumped(t *testing.T) {
 	}
 }
 
-// make | head -1, where stdout is pumped: the shim ends as make would, and so does make.
+// TestNobodyReadsTheOutput covers make | head -1 with pumped stdout: the shim and the command end by
+// SIGPIPE.
 func TestNobodyReadsTheOutput(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
@@ -204,7 +207,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A non-blocking pipe belongs to someone else, who may have wanted it so.
+// TestNonBlockingOutput uses a non-blocking pipe, which must stay non-blocking for its owner.
 func TestNonBlockingOutput(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")

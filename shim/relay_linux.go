@@ -8,47 +8,47 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// relay carries the calls of a container that no socket of the host's crosses into: it
-// listens in the container, and its stdin and stdout lead to the host. It understands no
-// frame and waits for nobody: what a call cannot take is kept for it, and its credit keeps
-// that short. When the host goes, so does the relay, and with it every call.
+// relay carries the calls of a container in which the host's socket does not work. It listens in the
+// container, and its stdin and stdout are connected to the host. It does not parse frames and waits for no
+// single call: it queues data that a call cannot take, which the call's credit limits. When the host
+// disconnects, the relay ends, and all calls with it.
 type relay struct {
 	listener int
 	calls    []*carried
-	last     uint32 // the number of the last call that said anything
-	out      []byte // for the host
-	in       []byte // from the host: in[:have] has been read
+	last     uint32 // the highest number of a call that has sent data
+	out      []byte // data for the host
+	in       []byte // data from the host: in[:have] is read
 	have     int
 	fds      []pollFD
 }
 
-// carried is one call's connection.
+// carried is the connection of one call.
 type carried struct {
-	call   uint32 // 0 before it has said anything
+	call   uint32 // 0 until it has sent data
 	fd     int
-	out    []byte // for the shim
-	ending bool   // the host has hung up; what is left for the shim goes first
+	out    []byte // data for the shim
+	ending bool   // the host has ended the call; out must still be written
 	gone   bool
 }
 
 const (
 	maxCarried = 4096                                // more wait in the socket's queue
-	maxOut     = 4 * (wire.ChunkLen + wire.MaxChunk) // beyond it no call is read from
+	maxOut     = 4 * (wire.ChunkLen + wire.MaxChunk) // calls are not read while out is longer
 )
 
-// relays reports whether args start a relay: hostexec relay /DIRECTORY, or end what one was
-// for: hostexec relay /DIRECTORY leave /LINKS NAME...
+// relays reports whether args start a relay (hostexec relay /DIRECTORY), or clean up after one (hostexec
+// relay /DIRECTORY leave /LINKS NAME...).
 func relays(args []string) bool {
 	return len(args) >= 3 && args[1] == "relay" && len(args[2]) > 0 && args[2][0] == '/'
 }
 
-// carry is the whole life of a relay, for the calls that come to dir.
+// carry runs a relay for the calls in dir, until the host disconnects.
 func carry(dir string) int {
-	const setDumpable = 4 // PR_SET_DUMPABLE: nobody of our uid looks into it
+	const setDumpable = 4 // PR_SET_DUMPABLE: other processes of our uid cannot inspect this one
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 	r := &relay{in: make([]byte, 2*(wire.ChunkLen+wire.MaxChunk))}
 	hello := wire.Hello{Nonce: word(dir + "/nonce")}
-	// A connection that arrives is how the host knows that its socket does cross.
+	// A successful connection shows the host that its socket works in the container.
 	if fd, err := connect(dir + "/socket"); err == nil {
 		syscall.Close(fd)
 		hello.Socket = true
@@ -69,8 +69,8 @@ func carry(dir string) int {
 	return 0
 }
 
-// listen makes the socket for anybody in the container. One that a relay before has left
-// is replaced.
+// listen creates the socket, with access for every user in the container. It replaces the socket of an
+// earlier relay.
 func listen(path string) (int, error) {
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -85,22 +85,22 @@ func listen(path string) (int, error) {
 	return fd, err
 }
 
-// endListener ends the relay before this one, if it is still there: an engine that was
-// restarted below a container that lived on holds the stdin of its execs open for ever, so
-// that no end of it says that the host has gone. The calls over it end with it.
+// endListener kills the previous relay if it still runs. After an engine restart with live-restore, the
+// engine keeps the stdin of the old exec open, so the old relay does not see its end. The calls over it
+// end too.
 func endListener(path string) {
 	fd, err := connect(path)
 	if err != nil {
 		return
 	}
 	defer syscall.Close(fd)
-	who, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED) // who listens
+	who, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED) // the listening process
 	if err == nil && who.Uid == 0 && who.Pid > 1 {
 		syscall.Kill(int(who.Pid), syscall.SIGKILL)
 	}
 }
 
-// turn waits for something to do and does it. It reports false when the host has gone.
+// turn waits for events and handles them. It returns false when the host has disconnected.
 func (r *relay) turn() bool {
 	fds := append(r.fds[:0], pollFD{fd: 0, events: pollIn}, pollFD{fd: 1}, pollFD{fd: -1})
 	if len(r.out) > 0 {
@@ -116,7 +116,7 @@ func (r *relay) turn() bool {
 	r.fds = fds
 	poll(fds, -1)
 	if fds[1].revents&^pollOut != 0 {
-		return false // nobody reads it any more
+		return false // the host has closed its end
 	}
 	for i, c := range r.calls {
 		if fds[3+i].revents != 0 {
@@ -144,7 +144,7 @@ func (c *carried) wants(room bool) pollFD {
 	return p
 }
 
-// attend moves what can be moved of one call.
+// attend reads and writes the data of one call.
 func (r *relay) attend(c *carried, events int16) {
 	if len(c.out) > 0 {
 		c.flush()
@@ -160,25 +160,25 @@ func (r *relay) attend(c *carried, events int16) {
 		return
 	}
 	n = max(n, 0)
-	if c.call == 0 && n == 0 { // it changed its mind
+	if c.call == 0 && n == 0 { // the caller disconnected without a request
 		r.out, c.gone = r.out[:at], true
 		return
 	}
-	if c.call == 0 { // the host hears of calls in the order of their numbers
+	if c.call == 0 { // the host requires increasing numbers
 		r.last++
 		c.call = r.last
 	}
 	wire.AppendChunk(r.out[:at], c.call, n)
 	r.out = r.out[:at+wire.ChunkLen+n]
-	c.gone = c.gone || n == 0 // the chunk says so
+	c.gone = c.gone || n == 0 // an empty chunk ends the call
 }
 
-// flush writes what the shim takes.
+// flush writes as much to the shim as possible without blocking.
 func (c *carried) flush() {
 	n, err := syscall.Write(c.fd, c.out)
 	if err != nil {
 		if err != syscall.EINTR && err != syscall.EAGAIN {
-			c.out = nil // who hung up is noticed by who reads
+			c.out = nil // the host side notices the end by reading
 			c.gone = c.ending
 		}
 		return
@@ -193,11 +193,11 @@ func (r *relay) accept() {
 	if err == nil {
 		r.calls = append(r.calls, &carried{fd: fd})
 	} else if err == syscall.EMFILE || err == syscall.ENFILE {
-		poll(nil, 10_000_000) // some other call has to end first
+		poll(nil, 10_000_000) // waits for another call to end
 	}
 }
 
-// hear takes what the host says.
+// hear reads data from the host.
 func (r *relay) hear() bool {
 	n, err := syscall.Read(0, r.in[r.have:])
 	if n <= 0 {
@@ -235,7 +235,7 @@ func (r *relay) tell(call uint32, b []byte) {
 	}
 }
 
-// forget lets go of the calls that are over.
+// forget closes the calls that are over.
 func (r *relay) forget() {
 	keep := r.calls[:0]
 	for _, c := range r.calls {
@@ -248,7 +248,7 @@ func (r *relay) forget() {
 	r.calls = keep
 }
 
-// flush writes what the host takes.
+// flush writes as much to the host as possible without blocking.
 func (r *relay) flush() bool {
 	if len(r.out) == 0 {
 		return true

@@ -13,9 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestRelayNumbers has calls speak in another order than they have come in, and one that
-// says nothing: the host hears of them by numbers that only grow, for it takes a smaller one
-// for a call that is over.
+// TestRelayNumbers has calls that send data in another order than they connect, and one that sends
+// nothing. The numbers must only grow, because the host takes a smaller one for a call that is over.
 func TestRelayNumbers(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.Mkdir(filepath.Join(dir, "relay"), 0o700))
@@ -27,7 +26,7 @@ func TestRelayNumbers(t *testing.T) {
 	check(t, err)
 	check(t, cmd.Start())
 	t.Cleanup(func() {
-		in.Close() // which ends it
+		in.Close() // ends the relay
 		cmd.Wait()
 	})
 	chunk := func() (uint32, string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// serve does what the host says until it says Exit, and returns the code to exit with.
+// serve handles the host's frames until Exit, and returns the exit code.
 func (c *call) serve() int {
 	for {
 		kind, p, err := c.in.next()
@@ -49,14 +49,14 @@ func (c *call) serve() int {
 	}
 }
 
-// started lets go of what is the command's now and begins to pump what is not.
+// started closes the descriptors that the command has taken and starts to pump the others.
 func (c *call) started(p []byte) error {
 	m, err := wire.ParseStarted(p)
 	if err != nil {
 		return err
 	}
 	if c.running.Load() {
-		return wire.ErrKind // once is enough
+		return wire.ErrKind // allowed once only
 	}
 	c.how = m.FDs
 	if c.how[0] == wire.PTY && c.how[1] == wire.PTY {
@@ -71,8 +71,8 @@ func (c *call) started(p []byte) error {
 	c.running.Store(true)
 	for fd, how := range c.how[:2] {
 		if how == wire.Taken {
-			// A reader of ours must see the end when the command closes its copy. 2
-			// stays for our own words.
+			// A reader of the pipe must see EOF when the command closes its copy. Descriptor 2 stays open
+			// for the shim's own messages.
 			syscall.Close(fd)
 		}
 	}
@@ -80,20 +80,20 @@ func (c *call) started(p []byte) error {
 		c.toFront()
 	}
 	if pumped(c.how[0]) {
-		// Ends at the end of stdin, on StdinClosed, or with the process: nobody can
-		// wait for a read that may never return.
+		// Ends at the end of stdin, on StdinClosed, or with the process: it cannot be waited for, because
+		// a read may block forever.
 		go c.stdin.pump()
 	}
 	return nil
 }
 
-// capture pumps stdin before the command runs, which then has none of the caller's.
+// capture pumps stdin to the host before the command runs. The command then gets no stdin from the caller.
 func (c *call) capture() (err error) {
 	if c.running.Load() || c.stdin != nil {
-		return wire.ErrKind // once is enough
+		return wire.ErrKind // allowed once only
 	}
 	if c.stdin, err = newStdin(c); err == nil {
-		// Ends as the pump of started does.
+		// Ends like the pump of started.
 		go c.stdin.pump()
 	}
 	return err
@@ -109,7 +109,7 @@ func (c *call) credit(p []byte) error {
 	return err
 }
 
-// say writes the host's words to stderr, as whole lines even on a raw terminal.
+// say writes a notice of the host to stderr. On a raw terminal it adds carriage returns.
 func (c *call) say(text []byte) {
 	if c.tty == nil || !c.tty.raw() {
 		writeAll(2, text)
@@ -125,7 +125,7 @@ func (c *call) say(text []byte) {
 	writeAll(2, lines)
 }
 
-// restore gives the terminal back for good.
+// restore restores the terminal for the rest of the process.
 //
 //go:noinline
 func (c *call) restore() {

@@ -10,27 +10,27 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call, from the request to the exit. The goroutine that reads the host's
-// frames owns it; what others touch says so.
+// call is one call, from the request to the exit. The goroutine that reads the host's frames owns it.
+// Comments mark the fields that other goroutines use.
 type call struct {
 	env       []string
 	kinds     [3]wire.FD
 	how       [3]wire.Disposition
 	host      host
-	files     atomic.Pointer[files] // instead of host, when the call is made by files
+	files     atomic.Pointer[files] // used instead of host for a call by files
 	in        incoming
-	tty       *terminal    // in pty mode; set before running is, then only read
-	stdin     *stdin       // when 0 is pumped; set before running is, then only read
-	asked     atomic.Bool  // host.fd is set, and the request has been sent
-	running   atomic.Bool  // Started has come; signals are the command's from here on
-	listening bool         // to signals
-	ctty      int          // the controlling terminal, or -1; only the listener uses it
-	alone     atomic.Bool  // the last TSTP was for the command alone
-	sent      atomic.Int64 // the signal that was last forwarded
-	sizes     sync.Mutex   // guards the order of Winsize frames
+	tty       *terminal    // in pty mode; set before running, then only read
+	stdin     *stdin       // if 0 is pumped; set before running, then only read
+	asked     atomic.Bool  // host.fd is set and the request is sent
+	running   atomic.Bool  // Started was received; signals go to the command from then on
+	listening bool         // signals are subscribed
+	ctty      int          // the controlling terminal, or -1; used by the signal goroutine only
+	alone     atomic.Bool  // the last TSTP was for the command only
+	sent      atomic.Int64 // the last forwarded signal
+	sizes     sync.Mutex   // held while a Winsize frame is made, so that frames keep their order
 	writes    atomic.Int64 // odd while output is being written
-	frames    atomic.Int64 // received from the host
-	owed      int          // bytes of output written, and not yet given back as credit
+	frames    atomic.Int64 // number of frames received from the host
+	owed      int          // bytes of written output that were not yet returned as credit
 }
 
 func run(args, env []string) int {
@@ -69,19 +69,18 @@ func run(args, env []string) int {
 		return c.fail(wire.CodeFailed, "send the request: "+err.Error(), "")
 	}
 	c.asked.Store(true)
-	// A host that hung up before all of it was sent may have said why.
+	// The host may have sent a reason before it closed the connection.
 	c.listen()
 	return c.serve()
 }
 
-// getcwd returns where the shim stands, or nothing where that is out of reach: the host
-// refuses such a caller. syscall.Getwd has a buffer of 4 KiB on the stack, which would have
-// to grow for it in each call.
+// getcwd returns the working directory, or "" if it is unreachable; the host refuses such a caller.
+// syscall.Getwd has a buffer of 4 KiB on the stack, and the stack would have to grow for it in each call.
 func getcwd() string {
 	for size := 512; size <= 1<<16; size *= 8 {
 		b := make([]byte, size)
 		n, err := syscall.Getcwd(b)
-		if err == nil && n > 1 && b[0] == '/' { // not (unreachable)
+		if err == nil && n > 1 && b[0] == '/' { // excludes "(unreachable)"
 			return string(b[:n-1])
 		}
 		if err != syscall.ERANGE {
@@ -91,7 +90,7 @@ func getcwd() string {
 	return ""
 }
 
-// frame encodes the request into memory taken once.
+// frame encodes the request with one allocation.
 func frame(req *wire.Exec) []byte {
 	n := wire.HeaderLen + 64 + len(req.Cwd)
 	for _, list := range [...][]string{req.Args, req.Env} {
@@ -104,8 +103,8 @@ func frame(req *wire.Exec) []byte {
 	return b
 }
 
-// sendRequest sends b, and with its first byte the descriptors that ride along. Where the
-// kernel refuses these, b says that there are none: the host copies the bytes then.
+// sendRequest sends b, and the descriptors with its first byte. If the kernel refuses the descriptors, it
+// sends b without them: the host then pumps the bytes.
 func sendRequest(sock int, b []byte, riders []int) error {
 	var oob []byte
 	if len(riders) > 0 {
@@ -116,7 +115,7 @@ func sendRequest(sock int, b []byte, riders []int) error {
 		if err == syscall.EINTR {
 			continue
 		}
-		if err == syscall.ETOOMANYREFS && oob != nil { // the quota of this user id, which others share
+		if err == syscall.ETOOMANYREFS && oob != nil { // the limit is per user id, and other processes share it
 			oob, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 			continue
 		}

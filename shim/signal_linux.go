@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// listen subscribes to signals, once, behind the back of whoever waits for the host.
+// listen subscribes to signals, once, in a separate goroutine.
 func (c *call) listen() {
 	if c.listening {
 		return
@@ -26,21 +26,22 @@ func (c *call) listen() {
 		c.ctty, _ = syscall.Open("/dev/tty", syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 		actions.Lock()
 		for _, f := range wire.Signals {
-			if sig := syscall.Signal(f.Number); !ignored(sig) { // nohup, or a shell without job control
+			if sig := syscall.Signal(f.Number); !ignored(sig) { // as after nohup, or in a shell without job control
 				list[n] = sig
 				n++
 			}
 		}
 		signal.Notify(ch, list[:n]...)
 		actions.Unlock()
+		unblock()
 		for s := range ch {
 			c.caught(ch, s.(syscall.Signal))
 		}
 	}()
 }
 
-// caught passes on sig, and the signals that follow it at once. timeout(1), which ends its whole
-// process group, sends CONT next: then all these signals are for the command's group.
+// caught forwards sig, and signals that arrive directly after it. timeout(1) signals its whole process
+// group and sends CONT directly afterwards. All these signals then go to the command's group.
 func (c *call) caught(ch <-chan os.Signal, sig syscall.Signal) {
 	set := 1 << sig
 	for poll(nil, time.Millisecond); len(ch) > 0; {
@@ -53,8 +54,8 @@ func (c *call) caught(ch <-chan os.Signal, sig syscall.Signal) {
 	}
 }
 
-// signal passes on one signal, to the command alone unless toGroup says otherwise. Before the
-// command runs it is about the shim itself: leaving withdraws the request.
+// signal handles one signal. While the command runs, it forwards the signal, to the command only unless
+// toGroup is set. Before that, the signal applies to the shim, and the shim's end withdraws the request.
 func (c *call) signal(sig syscall.Signal, toGroup bool) {
 	if !c.runs() {
 		switch sig {
@@ -86,8 +87,8 @@ func (c *call) signal(sig syscall.Signal, toGroup bool) {
 	c.mayBeStuck(sig)
 }
 
-// byTerminal reports whether the caller's terminal may have sent sig: it sends signals to all of
-// its foreground group. A key of a terminal in the foreground cannot be told from kill(1).
+// byTerminal reports whether the caller's terminal may have sent sig. A terminal sends signals to its
+// whole foreground group. A key cannot be distinguished from kill(1) if the shim is in the foreground.
 func (c *call) byTerminal(sig syscall.Signal) bool {
 	var group int32
 	if c.ctty < 0 {
@@ -98,14 +99,14 @@ func (c *call) byTerminal(sig syscall.Signal) bool {
 	case syscall.SIGHUP:
 		return gone
 	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH:
-		// No key of a raw terminal sends one.
+		// The keys of a raw terminal send no signals.
 		return int(group) == syscall.Getpgrp() && (c.tty == nil || !c.tty.raw())
 	}
 	return false
 }
 
-// runs reports whether the command runs. Whoever sends the signal may have seen it do so
-// before the shim has read Started: what has arrived is waited for, a moment.
+// runs reports whether the command runs. The sender of a signal may know that before the shim has read
+// Started. Therefore runs waits a moment if unread data has arrived.
 func (c *call) runs() bool {
 	for range 50 {
 		if c.running.Load() || !c.asked.Load() {
@@ -114,21 +115,21 @@ func (c *call) runs() bool {
 		fd := [1]pollFD{{fd: int32(c.host.fd), events: pollIn}}
 		poll(fd[:], 0)
 		if fd[0].revents != pollIn {
-			break // nothing is there, or the host is gone
+			break // no data, or the connection is closed
 		}
 		poll(nil, time.Millisecond)
 	}
 	return c.running.Load()
 }
 
-// forward sends the host a signal, and in the same write who gets it.
+// forward sends a signal and its target to the host, in one write.
 func (c *call) forward(sig syscall.Signal, toGroup bool) {
 	c.sent.Store(int64(sig))
 	var b [2 * (wire.HeaderLen + 8)]byte
 	c.host.write(wire.AppendDelivery(b[:0], name(sig), toGroup))
 }
 
-// name is what a forwarded signal is called.
+// name returns the name of a forwarded signal.
 //
 //go:noinline
 func name(sig syscall.Signal) string {
@@ -140,8 +141,8 @@ func name(sig syscall.Signal) string {
 	return ""
 }
 
-// resize tells the terminal's size. Two that do it at once must not overtake each other
-// between looking and telling, or the older size would be the last word.
+// resize sends the terminal's size. The lock keeps concurrent calls in order: otherwise an older size
+// could be sent last.
 func (c *call) resize() {
 	c.sizes.Lock()
 	defer c.sizes.Unlock()
@@ -149,16 +150,16 @@ func (c *call) resize() {
 	c.host.send(wire.KindWinsize, winsize(0).Append(b[:0]))
 }
 
-// toFront takes the terminal if the shim is in the foreground, which it reports.
+// toFront takes the terminal if the shim is in the foreground, and reports whether it is.
 func (c *call) toFront() bool {
 	inFront, news := c.tty.front(false)
 	if news {
-		c.resize() // it may have changed while it was not ours
+		c.resize() // the size may have changed in the background
 	}
 	return inFront
 }
 
-// again takes the terminal after a stop, whose shell has had it in between.
+// again takes the terminal again after a stop, because the shell has used it in between.
 func (c *call) again() {
 	if c.tty == nil {
 		return
@@ -171,9 +172,9 @@ func (c *call) again() {
 	}
 }
 
-// stopped stops the shim, as the command was: the shell sees its job stop. It returns
-// when the job goes on, or at once if nobody could continue it (pid 1, an orphaned
-// group); so does the command then.
+// stopped stops the shim after the command has stopped, so that the shell sees its job stop. It returns
+// when the job continues. It returns at once if the shim cannot be stopped (pid 1, an orphaned group). In
+// both cases, the command continues.
 func (c *call) stopped() {
 	if c.tty != nil {
 		c.tty.part()
@@ -183,5 +184,5 @@ func (c *call) stopped() {
 	} else {
 		stopOneself(syscall.SIGSTOP)
 	}
-	c.forward(syscall.SIGCONT, !c.alone.Swap(false)) // a shell continues all of a job
+	c.forward(syscall.SIGCONT, !c.alone.Swap(false)) // a shell continues the whole job
 }

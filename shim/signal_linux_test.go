@@ -24,8 +24,8 @@ func TestSignalsAreForwarded(t *testing.T) {
 	c.wantExit(3)
 }
 
-// Until the command runs a signal is about the shim: leaving withdraws the request. Of ^C
-// the host is told, so that it keeps no place for a caller that does not come back.
+// TestSignalsBeforeStarted checks that a signal before Started ends the shim and withdraws the request.
+// After ^C the host is informed, so that it does not keep the question for a caller that does not return.
 func TestSignalsBeforeStarted(t *testing.T) {
 	s := newStage(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1} {
@@ -55,8 +55,23 @@ func TestNohup(t *testing.T) {
 	c.wantExit(0)
 }
 
-// kill -TSTP of a call without a terminal: the command stopped, so the shim stops, and
-// takes the command along when it goes on.
+// A caller that has blocked a signal does not keep it from the command.
+func TestBlockedSignals(t *testing.T) {
+	s := newStage(t)
+	c := s.sh("exec env --block-signal=TERM,USR1 $SHIM").start()
+	p := s.accept()
+	p.runs()
+	listening(t, c.Process.Pid)
+	c.Process.Signal(syscall.SIGTERM)
+	p.wantSignal("TERM", wire.ToCommand)
+	c.Process.Signal(syscall.SIGUSR1)
+	p.wantSignal("USR1", wire.ToCommand)
+	p.exit(wire.Exit{Outcome: wire.Exited})
+	c.wantExit(0)
+}
+
+// TestStopWithoutATerminal covers kill -TSTP for a call without a terminal. The command stops, then the
+// shim stops. Continuing the shim continues the command.
 func TestStopWithoutATerminal(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make").start()
@@ -72,13 +87,13 @@ func TestStopWithoutATerminal(t *testing.T) {
 			t.Fatalf("wait: %#x, %v, want it stopped", st, err)
 		}
 		c.Process.Signal(syscall.SIGCONT)
-		p.wantSignal("CONT", wire.ToCommand) // as TSTP was, and once
+		p.wantSignal("CONT", wire.ToCommand) // to the same target as TSTP, and once
 	}
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 6})
 	c.wantExit(6)
 }
 
-// A signal does not wait behind stdin that the command does not read.
+// TestSignalOvertakesStdin checks that a signal does not wait behind stdin that the command does not read.
 func TestSignalOvertakesStdin(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")
@@ -97,12 +112,13 @@ func TestSignalOvertakesStdin(t *testing.T) {
 	c.wantSignal(syscall.SIGINT)
 }
 
-// A terminal signals all of its foreground group, kill(1) one process. In the foreground of a terminal
-// that is not raw the two cannot be told apart, but by the signal.
+// TestWhoGetsASignal checks the target of signals. A terminal signals its whole foreground group, kill(1)
+// only one process. If a terminal that is not raw is in the foreground, only the kind of signal
+// distinguishes the two.
 func TestWhoGetsASignal(t *testing.T) {
 	tests := []struct {
 		name string
-		job  string // how a shell with job control starts the shim
+		job  string // command line for a shell with job control
 		raw  bool
 		send func(y *tty, c *os.Process)
 		want [2]string
@@ -117,7 +133,7 @@ func TestWhoGetsASignal(t *testing.T) {
 		{"kill -INT in the background", "$SHIM </dev/null & wait", false, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
 		{"kill -INT at a raw terminal", "$SHIM", true, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
 		{"timeout", "$SHIM </dev/null", false, func(_ *tty, c *os.Process) {
-			c.Signal(syscall.SIGSTOP) // so that both are there at once
+			c.Signal(syscall.SIGSTOP) // so that both signals are pending at once
 			c.Signal(syscall.SIGTERM)
 			c.Signal(syscall.SIGCONT)
 		}, [2]string{"TERM", wire.ToGroup}},

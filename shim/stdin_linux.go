@@ -11,16 +11,16 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// stdin pumps 0 to the host. It never reads what the host has not asked for: what the
-// command leaves unread is the next reader's, as far as the kernel lets it be.
+// stdin pumps 0 to the host. It reads only as much as the host has requested. Bytes that the command
+// leaves unread stay for the next reader, as far as the kernel allows.
 type stdin struct {
 	c      *call
 	allow  atomic.Int64 // credit: bytes that may still be sent
-	closed atomic.Bool  // the command reads no more
-	file   int          // where it goes when the call is made by files; else -1
-	wake   int          // an eventfd: something above, or the terminal, changed
-	start  int64        // the offset of a regular file before the first read; else -1
-	mu     sync.Mutex   // held while reading, so that nothing is read after rewind
+	closed atomic.Bool  // the command has closed its stdin
+	file   int          // destination for a call by files; else -1
+	wake   int          // an eventfd: a field above or the terminal has changed
+	start  int64        // offset of a regular file before the first read; else -1
+	mu     sync.Mutex   // held during a read, so that no read follows rewind
 }
 
 func newStdin(c *call) (*stdin, error) {
@@ -38,28 +38,28 @@ func newStdin(c *call) (*stdin, error) {
 	return s, nil
 }
 
-// give adds to the credit.
+// give adds credit.
 func (s *stdin) give(n uint32) {
 	s.allow.Add(int64(n))
 	s.stir()
 }
 
-// close stops the pump. What has not been read stays where it is.
+// close stops the pump. Unread bytes stay unread.
 func (s *stdin) close() {
 	s.closed.Store(true)
 	s.stir()
 }
 
-// stir makes the pump look again.
+// stir wakes the pump.
 //
 //go:noinline
 func (s *stdin) stir() {
-	one := [8]byte{7: 1} // any number but zero, in either byte order
+	one := [8]byte{7: 1} // any nonzero number, in either byte order
 	syscall.Write(s.wake, one[:])
 }
 
-// rewind moves a regular file back to behind what the command read of it, for whoever
-// reads it next: the loop of while read l; do make $l; done < list.
+// rewind sets the offset of a regular file behind the bytes that the command has read. This matters to the
+// next reader, as in: while read l; do make $l; done < list.
 func (s *stdin) rewind(consumed uint64) {
 	if s.start < 0 || consumed >= 1<<62 {
 		return
@@ -70,8 +70,8 @@ func (s *stdin) rewind(consumed uint64) {
 	syscall.Seek(0, s.start+int64(consumed), 0)
 }
 
-// background is how often a job in the background looks whether it has come to the
-// front: fg of a job that runs sends no signal.
+// background is the interval at which a background job checks for the foreground: fg sends no signal to a
+// running job.
 const background = 200 * time.Millisecond
 
 // pump reads until the end of stdin, or until the command wants no more.
@@ -80,7 +80,7 @@ func (s *stdin) pump() {
 	for !s.closed.Load() {
 		n, patience := min(s.allow.Load(), wire.MaxFrame), time.Duration(-1)
 		if s.c.tty != nil && !s.c.toFront() {
-			n, patience = 0, background // its terminal is someone else's now
+			n, patience = 0, background // other processes use the terminal now
 		}
 		if !s.ready(n > 0, patience) {
 			continue
@@ -99,7 +99,7 @@ func (s *stdin) pump() {
 	}
 }
 
-// pass passes on the m bytes that stand in buf behind room for a header.
+// pass forwards m bytes of buf, which follow the space for a header.
 func (s *stdin) pass(buf []byte, m int) error {
 	if s.file >= 0 {
 		return writeAll(s.file, buf[wire.HeaderLen:wire.HeaderLen+m])
@@ -117,7 +117,7 @@ func (s *stdin) end() {
 	s.c.host.send(wire.KindStdinEOF, nil)
 }
 
-// read reads, unless what wanted it is over since it was found to be ready.
+// read reads from 0, unless close or rewind was called after ready returned.
 func (s *stdin) read(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +129,8 @@ func (s *stdin) read(b []byte) (int, error) {
 
 func (s *stdin) inBackground() bool { return s.c.tty != nil && !foreground() }
 
-// ready waits until 0 can be read, if it may be, and reports whether it can; or until
-// something has changed.
+// ready waits until 0 is readable, if may is set, or until wake or patience. It reports whether 0 is
+// readable.
 func (s *stdin) ready(may bool, patience time.Duration) bool {
 	fds := [2]pollFD{{fd: int32(s.wake), events: pollIn}, {fd: 0, events: pollIn}}
 	if !may {

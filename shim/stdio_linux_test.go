@@ -24,7 +24,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// file returns a file with that text, to be read from its beginning.
+// file returns a file with that text, at offset 0.
 func file(t *testing.T, text string, flags int) *os.File {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
@@ -69,8 +69,8 @@ func TestRequest(t *testing.T) {
 	c.wantExit(42)
 }
 
-// Pipes and sockets become the command's own; the shim lets go of them, or a reader
-// would not see the end when the command closes its stdout and goes on.
+// TestTaken checks that the command takes over pipes and sockets. The shim must close them: otherwise a
+// reader would not see EOF when the command closes its stdout and continues.
 func TestTaken(t *testing.T) {
 	s := newStage(t)
 	c := s.command("make")

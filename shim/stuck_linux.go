@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// stuck is how long a write may hang after a deadly signal before the shim dies of that.
+// stuck is how long a write may block after a deadly signal before the shim dies of that signal.
 const stuck = time.Second
 
-// mayBeStuck watches over a deadly signal that came while output could not be written.
-// The command has it and may have died of it, but word of that is queued behind output
-// that nobody takes: a local process would die in its write. If the write still hangs
-// after a while, so does the shim, and that ends the command if it lives.
+// mayBeStuck handles a deadly signal that arrives while output cannot be written. The command has the
+// signal and may have died of it, but that message is queued behind the blocked output. A local process
+// would die in its write. If the write is still blocked after a while, the shim dies too, which ends the
+// command.
 func (c *call) mayBeStuck(sig syscall.Signal) {
 	n := c.writes.Load()
 	if n%2 == 0 {

@@ -10,18 +10,18 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// terminal is the caller's terminal in pty mode, on 0. It is raw while the shim is in
-// the foreground, as the host's terminal does the editing and the echo; else it belongs
-// to others, and is not touched.
+// terminal is the caller's terminal on 0, in pty mode. It is raw while the shim is in the foreground,
+// because the host's terminal does editing and echo. In the background it belongs to other processes and
+// is not changed.
 type terminal struct {
 	mu     sync.Mutex      // guards the fields below
-	saved  syscall.Termios // what it was before it became raw
+	saved  syscall.Termios // the settings before raw mode
 	isRaw  bool
-	parted bool // stopped, or ended: it stays cooked whoever asks
+	parted bool // stopped or ended: the terminal must not become raw
 }
 
-// front makes it raw if the shim is in the foreground, which it reports, and says
-// whether that is news.
+// front makes the terminal raw if the shim is in the foreground. It reports whether the shim is in the
+// foreground, and whether the terminal has changed.
 func (t *terminal) front(again bool) (inFront, news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,7 @@ func (t *terminal) front(again bool) (inFront, news bool) {
 	return true, true
 }
 
-// part makes it what it was, and leaves it so until meet.
+// part restores the terminal's settings, and keeps them until meet.
 func (t *terminal) part() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +75,8 @@ func makeRaw(t *syscall.Termios) {
 	t.Cc[syscall.VMIN], t.Cc[syscall.VTIME] = 1, 0
 }
 
-// foreground reports whether the terminal on 0 is the shim's to use. One that is not
-// its controlling terminal has no foreground, and nobody to take it away.
+// foreground reports whether the shim may use the terminal on 0. If it is not the shim's controlling
+// terminal, there is no foreground group, and the shim may use it.
 func foreground() bool {
 	var group int32
 	if ioctl(0, syscall.TIOCGPGRP, unsafe.Pointer(&group)) != nil {
@@ -91,6 +91,6 @@ func isTerminal(fd int) bool {
 }
 
 func winsize(fd int) (w wire.Winsize) {
-	ioctl(fd, syscall.TIOCGWINSZ, unsafe.Pointer(&w)) // struct winsize, field for field
+	ioctl(fd, syscall.TIOCGWINSZ, unsafe.Pointer(&w)) // struct winsize has the same fields
 	return w
 }

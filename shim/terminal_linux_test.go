@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// tty is a terminal: the test has the screen and the keyboard, the shim the line.
+// tty is a terminal. The test has the master, the shim has the slave.
 type tty struct {
 	t            *testing.T
 	master, line *os.File
@@ -35,7 +35,7 @@ func newTTY(t *testing.T) *tty {
 	return &tty{t: t, master: master, line: line}
 }
 
-// on puts c on the terminal, as the leader of its session.
+// on starts c on the terminal, as session leader.
 func (y *tty) on(c *shim) *shim {
 	c.Stdin, c.Stdout, c.Stderr = y.line, y.line, y.line
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -101,7 +101,7 @@ func TestTerminal(t *testing.T) {
 	if want := (wire.Winsize{Rows: 30, Cols: 90}); p.req.Winsize != want {
 		t.Errorf("size = %v, want %v", p.req.Winsize, want)
 	}
-	y.wantRaw(false) // until it is allowed
+	y.wantRaw(false) // until Started
 	y.resize(31, 91)
 	p.started(wire.PTY, wire.PTY, wire.PTY)
 	wantSize(p, size(31, 91))
@@ -119,7 +119,7 @@ func TestTerminal(t *testing.T) {
 	wantSize(p, size(40, 100))
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 4, Text: "bye\n"})
 	c.wantExit(4)
-	y.shows("bye\r\n") // cooked again before that
+	y.shows("bye\r\n") // not raw any more by then
 	if y.termios() != before {
 		t.Errorf("the terminal is left as %+v, want %+v", y.termios(), before)
 	}
@@ -148,8 +148,8 @@ func TestTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// ^Z and fg: the shell must see its job stop, have a sane terminal meanwhile, and give
-// back one that is raw again.
+// TestStopAndForeground covers ^Z and fg. The shell must see its job stop and have a normal terminal
+// meanwhile. After fg, the terminal must be raw again.
 func TestStopAndForeground(t *testing.T) {
 	s, y := newStage(t), newTTY(t)
 	y.on(s.sh(`set -m; $SHIM; echo stopped $?; stty -a | grep -q ' icanon' && echo cooked; read x; fg; echo ended $?`))
@@ -162,7 +162,7 @@ func TestStopAndForeground(t *testing.T) {
 	y.resize(31, 91)
 	y.keys("\n")
 	wantSize(p, size(31, 91))
-	p.wantSignal("CONT", wire.ToGroup) // once: what continued the shim is not forwarded as well
+	p.wantSignal("CONT", wire.ToGroup) // once: the signal that continued the shim is not forwarded too
 	y.wantRaw(true)
 	y.keys("q")
 	wantKeys(p, "q")
@@ -170,8 +170,8 @@ func TestStopAndForeground(t *testing.T) {
 	y.shows("ended 3")
 }
 
-// wantSize reads up to the size. One that was told when the shim came to the front is told
-// again when the signal of that change arrives, which may be late.
+// wantSize reads frames until the given size. A size may be sent twice: when the shim comes to the
+// foreground, and later for the signal of that change.
 func wantSize(p *peer, size string) {
 	p.t.Helper()
 	for {
@@ -184,7 +184,7 @@ func wantSize(p *peer, size string) {
 	}
 }
 
-// wantKeys reads until all have come, in however many pieces, over what else goes on.
+// wantKeys reads until all keys have arrived, in any number of frames, and skips other frames.
 func wantKeys(p *peer, want string) {
 	p.t.Helper()
 	for got := ""; got != want; {
@@ -196,8 +196,8 @@ func wantKeys(p *peer, want string) {
 	}
 }
 
-// In the background the terminal is the shell's: not raw, not read. Some shells send
-// CONT with fg to a job that runs, some do not.
+// TestBackground checks that a background shim does not change or read the terminal. fg sends CONT to a
+// running job in some shells and not in others.
 func TestBackground(t *testing.T) {
 	s, y := newStage(t), newTTY(t)
 	y.on(s.sh(`set -m; $SHIM & read x; echo got $x; fg; echo ended $?`))
@@ -208,7 +208,7 @@ func TestBackground(t *testing.T) {
 	y.wantRaw(false)
 	y.keys("mine\n")
 	y.shows("got mine")
-	p.want(wire.KindWinsize, size(30, 90)) // it has come to the front
+	p.want(wire.KindWinsize, size(30, 90)) // the shim is in the foreground now
 	y.wantRaw(true)
 	y.keys("yours")
 	wantKeys(p, "yours")
@@ -216,7 +216,7 @@ func TestBackground(t *testing.T) {
 	y.shows("ended 0")
 }
 
-// make | less: a terminal among pipes is passed as it is.
+// TestTerminalAmongPipes covers make | less: a terminal beside pipes is passed unchanged.
 func TestTerminalAmongPipes(t *testing.T) {
 	s, y := newStage(t), newTTY(t)
 	c := s.command("make")
@@ -233,7 +233,7 @@ func TestTerminalAmongPipes(t *testing.T) {
 	c.wantExit(0)
 }
 
-// /dev/tty would be another terminal at the host's: it is pumped.
+// TestDevTTY checks that /dev/tty is pumped, because it would be another terminal on the host.
 func TestDevTTY(t *testing.T) {
 	s, y := newStage(t), newTTY(t)
 	y.on(s.sh(`$SHIM < /dev/tty > /dev/null 2>&1; echo ended $?`))

@@ -23,7 +23,6 @@ func inflight(args []string) error {
 	if err != nil {
 		return err
 	}
-	var hold []int
 	for sent := 0; sent < n; sent += 200 {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err != nil {
@@ -36,7 +35,6 @@ func inflight(args []string) error {
 		if err := unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(fds...), nil, 0); err != nil {
 			return fmt.Errorf("with %d in flight: %w", sent, err)
 		}
-		hold = append(hold, pair[:]...)
 	}
 	fmt.Println("full")
 	return drain()

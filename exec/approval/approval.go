@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approval is the queue of questions that one session has for a person.
+// Package approval holds the queue of approval requests of one session.
 //
 //	call --Ask--> Queue <--Approve, Grant, Deny-- whoever may decide
 //	     <-Answer-      --Pending, Changed-->
 //
-// Its one law: whoever takes a waiter out of the queue settles it, so that of approval,
-// denial, timeout and a caller that leaves exactly one wins; and an answer is to what was
-// shown, by its digest, and to no more callers than were shown, or were granted. It runs
-// nothing, and it does not know how a person is told.
+// The code that removes a waiter from the queue also settles it. So exactly one of approval,
+// denial, timeout and cancellation wins. An answer applies to the question with the digest that was
+// shown. It applies only to the callers that were shown, or that a grant covers. The package runs
+// no command and sends no notification.
 package approval
 
 import (
@@ -23,31 +23,31 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is what a person is asked. Everything in it but Args and Cwd is the host's own
-// knowledge.
+// Question is one approval request. All fields except Args and Cwd are set by the host from its own
+// data.
 type Question struct {
-	ID        string   // of the request that asked first, 16 hex digits
-	Args      []string // what is to run; Args[0] is the command's name
-	Cwd       string   // the caller's, in the container
-	Dir       string   // the same on the host
-	Path      string   // the program, on the host
-	Rule      string   // which rule asks
+	ID        string   // of the first request for this question, 16 hex digits
+	Args      []string // the command; Args[0] is its name
+	Cwd       string   // the caller's directory in the container
+	Dir       string   // the same directory on the host
+	Path      string   // the program on the host
+	Rule      string   // the rule that asks
 	Session   string
-	Container string // its name
+	Container string // name of the container
 	Project   string
-	Effects   []string     // what the rule says that it does: read, write, network, code
-	Grade     policy.Grade // how likely it is that the command runs code that the container can write
+	Effects   []string     // stated by the rule: read, write, network, code
+	Grade     policy.Grade // probability that the command runs code that the container can write
 	Notes     []string     // further facts for the decision: stdin, copies
 	Asked     time.Time
-	Deadline  time.Time // of the last that waits
-	Waiting   []string  // the requests that wait for this one answer, oldest first
-	Gone      int       // how many of them have no caller any more, who may come back until Deadline
-	Branch    string    // of git, in the project, if it has one
-	Agent     string    // what runs in the container, if the host knows
+	Deadline  time.Time // of the waiter that waits longest
+	Waiting   []string  // the requests that wait for this answer, oldest first
+	Gone      int       // number of waiting requests whose callers have left and may return until Deadline
+	Branch    string    // git branch of the project, if any
+	Agent     string    // the agent in the container, if known
 }
 
-// Digest identifies everything that an answer is about: what runs, where, by which rule,
-// for which session. Equal questions have equal digests, whoever asks.
+// Digest identifies everything that an answer applies to: the command, where it runs, the rule and
+// the session. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
 	h := sha256.New()
 	fixed := []string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}
@@ -67,47 +67,47 @@ func writeLen(h hash.Hash, n int) {
 	h.Write(b[:])
 }
 
-// Outcome is how a question ended. Its zero value is not approval.
+// Outcome is the result of a question. The zero value is not an approval.
 type Outcome int
 
 const (
 	Cancelled Outcome = iota // the caller left, or the session ended
 	Denied                   // by a person
-	Refused                  // without asking: Reason says why
-	TimedOut                 // nobody answered in time
+	Refused                  // without asking; Reason contains the cause
+	TimedOut                 // nobody answered before the deadline
 	Approved
 )
 
-// Answer is what Ask returns.
+// Answer is the result of Ask.
 type Answer struct {
 	Outcome Outcome
-	Reason  string // of Denied and Refused
-	By      string // the user who decided, of Approved and Denied
+	Reason  string // for Denied and Refused
+	By      string // the user who decided, for Approved and Denied
 }
 
-// DefaultReason is the reason of a denial that gives none.
+// DefaultReason is the reason of a denial without a reason.
 const DefaultReason = "Denied by user"
 
-// DefaultTimeout is how long a question waits for its answer.
+// DefaultTimeout is the default time that a question waits for its answer.
 const DefaultTimeout = 5 * time.Minute
 
-// What one session may have open at a time. A person can read five questions; identical
-// ones are one.
+// Limits of the open questions of one session. A person can read five questions. Identical
+// questions count as one.
 const (
 	maxQuestions = 5
 	maxWaiting   = 100
 )
 
 var (
-	// ErrUnknown: nothing of that id waits, any more or at all.
+	// ErrUnknown means that no request with this ID waits.
 	ErrUnknown = errors.New("no such request waits for approval")
-	// ErrChanged: what waits is not what was shown.
+	// ErrChanged means that the waiting question differs from the one that was shown.
 	ErrChanged = errors.New("the request is not the one that was shown")
-	// ErrTerms: not a way in which an approval can hold.
+	// ErrTerms means that the terms are not valid.
 	ErrTerms = errors.New("an approval holds for a time, for a number of calls or always: for one of them")
-	// ErrWithdrawn is the cause of an Ask's context where the caller took its request back,
-	// as by ^C: a durable queue keeps no place for it.
+	// ErrWithdrawn is the cancellation cause of Ask's context if the user cancelled the request, as
+	// with ^C. A durable queue then removes the waiter.
 	ErrWithdrawn = errors.New("the caller was interrupted")
-	// ErrNoGrant: no grant of that id holds, any more or at all.
+	// ErrNoGrant means that no valid grant has this ID.
 	ErrNoGrant = errors.New("no such grant")
 )

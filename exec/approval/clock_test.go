@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// clocks is the time t after so much by the monotonic clock and by the one on the wall, which
-// differ when the machine sleeps or somebody sets a clock.
+// clocks returns t after the given times by the monotonic clock and by the wall clock. They differ
+// after a suspend, or after the clock is set.
 func clocks(t time.Time, awake, wall time.Duration) time.Time {
 	t = t.Add(wall)
 	(*struct { // time.Time with a monotonic reading
@@ -19,7 +19,8 @@ func clocks(t time.Time, awake, wall time.Duration) time.Time {
 	return t
 }
 
-// TestClocks has a grant for a quarter of an hour end by whichever clock comes first.
+// TestClocks checks that a grant for a quarter of an hour ends by the clock that reaches its end
+// first.
 //
 // Attack 158.
 func TestClocks(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Approve lets those of a question's callers run that were shown, by their requests. id is
-// of any request that waits for it.
+// Approve approves the callers of a question that were shown, given by their request IDs. id is the
+// ID of any request that waits for the question.
 func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -24,8 +24,8 @@ func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 	return nil
 }
 
-// Deny refuses all callers of a question. The same is not asked again for a while, and
-// for longer each time.
+// Deny denies all callers of a question. For some time, the queue refuses the same question without
+// asking. This time doubles with each denial.
 func (q *Queue) Deny(id, digest, reason, by string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,13 +56,13 @@ func (e *question) waits(requests []string) bool {
 	return slices.ContainsFunc(e.waiters, func(w *waiter) bool { return w.isAny(requests) })
 }
 
-// settle takes the waiters of requests out and answers them. It reports whether there was
-// any. The caller holds mu.
+// settle removes the waiters of requests and answers them. It reports whether there were any. The
+// caller holds mu.
 func (q *Queue) settle(e *question, requests []string, a Answer) (any bool) {
 	e.waiters = slices.DeleteFunc(e.waiters, func(w *waiter) bool {
 		mine := w.isAny(requests)
 		if mine {
-			w.answer <- a // it has room for one, and only who takes a waiter out sends
+			w.answer <- a // does not block: the buffer holds one answer, and only the code that removes a waiter sends
 			any = true
 			q.keep(w, a)
 		}
@@ -72,21 +72,21 @@ func (q *Queue) settle(e *question, requests []string, a Answer) (any bool) {
 	return any
 }
 
-// denial keeps a question that was denied from being put again at once.
+// denial prevents that a denied question is asked again at once.
 type denial struct {
 	until time.Time
 	wait  time.Duration
 }
 
-// How long the same question rests after its first denial, and at most. It is forgotten
-// after as long again.
+// The minimum and maximum time during which a denied question is refused. A denial is forgotten
+// after the same time again.
 const (
 	firstRest = 10 * time.Second
 	maxRest   = 5 * time.Minute
 )
 
-// note remembers a denial, and forgets those that are over: there are no more of them
-// than a person has denied in the last ten minutes.
+// note records a denial and removes expired ones. The map holds at most the denials of the last ten
+// minutes.
 func (q *Queue) note(digest string, now time.Time) {
 	for other, d := range q.denials {
 		if now.After(d.until.Add(d.wait)) {

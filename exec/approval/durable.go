@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// A caller may be cut off before a person has read its question: agents give a command a
-// minute or two. In a durable queue its place stays for a while, and the next caller that
-// asks the same takes it, or fetches the answer that was given meanwhile, once.
+// A caller may be disconnected before a person has read its question, because agents stop a command
+// after a minute or two. In a durable queue, the waiter stays for a while. The next caller with the
+// same question takes it over, or receives the answer that was given meanwhile, once.
 
-// outlive is how long a request outlives its caller.
+// outlive is the time that a request stays after its caller has left.
 const outlive = time.Minute
 
-// stay leaves w its place although its caller has gone. The caller holds mu.
+// stay keeps w in the queue after its caller has left. The caller holds mu.
 func (q *Queue) stay(w *waiter) {
 	w.gone, w.deadline = true, time.Now().Add(outlive)
-	// ends at once when its time comes, which is when nobody has come back.
+	// ends after outlive; comeBack, keep and fetch stop the timer.
 	w.lapse = time.AfterFunc(outlive, func() { q.lapsed(w) })
 	q.change()
 }
 
-// lapsed takes w, and an answer that it has, out for good.
+// lapsed removes w and its answer, if any.
 func (q *Queue) lapsed(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !w.gone { // it came back when its time was up
+	if !w.gone { // a caller took w over just before
 		return
 	}
 	same := func(other *waiter) bool { return other == w }
@@ -37,13 +37,13 @@ func (q *Queue) lapsed(w *waiter) {
 	q.sweep()
 }
 
-// comeBack gives a request the place of a caller that has left, if there is one.
+// comeBack assigns a waiter without a caller to a new request, if there is one.
 func (e *question) comeBack(request string, deadline time.Time) *waiter {
 	for _, w := range e.waiters {
 		if w.gone {
 			w.lapse.Stop()
 			w.gone, w.deadline = false, deadline
-			// Who was shown the request before answers this one.
+			// A person who was shown the previous request also answers the new one.
 			w.was, w.request = w.request, request
 			return w
 		}
@@ -51,7 +51,7 @@ func (e *question) comeBack(request string, deadline time.Time) *waiter {
 	return nil
 }
 
-// keep keeps a person's answer for the caller of w, if it has left. The caller holds mu.
+// keep stores a person's answer for the caller of w, if the caller has left. The caller holds mu.
 func (q *Queue) keep(w *waiter, a Answer) {
 	if !w.gone {
 		return
@@ -63,8 +63,8 @@ func (q *Queue) keep(w *waiter, a Answer) {
 	w.lapse.Stop()
 }
 
-// fetch takes an answer that was given to a caller which had left, if one asked the same.
-// The caller holds mu.
+// fetch removes and returns an answer for the same question whose caller had left. The caller holds
+// mu.
 func (q *Queue) fetch(digest string, now time.Time) (Answer, bool) {
 	i := slices.IndexFunc(q.answered, func(w *waiter) bool { return w.digest == digest && !past(w.deadline, now) })
 	if i < 0 {
@@ -76,7 +76,7 @@ func (q *Queue) fetch(digest string, now time.Time) (Answer, bool) {
 	return <-w.answer, true
 }
 
-// past reports whether t is over, by the clock that stands still while the machine sleeps
-// or by the one on the wall: what was allowed before a night's sleep is over in the
-// morning, and a clock that is set back prolongs nothing.
+// past reports whether now is at or after t, by the monotonic clock or by the wall clock. The
+// monotonic clock stops during suspend, so the wall clock expires grants overnight. Setting the
+// wall clock back extends no grant.
 func past(t, now time.Time) bool { return !now.Before(t) || !now.Round(0).Before(t.Round(0)) }

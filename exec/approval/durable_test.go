@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// In here time is synctest's: to sleep is to say how late it is, and nobody waits.
+// These tests use synctest's clock: time.Sleep advances the clock without a delay.
 
 func durable() *Queue { return &Queue{Durable: true, Reach: func() bool { return true }} }
 
-// cut asks, has the caller leave, and returns what was asked.
+// cut asks a question, cancels the caller, and returns the question.
 func cut(t *testing.T, q *Queue, id string) Question {
 	t.Helper()
 	a := ask(id, "make")
@@ -53,7 +53,7 @@ func TestOutlives(t *testing.T) {
 	})
 }
 
-// ^C takes a request back for good.
+// TestWithdrawn checks that ^C removes a request permanently.
 func TestWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := durable()
@@ -67,7 +67,8 @@ func TestWithdrawn(t *testing.T) {
 	})
 }
 
-// What is answered while nobody is there is fetched once, by who asks the same in time.
+// TestFetched checks an answer that is given after the caller has left. The next caller with the
+// same question receives it, once.
 //
 // Attack 147.
 func TestFetched(t *testing.T) {
@@ -114,7 +115,8 @@ func TestFetched(t *testing.T) {
 	}
 }
 
-// Who comes back takes its place: the question is the same, and answers to both ids.
+// TestComesBack checks a caller that returns: it takes over the waiter, and an answer to either ID
+// reaches it.
 func TestComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := durable()
@@ -131,7 +133,7 @@ func TestComesBack(t *testing.T) {
 		if len(q.Pending()) != 1 {
 			t.Fatal("it was taken out although its caller is back")
 		}
-		// The person still sees what was shown before.
+		// The person still sees the previous request.
 		if err := q.Approve("1", a.Digest(), []string{"1"}, "ann"); err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +159,8 @@ func TestRevokedWhileGone(t *testing.T) {
 	})
 }
 
-// The callers leave and come back while a person answers: what was approved once runs at
-// most once, and nothing runs that was not.
+// TestDurableRaces checks callers that leave and return while a person answers. An approval runs at
+// most one call, and nothing else runs.
 //
 // Attacks 147, 199.
 func TestDurableRaces(t *testing.T) {
@@ -184,7 +186,7 @@ func TestDurableRaces(t *testing.T) {
 		wg.Go(func() { approved.Store(q.Approve("0", a.Digest(), []string{"0"}, "") == nil) })
 		wg.Go(func() {
 			if i%2 == 0 {
-				q.Deny("0", a.Digest(), "", "") // if it is not too late
+				q.Deny("0", a.Digest(), "", "") // fails if the question is settled
 			}
 		})
 		wg.Wait()

@@ -17,11 +17,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// kept is a grant as it stands in the file, from which its bytes can be told exactly. One
-// of the last three says for how long it holds: what is left out grants nothing.
+// kept is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
+// fields must be set and states how long the grant is valid; a grant without them is not valid.
 type kept struct {
 	ID        string    `json:"id"`
-	Request   string    `json:"request"` // at which it was made
+	Request   string    `json:"request"` // the request that led to the grant
 	Args      []exact   `json:"args"`
 	Cwd       exact     `json:"cwd"`
 	Dir       exact     `json:"dir"`
@@ -31,7 +31,7 @@ type kept struct {
 	Container exact     `json:"container"`
 	Project   exact     `json:"project"`
 	Effects   []exact   `json:"effects,omitempty"`
-	Code      bool      `json:"code,omitempty"` // written by a version without grades: it counts as certain
+	Code      bool      `json:"code,omitempty"` // written by versions without grades; means certain
 	Grade     exact     `json:"grade,omitempty"`
 	Notes     []exact   `json:"notes,omitempty"`
 	User      exact     `json:"user"`
@@ -41,7 +41,8 @@ type kept struct {
 	Always    bool      `json:"always,omitempty"` // until the session ends
 }
 
-// exact is a string whose bytes may be any, quoted as in Go: JSON has characters only.
+// exact is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
+// characters.
 type exact string
 
 func (e exact) MarshalText() ([]byte, error) {
@@ -57,7 +58,7 @@ func (e *exact) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// setGrants makes grants the ones that there are, in the file first.
+// setGrants replaces the grants, first in the file and then in memory.
 func (q *Queue) setGrants(grants []Grant) error {
 	if q.File != "" {
 		list := make([]kept, len(grants))
@@ -76,8 +77,8 @@ func (q *Queue) setGrants(grants []Grant) error {
 	return nil
 }
 
-// Load reads the grants that a queue before this one has kept for session. Where anything
-// about the file is wrong there are none. Call it before the first Ask.
+// Load reads the grants that an earlier queue stored for session. If any part of the file is
+// invalid, Load returns an error and no grants. Call it before the first Ask.
 func (q *Queue) Load(session string) error {
 	b, err := os.ReadFile(q.File)
 	if errors.Is(err, fs.ErrNotExist) {

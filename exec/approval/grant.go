@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// Grant is an approval that holds for more than the callers that waited: of the same
-// arguments to the byte, in the same directory, by the same rule, for the same session.
-// It is never of more than that. Its zero value holds for nothing.
+// Grant is an approval that is valid beyond the callers that waited. It applies only to the same
+// arguments, byte for byte, in the same directory, by the same rule, for the same session. The zero
+// value is not valid.
 type Grant struct {
 	ID       string // 16 hex digits
 	Question Question
-	User     string // who made it
+	User     string // the user who made it
 	Made     time.Time
 	Until    time.Time // zero: until the session ends
-	Left     int       // calls that it is still good for, or Unlimited
+	Left     int       // remaining calls, or Unlimited
 
 	digest string // of Question
 }
 
-// Unlimited is what Left is of a grant for any number of calls.
+// Unlimited is the value of Left of a grant for any number of calls.
 const Unlimited = -1
 
-// By is who allowed a call that a grant answered, as it is written down.
+// By returns the name under which calls that the grant approved are recorded.
 func (g Grant) By() string { return "grant " + g.ID }
 
-// holds reports whether g is good for another call.
+// holds reports whether g is valid for another call.
 func (g Grant) holds(now time.Time) bool {
 	switch {
 	case g.Left == 0 || g.Left < Unlimited:
@@ -41,14 +41,15 @@ func (g Grant) holds(now time.Time) bool {
 	return g.Until.IsZero() || !past(g.Until, now)
 }
 
-// Terms say how long an approval holds: by exactly one of them. The zero value is none.
+// Terms state how long an approval is valid. Exactly one field must be set; the zero value is not
+// valid.
 type Terms struct {
-	For    time.Duration // this long
-	Times  int           // for so many calls, those that wait included
+	For    time.Duration // for this time
+	Times  int           // for this number of calls, including those that wait
 	Always bool          // until the session ends
 }
 
-// grant makes a grant on the terms.
+// grant returns a grant with these terms.
 func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 	var id [8]byte
 	rand.Read(id[:]) // never fails (crypto/rand)
@@ -70,11 +71,12 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 	return Grant{}, ErrTerms
 }
 
-// maxGrants is how many grants of a session hold at a time. A person can read that many.
+// maxGrants is the maximum number of valid grants of a session. A person can read that many.
 const maxGrants = 100
 
-// Grant approves a question, as Approve does, and on terms what is asked later. Those of its
-// callers that came after it was shown would get the grant next, so they get it now.
+// Grant approves a question as Approve does, and approves later questions according to the terms.
+// Callers that came after the question was shown are approved at once, because the grant covers
+// them.
 func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +97,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 		callers = callers[:min(len(callers), g.Left)]
 		g.Left -= len(callers)
 	}
-	if err := q.add(g, now); err != nil { // what would be forgotten is not granted
+	if err := q.add(g, now); err != nil { // approve nothing if the grant cannot be stored
 		return err
 	}
 	q.settle(e, callers, Answer{Outcome: Approved, By: by})
@@ -103,7 +105,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 	return nil
 }
 
-// callers are the requests that wait, those first whose callers are there.
+// callers returns the waiting requests. Those with a connected caller come first.
 func (e *question) callers() []string {
 	var here, gone []string
 	for _, w := range e.waiters {
@@ -116,7 +118,7 @@ func (e *question) callers() []string {
 	return append(here, gone...)
 }
 
-// add writes g down, unless all its calls waited. The caller holds mu.
+// add stores g, unless the waiting calls have used it up. The caller holds mu.
 func (q *Queue) add(g Grant, now time.Time) error {
 	if !g.holds(now) {
 		return nil
@@ -128,13 +130,13 @@ func (q *Queue) add(g Grant, now time.Time) error {
 	return q.setGrants(append(grants, g))
 }
 
-// holding returns a copy of the grants that still hold. The caller holds mu.
+// holding returns a copy of the grants that are still valid. The caller holds mu.
 func (q *Queue) holding(now time.Time) []Grant {
 	return slices.DeleteFunc(slices.Clone(q.grants), func(g Grant) bool { return !g.holds(now) })
 }
 
-// Granted reports whether a grant lets ask run unasked, and uses it for that one call. An
-// error says why one that holds could not be used.
+// Granted reports whether a grant approves ask, and uses it for this one call. The error is set if
+// a valid grant could not be used.
 func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -144,8 +146,8 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	return q.use(ask.Digest(), time.Now())
 }
 
-// use uses a grant for one call. What is counted is written down first: a watcher that is
-// killed and comes back must not count again. The caller holds mu.
+// use uses a grant for one call. A counted use is written to the file first, so that a restarted
+// watcher does not count it again. The caller holds mu.
 func (q *Queue) use(digest string, now time.Time) (Grant, bool, error) {
 	grants := q.holding(now)
 	i := slices.IndexFunc(grants, func(g Grant) bool { return g.digest == digest })
@@ -165,15 +167,15 @@ func (q *Queue) use(digest string, now time.Time) (Grant, bool, error) {
 	return g, true, nil
 }
 
-// Grants returns the grants that hold, oldest first.
+// Grants returns the valid grants, oldest first.
 func (q *Queue) Grants() []Grant {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.holding(time.Now())
 }
 
-// Revoke ends a grant: what it was for is asked again. So is what was approved for a
-// caller that has left, if it is the same.
+// Revoke ends a grant: the next call asks again. It also removes stored approvals of the same
+// question for callers that have left.
 func (q *Queue) Revoke(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

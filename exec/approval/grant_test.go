@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// granted makes a grant for a, at a question that is put for it, and returns its answer.
+// granted asks a, makes a grant for it, and returns its answer.
 func granted(t *testing.T, q *Queue, a Question, terms Terms) Answer {
 	t.Helper()
 	entered := q.Changed()
@@ -36,8 +36,8 @@ func TestTerms(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		terms Terms
-		calls int           // beyond the first, at once
-		after time.Duration // then the next is asked about
+		calls int           // after the first, at once
+		after time.Duration // then the next call asks
 	}{
 		{"for a while", Terms{For: 15 * time.Minute}, 50, 15 * time.Minute},
 		{"once", Terms{Times: 1}, 0, 0},
@@ -53,7 +53,7 @@ func TestTerms(t *testing.T) {
 					t.Fatalf("%s: call %d: %+v, %t, %v", tt.name, i+2, g, ok, err)
 				}
 			}
-			time.Sleep(tt.after) // of the bubble's own clock
+			time.Sleep(tt.after) // on synctest's clock
 			if _, ok, _ := q.Granted(ask("3", "git", "push")); ok || len(q.Grants()) != 0 {
 				t.Errorf("%s: it holds on: %+v", tt.name, q.Grants())
 			}
@@ -107,7 +107,8 @@ func TestBadTerms(t *testing.T) {
 	})
 }
 
-// The callers that wait are counted: of three and a grant of two one waits on.
+// TestGrantOfThoseThatWait checks that waiting callers count: with three callers and a grant for
+// two calls, one caller still waits.
 //
 // Attack 72.
 func TestGrantOfThoseThatWait(t *testing.T) {
@@ -123,11 +124,11 @@ func TestGrantOfThoseThatWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-got[0]
-		<-got[1] // which was not shown, and would have come next
+		<-got[1] // not shown, and next in order
 		if all := q.Pending(); len(all) != 1 || len(all[0].Waiting) != 1 || len(q.Grants()) != 0 {
 			t.Fatalf("%+v wait, granted is %+v", all, q.Grants())
 		}
-		// Its own id is that of a caller that waits no more, and answers all the same.
+		// The question still has the ID of a caller that no longer waits. This ID remains valid.
 		if err := q.Grant("0", a.Digest(), []string{"2"}, "", Terms{Always: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +154,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// However many ask at once, a grant of three lets three run.
+// TestGrantRace checks that a grant for three calls approves three of any number of concurrent
+// callers.
 //
 // Attack 72.
 func TestGrantRace(t *testing.T) {
@@ -180,7 +182,7 @@ func TestGrantRace(t *testing.T) {
 	}
 }
 
-// What holds is there again after the watcher has been; what is used up or over is not.
+// TestFile checks that a new queue loads the valid grants, and no used or expired ones.
 //
 // Attack 72.
 func TestFile(t *testing.T) {
@@ -213,7 +215,7 @@ func TestFile(t *testing.T) {
 	if !reflect.DeepEqual(is[0].Question.Args, odd.Args) {
 		t.Errorf("the bytes are %q, were %q", is[0].Question.Args, odd.Args)
 	}
-	for i, want := range []bool{true, false} { // three, of which two were used before
+	for i, want := range []bool{true, false} { // three calls, two of them used before
 		if _, ok, err := again.Granted(ask("6", "rm")); ok != want || err != nil {
 			t.Errorf("call %d of rm: %t, %v", i, ok, err)
 		}
@@ -223,7 +225,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A file that is not as it was written grants nothing, none of it.
+// TestBrokenFile checks that a modified file yields no grants at all.
 func TestBrokenFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
 	q := &Queue{File: file, Reach: func() bool { return true }}
@@ -254,7 +256,8 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-// What cannot be written down is not granted, and what cannot be counted does not run.
+// TestUnwritableFile checks that a grant that cannot be stored approves nothing, and that a call
+// that cannot be counted does not run.
 func TestUnwritableFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -12,41 +12,42 @@ import (
 	"time"
 )
 
-// Queue holds the questions of one session. Set its fields before the first Ask; Adjust
-// changes some of them later.
+// Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
+// some of them later.
 type Queue struct {
-	Timeout  time.Duration // DefaultTimeout when zero
-	Reach    func() bool   // reports whether somebody is there to be told; nil is nobody
-	Notifies bool          // somebody may be told by a program; Untold says where that failed
-	Always   bool          // questions wait even where nobody is there
-	Durable  bool          // a request outlives its caller for a while
-	File     string        // where grants are kept; empty keeps them here alone
+	Timeout  time.Duration // zero: DefaultTimeout
+	Reach    func() bool   // reports whether anybody can be notified; nil: nobody can
+	Notifies bool          // a program may notify somebody; Untold reports its failures
+	Always   bool          // questions wait even if nobody can be notified
+	Durable  bool          // a request stays for a while after its caller has left
+	File     string        // file that stores grants; empty: memory only
 
 	mu        sync.Mutex // guards the fields below
 	questions []*question
-	answered  []*waiter         // whose callers have left and may fetch the answer
+	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
 	denials   map[string]denial // by digest
 	grants    []Grant
 	attending int
-	changed   chan struct{} // closed at the next change; nil when nobody waits for it
+	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
-// question is one entry of the queue. It stays as long as somebody waits.
+// question is one entry of the queue. It stays until it has no waiters.
 type question struct {
 	Question
 	digest  string
 	waiters []*waiter // oldest first
 }
 
-// waiter is a place in the queue: a caller's, or for a while that of one who has left.
+// waiter is one place in the queue. It belongs to a caller, or for a while to a caller that has
+// left.
 type waiter struct {
 	request  string
-	was      string // the request whose place it was before, if it came back to one
+	was      string // the previous request, if a caller took the waiter over
 	digest   string
 	deadline time.Time
-	answer   chan Answer // of one
+	answer   chan Answer // capacity one
 	gone     bool
-	lapse    *time.Timer // when gone
+	lapse    *time.Timer // set if gone
 }
 
 func (w *waiter) isAny(requests []string) bool {
@@ -60,8 +61,8 @@ func (e *question) requests() (ids []string) {
 	return ids
 }
 
-// Ask puts a question and returns its answer. It returns Cancelled when ctx is done first.
-// An identical question that waits already is joined.
+// Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An
+// identical question that already waits is shared.
 func (q *Queue) Ask(ctx context.Context, ask Question) Answer {
 	now := time.Now()
 	w, refusal := q.enter(ask, now)
@@ -80,7 +81,8 @@ func (q *Queue) Ask(ctx context.Context, ask Question) Answer {
 	}
 }
 
-// enter queues a waiter, or has an answer already, or says why there is no asking.
+// enter queues a waiter. If it returns nil, the Answer is final: a stored answer, a grant or a
+// refusal.
 func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +90,8 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	if a, ok := q.fetch(digest, now); ok {
 		return nil, a
 	}
-	// One may have been made since Granted was asked. That it cannot be used is no reason not to ask.
+	// A grant may have been made since the call of Granted. If it cannot be used, the question is
+	// still asked.
 	if g, ok, _ := q.use(digest, now); ok {
 		return nil, Answer{Outcome: Approved, By: g.By()}
 	}
@@ -103,13 +106,14 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 
 var nobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")
 
-// deserted reports whether a question would wait although nobody is there. The caller holds mu.
+// deserted reports whether questions must not wait, because nobody watches or can be notified. The
+// caller holds mu.
 func (q *Queue) deserted() bool {
 	return !q.Always && q.attending == 0 && (q.Reach == nil || !q.Reach())
 }
 
-// place gives ask a place: one that an identical request has left, a new one beside
-// others like it, or the first of its question. The caller holds mu.
+// place returns a waiter for ask: one without a caller, a new one of an existing question, or the
+// first one of a new question. The caller holds mu.
 func (q *Queue) place(ask Question, digest string, now time.Time, timeout time.Duration) (*waiter, Answer) {
 	i := slices.IndexFunc(q.questions, func(e *question) bool { return e.digest == digest })
 	if i < 0 {
@@ -138,8 +142,8 @@ func refused(format string, args ...any) Answer {
 	return Answer{Outcome: Refused, Reason: fmt.Sprintf(format, args...)}
 }
 
-// leave takes w out of the queue, or keeps its place for a while if it may stay, and
-// returns a, unless somebody else was faster: then theirs is the answer.
+// leave removes w from the queue and returns a. If mayStay is set and the queue is durable, w stays
+// for a while. If w was settled meanwhile, leave returns that answer instead.
 func (q *Queue) leave(w *waiter, a Answer, mayStay bool) Answer {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,8 +161,7 @@ func (q *Queue) leave(w *waiter, a Answer, mayStay bool) Answer {
 	return <-w.answer
 }
 
-// sweep removes the questions for which nobody waits any more, and tells of the change.
-// The caller holds mu.
+// sweep removes the questions without waiters and signals the change. The caller holds mu.
 func (q *Queue) sweep() {
 	q.questions = slices.DeleteFunc(q.questions, func(e *question) bool { return len(e.waiters) == 0 })
 	q.change()
@@ -171,7 +174,7 @@ func (q *Queue) change() {
 	}
 }
 
-// Changed returns a channel that is closed when Pending is no more what it was.
+// Changed returns a channel that is closed when the result of Pending changes.
 func (q *Queue) Changed() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +184,7 @@ func (q *Queue) Changed() <-chan struct{} {
 	return q.changed
 }
 
-// Pending returns the questions that wait, oldest first.
+// Pending returns the waiting questions, oldest first.
 func (q *Queue) Pending() []Question {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -208,8 +211,8 @@ func (q *Queue) Adjust(timeout time.Duration, always, durable bool) {
 	q.Timeout, q.Always, q.Durable = timeout, always, durable
 }
 
-// Untold says that nobody could be told of these questions. They are refused, unless
-// somebody has come.
+// Untold reports that nobody could be notified of these questions. They are refused, unless
+// somebody can be notified now.
 func (q *Queue) Untold(ids []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -223,7 +226,7 @@ func (q *Queue) Untold(ids []string) {
 	}
 }
 
-// Attend says that somebody watches the questions, until the returned function is called.
+// Attend registers a person who watches the questions, until the returned function is called.
 func (q *Queue) Attend() (leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

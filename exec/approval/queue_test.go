@@ -21,7 +21,7 @@ func ask(id string, args ...string) Question {
 	return Question{ID: id, Args: args, Cwd: "/w", Dir: "/home/u/w", Path: "/usr/bin/" + args[0], Rule: "--proxy", Session: "s"}
 }
 
-// put asks in the background; the channel gets the answer.
+// put asks in the background. The channel receives the answer.
 func put(ctx context.Context, q *Queue, a Question) <-chan Answer {
 	ch := make(chan Answer, 1)
 	// ends with the answer, which the test waits for.
@@ -91,7 +91,7 @@ func TestRefusedUnasked(t *testing.T) {
 			t.Errorf("one question too many: %+v", a)
 		}
 		leave()
-		leave() // the second does nothing
+		leave() // the second call has no effect
 		if a := q.Ask(ctx, ask("0", "a", "0")); a.Outcome != Refused {
 			t.Errorf("after the approver left: %+v", a)
 		}
@@ -102,7 +102,8 @@ func TestRefusedUnasked(t *testing.T) {
 	})
 }
 
-// A question that only a program can tell of waits until that has failed, and no longer.
+// TestUntold checks a question that depends on a notification program: it waits until the program
+// has failed.
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here := false
@@ -132,7 +133,7 @@ func TestUntold(t *testing.T) {
 	})
 }
 
-// With wait: always a question waits for whoever may come.
+// TestAlways checks that with wait: always a question waits although nobody can be notified.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &Queue{Always: true, Timeout: time.Second}
@@ -145,8 +146,8 @@ func TestAlways(t *testing.T) {
 	})
 }
 
-// What was shown is what is answered: other bytes, another directory or more callers are
-// another question.
+// TestDigest checks that a question with other arguments, another directory or other fields has
+// another digest.
 //
 // Attack 149.
 func TestDigest(t *testing.T) {
@@ -200,7 +201,7 @@ func TestIdenticalQuestionsAreOne(t *testing.T) {
 		if len(all) != 1 || len(all[0].Waiting) != 3 || all[0].ID != "0" {
 			t.Fatalf("pending %+v", all)
 		}
-		if err := q.Approve("1", all[0].Digest(), []string{"0", "1", "gone"}, ""); err != nil { // by the second one's id
+		if err := q.Approve("1", all[0].Digest(), []string{"0", "1", "gone"}, ""); err != nil { // by the ID of the second request
 			t.Fatal(err)
 		}
 		for i := range 2 {
@@ -231,7 +232,7 @@ func TestBackOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-got
-			time.Sleep(rest - time.Nanosecond) // of the bubble's own clock
+			time.Sleep(rest - time.Nanosecond) // on synctest's clock
 			if a := q.Ask(t.Context(), ask("2", "rm")); a.Outcome != Refused {
 				t.Fatalf("%s after a denial: %+v", rest, a)
 			}
@@ -260,8 +261,8 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// Each of many questions is settled from four sides at once: exactly one wins, and what
-// the winner was told is what the caller gets.
+// TestRaces settles each of many questions from four goroutines at once. Exactly one wins, and the
+// caller receives the winner's answer.
 //
 // Attacks 112, 199.
 func TestRaces(t *testing.T) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit writes down what was asked, decided and run, and reads it back.
+// Package audit records requests, decisions and commands in a log, and reads the log.
 //
 //	Record --Log.Write--> one line of audit.log --Reader--> Parse --> Entry
 //	                                              \-------> Verify
 //
-// Its one law: a record is one line of printable ASCII, appended by one write, from
-// which the bytes of the command can be told exactly and which names the record before
-// it; START is written before anything runs, and when it cannot be written nothing runs.
-// It decides nothing and shows nothing.
+// Each record is one line of printable ASCII, appended by one write. The line encodes the bytes of
+// the command exactly and contains the hash of the previous record. START is written before the
+// command runs; if the write fails, the command does not run. The package makes no decisions and
+// displays nothing.
 package audit
 
 import (
@@ -22,28 +22,28 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// Kind is what a record tells.
+// Kind is the event that a record describes.
 type Kind string
 
 const (
 	Request     Kind = "REQUEST"      // a person is about to be asked
-	AutoApprove Kind = "AUTO_APPROVE" // policy allowed it, and nobody was asked
-	Approve     Kind = "APPROVE"      // a person allowed it
-	Deny        Kind = "DENY"         // policy or a person refused it
-	Timeout     Kind = "TIMEOUT"      // nobody answered in time
-	Cancel      Kind = "CANCEL"       // the caller left before anybody answered
+	AutoApprove Kind = "AUTO_APPROVE" // the policy allowed the command without asking
+	Approve     Kind = "APPROVE"      // a person allowed the command
+	Deny        Kind = "DENY"         // the policy or a person denied the command
+	Timeout     Kind = "TIMEOUT"      // nobody answered before the deadline
+	Cancel      Kind = "CANCEL"       // the caller left before an answer
 	Start       Kind = "START"        // a command is about to run
-	Complete    Kind = "COMPLETE"     // it has ended
-	Refusals    Kind = "REFUSALS"     // so many were refused that each had no record of its own
+	Complete    Kind = "COMPLETE"     // the command has ended
+	Refusals    Kind = "REFUSALS"     // the total of denials beyond the number that get a record each
 )
 
-// Who is the session that a record is about: the host's own knowledge, never a word of
-// the container's. What is not known is empty.
+// Who identifies the session that a record is about. The host sets all fields; none comes from the
+// container. Unknown fields are empty.
 type Who struct {
-	Project   string // base name of the directory where the session was started
-	Branch    string // of git, in that directory, when the session was started
+	Project   string // base name of the directory in which the session was started
+	Branch    string // the git branch of that directory when the session was started
 	Session   string
-	Container string // its name
+	Container string // name of the container
 	Agent     string
 }
 
@@ -52,70 +52,71 @@ type Record struct {
 	Kind     Kind
 	Request  string
 	Args     []string // of the command
-	Dir      string   // REQUEST, START: where it runs, on the host
-	Path     string   // REQUEST, START: what runs
-	Rule     string   // which rule decided
-	Pattern  string   // AUTO_APPROVE: what of the rule matched; the rule itself when empty
-	Reason   string   // DENY, REFUSALS: why
-	By       string   // APPROVE, DENY: the user who decided, if it was a person
-	Approved bool     // START: a person has allowed it; it is not shown, see SyncApproved
+	Dir      string   // REQUEST, START: the working directory on the host
+	Path     string   // REQUEST, START: the program
+	Rule     string   // the rule that decided
+	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
+	Reason   string   // DENY, REFUSALS: the reason
+	By       string   // APPROVE, DENY: the user who decided, if a person decided
+	Approved bool     // START: a person has allowed it; not written to the log, see SyncApproved
 	Exit     int      // COMPLETE
-	Signal   string   // COMPLETE: what killed it, if anything did
+	Signal   string   // COMPLETE: the signal that killed the command, if any
 	Took     time.Duration
-	Count    int       // REFUSALS: how many; Request and Args are those of the last
-	Since    time.Time // REFUSALS: when the first of them was refused
+	Count    int       // REFUSALS: how many; Request and Args belong to the last one
+	Since    time.Time // REFUSALS: the time of the first one
 }
 
-// SyncMode says when a record has to be on the disk, and not only with the kernel. A
-// record that is with the kernel outlives this process, but not a loss of power.
+// SyncMode selects the records for which Write waits until they are on disk. Without sync, a record
+// survives the end of this process, but not a power failure.
 type SyncMode int
 
 const (
 	SyncNever    SyncMode = iota
-	SyncApproved          // APPROVE, and the START of what a person approved
+	SyncApproved          // APPROVE, and the START of a command that a person approved
 	SyncAlways
 )
 
-// Options are what the owner of a log may choose. Its zero value writes one file for ever.
+// Options configure a log. The zero value writes one file without a size limit.
 type Options struct {
 	Sync         SyncMode
-	Redact       []*regexp.Regexp // what they match of a command's line is not written
-	PerContainer bool             // a copy of each container's records in audit/NAME.log as well
-	Rotate       int64            // begin a new file rather than let one grow beyond; 0 never does
-	Keep         int              // how many files that are full stay; 0 keeps all
-	Fresh        bool             // the session has no records yet: they need not be looked for
+	Redact       []*regexp.Regexp // matches in the command line are replaced before writing
+	PerContainer bool             // also writes each container's records to audit/NAME.log
+	Rotate       int64            // maximum file size in bytes before rotation; 0: no rotation
+	Keep         int              // number of rotated files to keep; 0: all
+	Fresh        bool             // the session has no records yet, so Open does not search for them
 }
 
 const (
-	// DefaultRotate and DefaultKeep bound a log that nobody has configured: 576 MiB in all.
+	// DefaultRotate and DefaultKeep are the limits of a log without configuration: 576 MiB in
+	// total.
 	DefaultRotate = 64 << 20
 	DefaultKeep   = 8
 )
 
-// Log is an open audit log, for one container of a session. Any number of processes may
-// append to one file, but only one at a time may write a session's records.
+// Log is an open audit log for one container of a session. Any number of processes may append to
+// one file. Only one process at a time may write the records of a session.
 type Log struct {
 	who  Who
 	book *book
 }
 
-// book is what the Logs of one session share.
+// book is the state that the Logs of one session share.
 type book struct {
 	opts Options
 	main *file
-	dir  string // of the copies
+	dir  string // of the per-container copies
 	now  func() time.Time
 
-	mu     sync.Mutex       // guards the fields below, and is held while a record is written
-	chain  link             // the last record that was written
-	copies map[string]*file // by container
+	mu     sync.Mutex       // guards the fields below; held while a record is written
+	chain  link             // the last record written
+	copies map[string]*file // by name of the container
 	missed []missed
-	retry  *time.Timer // while there are missed records
+	retry  *time.Timer // set while there are missed records
 	closed bool
 }
 
-// Open opens the log at path, which it makes if need be with mode 0600, for a session. A
-// file that others can write, or a symbolic link in its place, is an error.
+// Open opens the log at path for a session. It creates the file with mode 0600 if necessary. It
+// fails if other users can write the file, or if path is a symbolic link.
 func Open(path string, who Who, opts Options) (*Log, error) {
 	b := &book{opts: opts, main: newFile(path, opts), dir: filepath.Join(filepath.Dir(path), "audit"), now: time.Now, copies: map[string]*file{}}
 	err := b.main.open()
@@ -128,16 +129,16 @@ func Open(path string, who Who, opts Options) (*Log, error) {
 	return &Log{who: who, book: b}, nil
 }
 
-// Named returns the same log for the session's container under its name, which is
-// known only once it has been created.
+// Named returns the same log for the session's container with its name. The name is known only
+// after the container has been created.
 func (l *Log) Named(container string) *Log {
 	named := *l
 	named.who.Container = container
 	return &named
 }
 
-// Write appends r. It returns after the kernel has taken the whole line, and the disk if
-// that was asked for.
+// Write appends r. It returns after the kernel has accepted the whole line. If the sync mode
+// requires it, Write returns after the line is on disk.
 func (l *Log) Write(r Record) error {
 	if err := l.book.write(l.who, r); err != nil {
 		return fmt.Errorf("write audit log: %w", err)
@@ -151,7 +152,7 @@ var (
 )
 
 func (b *book) write(who Who, r Record) error {
-	body := body(who, r, b.opts.Redact) // it may be long: others need not wait for it
+	body := body(who, r, b.opts.Redact) // before the lock, because a long record takes time
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -168,7 +169,7 @@ func (b *book) write(who Who, r Record) error {
 	return b.secure(who, line, r.Kind == Approve || r.Approved)
 }
 
-// appendLocked appends a record, of which body is the text, to the log, and returns its line.
+// appendLocked appends a record with the text body to the log, and returns the line.
 func (b *book) appendLocked(who Who, body string) (line []byte, err error) {
 	line, next := b.chain.seal(b.now(), who.Session, body)
 	if len(line) > maxLine {
@@ -181,7 +182,7 @@ func (b *book) appendLocked(who Who, body string) (line []byte, err error) {
 	return line, nil
 }
 
-// secure does what else is to be done with a line of the log: a copy, and the way to the disk.
+// secure writes the per-container copy of a line and syncs the log, as the options require.
 func (b *book) secure(who Who, line []byte, approved bool) error {
 	if b.opts.PerContainer {
 		if err := b.copyOf(who).append(line); err != nil {
@@ -194,8 +195,8 @@ func (b *book) secure(who Who, line []byte, approved bool) error {
 	return nil
 }
 
-// copyOf returns the file for the records of a container alone, or of a session whose
-// container has no name yet, or one that cannot be the name of a file.
+// copyOf returns the file for the records of one container. If the container has no name yet, or a
+// name that is not valid as a file name, the file is named after the session.
 func (b *book) copyOf(who Who) *file {
 	name := who.Container
 	if !spelling.Container.Matches(name) {
@@ -209,7 +210,7 @@ func (b *book) copyOf(who Who) *file {
 	return f
 }
 
-// Close closes the log, also for those that Named has returned.
+// Close closes the log and all Logs that Named returned for it.
 func (l *Log) Close() error {
 	b := l.book
 	b.mu.Lock()

@@ -19,7 +19,7 @@ const session = "0123456789ab"
 
 var someone = Who{Project: "app", Branch: "main", Session: session, Container: "quirky_noyce"}
 
-// open is Open in a test, with a clock that stands.
+// open calls Open in a test, with a constant clock.
 func open(t testing.TB, path string, opts Options) *Log {
 	t.Helper()
 	l, err := Open(path, someone, opts)
@@ -38,7 +38,7 @@ func write(t testing.TB, l *Log, kind Kind, args ...string) {
 	}
 }
 
-// lines returns all lines that there are of the log at path, with those put aside.
+// lines returns all lines of the log at path, including rotated files.
 func lines(t testing.TB, path string) (all []string) {
 	t.Helper()
 	r, err := OpenReader(path)
@@ -103,7 +103,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A log that cannot be written to is an error each time, and so is a copy of it.
+// TestWriteFails checks that each write to an unwritable log or copy returns an error.
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.log")
@@ -194,7 +194,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Each mode keeps what it says; that the disk has it cannot be seen from here.
+// TestSync checks that each mode writes all records. The test cannot check that the data is on
+// disk.
 func TestSync(t *testing.T) {
 	for _, mode := range []SyncMode{SyncNever, SyncApproved, SyncAlways} {
 		path := filepath.Join(t.TempDir(), "audit.log")
@@ -208,7 +209,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// What a record costs a call: three of them come with each that runs.
+// BenchmarkWrite measures the cost of one record. A call that runs writes three.
 func BenchmarkWrite(b *testing.B) {
 	l := open(b, filepath.Join(b.TempDir(), "audit.log"), Options{})
 	r := Record{Kind: Start, Request: "0123456789abcdef", Args: []string{"make", "test"}, Rule: "--proxy make", Path: "/usr/bin/make", Dir: "/home/you/app"}

@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// link is a record's place in the chain of its session. The zero value is before the first.
+// link is the position of a record in the chain of its session. The zero value is the position
+// before the first record.
 type link struct {
 	seq  uint64
 	hash string
 }
 
-// origin stands for the hash of the record before the first.
+// origin is the previous hash of the first record.
 var origin = strings.Repeat("0", hashLen)
 
-// hashLen is how many hex digits of a SHA-256 a record shows: 128 bits.
+// hashLen is the number of hex digits of the SHA-256 in a record: 128 bits.
 const hashLen = 32
 
 func (l link) prev() string {
@@ -29,7 +30,7 @@ func (l link) prev() string {
 	return l.hash
 }
 
-// seal makes a body the line that follows l in its chain, and returns its link.
+// seal returns the line for body as the record after l in its chain, and the line's link.
 func (l link) seal(now time.Time, chain, body string) ([]byte, link) {
 	var b strings.Builder
 	b.WriteString(now.UTC().Format(time.RFC3339) + body)
@@ -39,14 +40,14 @@ func (l link) seal(now time.Time, chain, body string) ([]byte, link) {
 	return []byte(b.String() + hashField + next.hash + "\n"), next
 }
 
-// hashField begins the last field of a line, which is the hash of what stands before it.
+// hashField begins the last field of a line: the hash of the text before it.
 const hashField = " hash="
 
 func digest(s string) string { return digestOf(s)[:hashLen] }
 
-// last returns the last whole record of a chain that the log at path has, so that a
-// watcher that was started again goes on where the one before ended. The newest file that has
-// any of the chain has its last.
+// last returns the last complete record of a chain in the log at path. A restarted watcher
+// continues the chain from there. The newest file that contains records of the chain contains the
+// last one.
 func last(path, chain string) (l link, err error) {
 	all, err := snapshot(path)
 	if err != nil {
@@ -59,7 +60,7 @@ func last(path, chain string) (l link, err error) {
 	return l, err
 }
 
-// lastIn is last, of what r reads.
+// lastIn returns the last complete record of a chain that r reads.
 func lastIn(r *Reader, chain string) (l link, err error) {
 	var b strings.Builder
 	field(&b, "chain", chain)
@@ -72,7 +73,7 @@ func lastIn(r *Reader, chain string) (l link, err error) {
 		if err != nil {
 			return l, err
 		}
-		if !line.Whole || !strings.Contains(line.Text, mark) { // others' are many
+		if !line.Whole || !strings.Contains(line.Text, mark) { // skips the many records of other chains before parsing
 			continue
 		}
 		if e, err := Parse(line.Text); err == nil && e.Chain == chain {

@@ -10,35 +10,35 @@ import (
 	"path/filepath"
 )
 
-// torn ends half a line, which a writer left that was killed in its write or that found
-// the disk full. Whoever writes next puts it there: the half stays alone on its line.
+// torn ends an incomplete line. A writer leaves one if it is killed during a write, or if the disk
+// is full. The next writer appends torn, so that the incomplete record stays on a line of its own.
 const torn = " [torn]\n"
 
-// file is one log file that any number of processes append to. Each append is under a
-// lock of the file (flock(2)), so that half a line is seen before anything is joined to
-// it, and no file is written to that another process has just put aside.
+// file is one log file to which any number of processes append. Each append holds a lock of the
+// file (flock(2)). So a writer detects an incomplete line before it appends, and no process writes
+// to a file that another process has just rotated.
 type file struct {
 	path string
 	max  int64
 	keep int
 	sync bool
 
-	f    *os.File // nil when it has to be opened
+	f    *os.File // nil if it must be opened
 	info fs.FileInfo
-	end  int64 // where our last line ended
+	end  int64 // the end of the last line that this process wrote
 }
 
 func newFile(path string, opts Options) *file {
 	return &file{path: path, max: opts.Rotate, keep: opts.Keep, sync: opts.Sync != SyncNever}
 }
 
-// open opens the file unless it is open.
+// open opens the file if it is not open.
 func (f *file) open() error {
 	if f.f != nil {
 		return nil
 	}
 	opened, err := openLog(f.path)
-	if errors.Is(err, fs.ErrNotExist) { // of a container's copy, the directory
+	if errors.Is(err, fs.ErrNotExist) { // the directory of the per-container copies is missing
 		if err := os.Mkdir(filepath.Dir(f.path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -52,7 +52,7 @@ func (f *file) open() error {
 		err = private(info)
 	}
 	if err == nil && f.sync {
-		err = syncDir(filepath.Dir(f.path)) // the name has to last as well
+		err = syncDir(filepath.Dir(f.path)) // the directory entry must be on disk too
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", f.path, err), opened.Close())
@@ -65,7 +65,7 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|noFollow, 0o600)
 }
 
-// private refuses what is not a file of ours alone to write.
+// private returns an error unless info describes a regular file that only this user can write.
 func private(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
@@ -76,7 +76,7 @@ func private(info fs.FileInfo) error {
 	return owned(info)
 }
 
-// close closes the file, and so gives up its lock.
+// close closes the file, which releases its lock.
 func (f *file) close() error {
 	if f.f == nil {
 		return nil
@@ -88,9 +88,9 @@ func (f *file) close() error {
 
 var errMoving = errors.New("it is replaced faster than it can be opened")
 
-// append adds line by one write.
+// append appends line with one write.
 func (f *file) append(line []byte) error {
-	for range 1000 { // each time, another process has begun a new file
+	for range 1000 { // each retry follows a rotation by another process
 		if err := f.open(); err != nil {
 			return err
 		}
@@ -98,15 +98,15 @@ func (f *file) append(line []byte) error {
 		if done {
 			return unlock(f.f)
 		}
-		if err = errors.Join(err, f.close()); err != nil { // which gives the lock up as well
+		if err = errors.Join(err, f.close()); err != nil { // close releases the lock too
 			return err
 		}
 	}
 	return errMoving
 }
 
-// attempt locks the open file and appends line to it, if that is still the one at path,
-// and there is room in it.
+// attempt locks the open file and appends line to it. It reports false if path is now another file,
+// or if the file was full and has been rotated.
 func (f *file) attempt(line []byte) (done bool, err error) {
 	if err := lock(f.f); err != nil {
 		return false, err
@@ -130,8 +130,8 @@ func (f *file) attempt(line []byte) (done bool, err error) {
 	return err == nil, err
 }
 
-// mend ends half a line at the end of the file, whose size is known and, being locked,
-// stays, and returns the size that it has then.
+// mend ends an incomplete line at the end of the file, and returns the new size. The caller holds
+// the lock, so size cannot change meanwhile.
 func (f *file) mend(size int64) (int64, error) {
 	if size == 0 || size == f.end {
 		return size, nil

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// No watcher runs here, so nobody writes: logs are only read.
+// No watcher runs on this platform, so logs are only read.
 
 const (
 	noFollow = 0

@@ -23,7 +23,7 @@ func TestRotate(t *testing.T) {
 	}{{0, 20, 0}, {3, 4, 1}, {1, 2, 1}} {
 		t.Run(fmt.Sprint("keep ", tt.keep), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.log")
-			l := open(t, path, Options{Rotate: 400, Keep: tt.keep}) // a record each
+			l := open(t, path, Options{Rotate: 400, Keep: tt.keep}) // each record gets a file of its own
 			for range 20 {
 				write(t, l, Deny, "make")
 			}
@@ -34,7 +34,7 @@ func TestRotate(t *testing.T) {
 			if len(rep.Faults) != 0 || rep.Earlier != tt.earlier {
 				t.Errorf("report = %+v, want no fault, and %d chains that began earlier", rep, tt.earlier)
 			}
-			for _, name := range []string{path, path + ".1"} { // each alone is the middle of a chain
+			for _, name := range []string{path, path + ".1"} { // each file alone is the middle of a chain
 				if rep := verify(t, name); len(rep.Faults) != 0 || rep.Earlier != 1 {
 					t.Errorf("%s: report = %+v, want no fault, and a chain that began earlier", name, rep)
 				}
@@ -43,7 +43,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// The files stay in order beyond nine, whatever else lies there, and with one missing.
+// TestRotatedNames checks the order of more than nine files, with other files in the directory and
+// with a missing number.
 func TestRotatedNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	for _, suffix := range []string{"", ".1", ".2", ".10", ".4", ".04", ".x", ".0", ".-1", ".1.gz", "1"} {
@@ -67,7 +68,8 @@ func TestRotatedNames(t *testing.T) {
 	}
 }
 
-// Half a line stays alone, and the chain goes on from the last whole one.
+// TestTorn checks that an incomplete line stays alone, and that the chain continues from the last
+// complete record.
 func TestTorn(t *testing.T) {
 	for _, cut := range []int{0, 1, 50, -1} {
 		path := filepath.Join(t.TempDir(), "audit.log")
@@ -82,7 +84,7 @@ func TestTorn(t *testing.T) {
 		first := strings.IndexByte(string(b), '\n') + 1
 		size := first + cut
 		if cut < 0 {
-			size = len(b) - 1 // the record is there, and only its end is not
+			size = len(b) - 1 // the record is complete except for the line end
 		}
 		if err := os.Truncate(path, int64(size)); err != nil {
 			t.Fatal(err)
@@ -101,7 +103,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// A log that is removed is begun anew, which verify tells.
+// TestRemoved checks that a removed log is created again, and that Verify reports it.
 func TestRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{})
@@ -115,8 +117,8 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// One log, many goroutines, a reader that follows across rotations: nothing is lost and
-// nothing comes twice.
+// TestFollow checks a reader that follows a log with many writers across rotations. No record is
+// lost or repeated.
 func TestFollow(t *testing.T) {
 	const writers, each = 8, 100
 	path := filepath.Join(t.TempDir(), "audit.log")
@@ -170,7 +172,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A reader gets half a line only once it is whole.
+// TestFollowHalf checks that a reader returns an incomplete line only after it is complete.
 func TestFollowHalf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -214,8 +216,8 @@ func TestReaderLongLine(t *testing.T) {
 	}
 }
 
-// A writer that was killed between putting a file aside and beginning the next leaves none
-// under the log's name.
+// TestNoCurrentFile checks a log whose writer was killed between the rename of a file and the
+// creation of the next. There is no file with the log's name.
 func TestNoCurrentFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{Rotate: 400})

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY // what is no file does not make us wait
+	noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY // opening a FIFO or device does not block
 	nonBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 )
 
-// patience is how long a lock is waited for. It is held for microseconds, unless somebody
-// has stopped the process that holds it.
+// patience is the maximum wait for a lock. A process holds the lock for microseconds, unless the
+// process is stopped.
 const patience = 5 * time.Second
 
 var errLocked = errors.New("another process keeps it locked")
@@ -30,8 +30,8 @@ func lock(f *os.File) error       { return flock(f, unix.LOCK_EX) }
 func lockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
 func unlock(f *os.File) error     { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
-// flock waits for a lock in steps: a wait in the kernel would have no end, and a call that
-// hangs is worse than one that is refused.
+// flock polls for the lock. A blocking flock(2) has no timeout, and a refused call is better than a
+// call that hangs.
 func flock(f *os.File, how int) error {
 	pause := 20 * time.Microsecond
 	for begin := time.Now(); ; pause = min(2*pause, 5*time.Millisecond) {
@@ -50,7 +50,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// owned refuses a file of another user, who can write it whatever its mode.
+// owned refuses a file of another user, because the owner can write it with any mode.
 func owned(info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(st.Uid) != os.Geteuid() {

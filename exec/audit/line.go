@@ -14,11 +14,11 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// word stands before the kind in each line.
+// word precedes the kind in each line.
 const word = "HOSTEXEC"
 
-// body renders all of a record but its time, which comes before, and its place in the
-// chain, which comes after.
+// body returns the text of a record without the time and the chain fields. The time precedes body
+// in the line and the chain fields follow it.
 func body(who Who, r Record, redact []*regexp.Regexp) string {
 	var b strings.Builder
 	b.WriteString(" " + word + " " + string(r.Kind))
@@ -64,7 +64,8 @@ func body(who Who, r Record, redact []*regexp.Regexp) string {
 	return b.String()
 }
 
-// field appends name=value: a plain word as it is, nothing as -, all else quoted.
+// field appends name=value. A plain word is written as it is, an empty value as -, other values are
+// quoted.
 func field(b *strings.Builder, name, value string) {
 	switch {
 	case value == "":
@@ -86,18 +87,18 @@ const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+
 func isPlain(s string) bool { return s != "-" && s != "" && strings.Trim(s, plain) == "" }
 
 const (
-	// maxArg is how many bytes of an argument are shown. A longer one keeps its beginning,
-	// its length and its SHA-256.
+	// maxArg is the maximum number of bytes of an argument in a record. A longer argument is
+	// replaced by its beginning, its length and its SHA-256.
 	maxArg = 1 << 10
-	// maxCommand is how many bytes a record has for its command where a reader looks for it,
-	// and maxEcho in the other records of the same request. A longer command keeps its
-	// beginning, its length and its SHA-256, so that the log stays injective.
+	// maxCommand is the maximum number of bytes of the command in the main record of a request.
+	// maxEcho is the maximum in the other records of the request. A longer command is replaced by
+	// its beginning, its length and its SHA-256, so that different commands have different records.
 	maxCommand, maxEcho = 16 << 10, 1 << 10
-	// maxReason is how many bytes of a reason are shown.
+	// maxReason is the maximum number of bytes of a reason.
 	maxReason = 1 << 10
 )
 
-// maxShown is how many bytes a record of that kind has for its command.
+// maxShown returns the maximum number of bytes of the command in a record of kind k.
 func maxShown(k Kind) int {
 	switch k {
 	case Request, AutoApprove, Start, Deny:
@@ -106,18 +107,18 @@ func maxShown(k Kind) int {
 	return maxEcho
 }
 
-// redacted stands for what a pattern of Options.Redact has matched.
+// redacted replaces the matches of the patterns of Options.Redact.
 const redacted = "[redacted]"
 
-// command appends argv as a shell would need it typed, in at most limit bytes. Where that is
-// not all of it, its length and the SHA-256 of the whole follow.
+// command appends args quoted for a shell, in at most limit bytes. If the text is not the whole
+// command, the length and the SHA-256 of the whole command follow.
 func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit int) {
 	whole := shellescape.QuoteCommand(args)
 	shown := whole
 	for _, re := range redact {
 		shown = re.ReplaceAllLiteralString(shown, redacted)
 	}
-	if shown == whole { // else its quotes may not be where they were
+	if shown == whole { // redaction may have removed quotes
 		shown = short(args)
 	}
 	shown = fitting(shown, limit)
@@ -127,8 +128,8 @@ func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit i
 	}
 }
 
-// short is args as a shell would need them typed, but for those that are long: [LENGTH:SHA256]
-// takes the place of the rest. A bracket that an argument has itself is in quotes.
+// short returns args quoted for a shell, with long arguments shortened. [LENGTH:SHA256] replaces
+// the rest of a long argument. A bracket that belongs to an argument is quoted.
 func short(args []string) string {
 	words := make([]string, len(args))
 	for i, arg := range args {
@@ -141,7 +142,7 @@ func short(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// fitting is the beginning of s that has at most limit bytes in quotes.
+// fitting returns the longest beginning of s that has at most limit bytes when quoted.
 func fitting(s string, limit int) string {
 	n := min(len(s), limit)
 	for {
@@ -149,11 +150,12 @@ func fitting(s string, limit int) string {
 		if over <= 0 {
 			return s[:n]
 		}
-		n -= max(1, over/4) // a byte takes at most four, mostly
+		n -= max(1, over/4) // most bytes take at most four bytes when quoted
 	}
 }
 
-// reason appends the reason of a record, or its beginning, its length and its SHA-256.
+// reason appends the reason of a record. A long reason is replaced by its beginning, its length and
+// its SHA-256.
 func reason(b *strings.Builder, whole string) {
 	shown := fitting(whole, maxReason)
 	text(b, "reason", shown)

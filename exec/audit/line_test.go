@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The form of each event, whole.
+// TestLine checks the complete line of each event.
 //
 // Attack 132.
 func TestLine(t *testing.T) {
@@ -61,8 +61,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Unknown is not the same as a dash, and no two commands look alike, even when they are
-// too long to show.
+// TestInjective checks that different commands have different texts, also if they are too long for
+// a record. An empty value differs from a dash.
 //
 // Attack 131.
 func TestInjective(t *testing.T) {
@@ -95,7 +95,7 @@ func rendered(args []string) string {
 	return b.String()
 }
 
-// Two commands of two words give the same text only if they are the same.
+// FuzzInjective checks that two commands of two words have equal text only if they are equal.
 //
 // Attack 131.
 func FuzzInjective(f *testing.F) {
@@ -110,7 +110,7 @@ func FuzzInjective(f *testing.F) {
 	})
 }
 
-// However long a command is, and whatever its bytes are, its record is short.
+// TestShort checks that the length of a record is limited for any command.
 //
 // Attack 132.
 func TestShort(t *testing.T) {
@@ -135,7 +135,8 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// A long argument keeps its beginning, its length and its SHA-256, and the others are whole.
+// TestLongArgument checks that a long argument keeps its beginning, its length and its SHA-256, and
+// that other arguments are complete.
 func TestLongArgument(t *testing.T) {
 	long := strings.Repeat("a", 1000000)
 	got := rendered([]string{"cc", "-c", long, "x y"})

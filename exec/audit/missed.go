@@ -4,32 +4,32 @@ package audit
 
 import "time"
 
-// missed is a COMPLETE record that could not be written, because the disk was full for example. Its
-// command has run, so the record is written as soon as it can be, and before the next one. Other
-// records are not kept: without its record a command does not run.
+// missed is a COMPLETE record that could not be written, for example because the disk was full. Its
+// command has run, so the record is written as soon as possible, and before the next record. Other
+// missed records are dropped, because their commands do not run.
 type missed struct {
 	who  Who
 	body string
 }
 
-// maxMissed is how many missed records are kept.
+// maxMissed is the maximum number of missed records in memory.
 const maxMissed = 1000
 
-// retrying is the time between attempts to write the missed records.
+// retrying is the time between attempts to write missed records.
 const retrying = time.Second
 
-// keepMissed keeps a record that could not be written. The caller holds mu.
+// keepMissed stores a record that could not be written. The caller holds mu.
 func (b *book) keepMissed(m missed) {
 	if len(b.missed) == maxMissed {
 		return
 	}
 	b.missed = append(b.missed, m)
 	if b.retry == nil {
-		b.retry = time.AfterFunc(retrying, b.tryMissed) // ends when none is left, or with Close
+		b.retry = time.AfterFunc(retrying, b.tryMissed) // ends when no record is left, or with Close
 	}
 }
 
-// tryMissed writes the missed records that can be written now, and tries again later if some are left.
+// tryMissed writes missed records. If records remain, it schedules the next attempt.
 func (b *book) tryMissed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *book) tryMissed() {
 	}
 }
 
-// writeMissed writes the missed records that can be written now, the oldest first. The caller holds mu.
+// writeMissed writes missed records, oldest first, until a write fails. The caller holds mu.
 func (b *book) writeMissed() {
 	for len(b.missed) > 0 {
 		m := b.missed[0]
@@ -53,6 +53,6 @@ func (b *book) writeMissed() {
 			return
 		}
 		b.missed = b.missed[1:]
-		_ = b.secure(m.who, line, false) // its caller was told that it failed
+		_ = b.secure(m.who, line, false) // the caller of Write already got an error
 	}
 }

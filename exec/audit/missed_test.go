@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestMissed: a COMPLETE that cannot be written is written before the next record, at the end, or
-// when there is space again; a START is not, for nothing ran.
+// TestMissed checks that a missed COMPLETE is written before the next record, at the end, or when
+// the disk has space again. A missed START is not written, because no command ran.
 func TestMissed(t *testing.T) {
 	for _, when := range []string{"before the next", "at the end", "with nothing else to write"} {
 		t.Run(when, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { missedRecords(t, when) }) })
@@ -24,7 +24,7 @@ func missedRecords(t *testing.T, when string) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{})
 	write(t, l, Start, "first")
-	if err := errors.Join(os.Rename(path, path+".full"), os.Mkdir(path, 0o700)); err != nil { // nothing can be appended to a directory
+	if err := errors.Join(os.Rename(path, path+".full"), os.Mkdir(path, 0o700)); err != nil { // append fails
 		t.Fatal(err)
 	}
 	for _, kind := range []Kind{Complete, Start, Complete} {
@@ -32,7 +32,7 @@ func missedRecords(t *testing.T, when string) {
 			t.Fatalf("%v is written", kind)
 		}
 	}
-	<-time.After(5 * retrying / 2) // it is tried, in vain
+	<-time.After(5 * retrying / 2) // an attempt fails meanwhile
 	if err := errors.Join(os.Remove(path), os.Rename(path+".full", path)); err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +67,11 @@ func kinds(t *testing.T, path string) string {
 	return strings.Join(got, " ")
 }
 
-// TestMissedCopy: a record that is in the log is not written again because its copy cannot be.
+// TestMissedCopy checks that a record in the log is not written again if only its copy fails.
 func TestMissedCopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{PerContainer: true})
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "audit"), nil, 0o600); err != nil { // where the copies would be
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "audit"), nil, 0o600); err != nil { // blocks the copies
 		t.Fatal(err)
 	}
 	for _, kind := range []Kind{Complete, Start} {

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// Entry is a record as it stands in a log.
+// Entry is a record as read from a log.
 type Entry struct {
 	Time time.Time
 	Who
-	Record         // without Args, of which Command is left
-	Command string // as a shell would need it typed
-	Bytes   int    // of the whole command when Command is not all of it
-	SHA256  string // of the same
-	Chain   string // the session whose chain the record is a link of
-	Seq     uint64 // its number there, from 1
-	Prev    string // hash of the record before
-	Hash    string // of this one
+	Record         // without Args; Command replaces it
+	Command string // quoted for a shell
+	Bytes   int    // length of the whole command if Command is shortened
+	SHA256  string // SHA-256 of the whole command if Command is shortened
+	Chain   string // the session to whose chain the record belongs
+	Seq     uint64 // its number in the chain, from 1
+	Prev    string // hash of the previous record
+	Hash    string // hash of this record
 }
 
 var (
-	// ErrForm is of a line that is no record, or only half of one.
+	// ErrForm means that the line is not a complete record.
 	ErrForm = errors.New("not a record")
-	// ErrHash is of a record that is not as it was written.
+	// ErrHash means that the record was changed after it was written.
 	ErrHash = errors.New("the record does not have the hash that it shows")
 )
 
-// maxLine is more than any record has.
+// maxLine is greater than the length of any record.
 const maxLine = 1 << 20
 
-// Parse reads one line, without its end. With ErrHash it returns what stands there all
-// the same. Fields that it does not know are passed over.
+// Parse parses one line, without the line end. With ErrHash it still returns the parsed entry.
+// Unknown fields are ignored.
 func Parse(line string) (Entry, error) {
 	var e Entry
 	fields, err := e.head(line)
@@ -69,7 +69,7 @@ func Parse(line string) (Entry, error) {
 	return e, nil
 }
 
-// head takes the time and the kind off a line.
+// head parses the time and the kind, and returns the remaining fields.
 func (e *Entry) head(line string) (fields string, err error) {
 	if len(line) > maxLine || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "", fmt.Errorf("%w: too long, or not printable ASCII", ErrForm)
@@ -87,10 +87,11 @@ func (e *Entry) head(line string) (fields string, err error) {
 	return fields, nil
 }
 
-// Kinds are all that records tell.
+// Kinds lists all kinds of records.
 var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, Complete, Refusals}
 
-// cutField takes name=value off fields. A value has one form only: plain, or quoted.
+// cutField removes name=value from the front of fields. A value has exactly one valid form, plain
+// or quoted.
 func cutField(fields string) (name, value, rest string, err error) {
 	bad := fmt.Errorf("%w: %.20q is no field", ErrForm, fields)
 	name, after, ok := strings.Cut(fields, "=")
@@ -123,7 +124,7 @@ func cutField(fields string) (name, value, rest string, err error) {
 	return name, value, rest, nil
 }
 
-// set notes the value of a field.
+// set stores the value of a field.
 func (e *Entry) set(name, value string) (err error) {
 	if to := e.textField(name); to != nil {
 		*to = value
@@ -149,7 +150,7 @@ func (e *Entry) set(name, value string) (err error) {
 	return nil
 }
 
-// textField returns where the value of a field goes that is text.
+// textField returns the destination of a text field, or nil if name is not a text field.
 func (e *Entry) textField(name string) *string {
 	switch name {
 	case "project":
@@ -178,7 +179,7 @@ func (e *Entry) textField(name string) *string {
 	return e.ownField(name)
 }
 
-// ownField is textField for what only some kinds of records have.
+// ownField returns the destination of a text field that only some kinds of records have, or nil.
 func (e *Entry) ownField(name string) *string {
 	switch name {
 	case "rule":
@@ -199,7 +200,7 @@ func (e *Entry) ownField(name string) *string {
 	return nil
 }
 
-// seconds reads a duration as a record has it: 2.340s.
+// seconds parses a duration in the format of a record: 2.340s.
 func seconds(s string) (time.Duration, error) {
 	digits, ok := strings.CutSuffix(s, "s")
 	n, err := strconv.ParseFloat(digits, 64)

@@ -13,7 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// roundTrip checks that a record is one line, and reads back as what was written.
+// roundTrip checks that a record is one line, and that parsing it returns the record.
 func roundTrip(t *testing.T, who Who, r Record) {
 	t.Helper()
 	line, next := link{}.seal(noon, who.Session, body(who, r, nil))
@@ -102,7 +102,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Hostile words anywhere stay in their field.
+// FuzzRecord checks that hostile text stays within its field.
 //
 // Attacks 129, 130.
 func FuzzRecord(f *testing.F) {
@@ -110,7 +110,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add("\n", "\x7f\xc2\x9b", `" hash=`, "\\", int64(-1))
 	f.Fuzz(func(t *testing.T, name, a, b, reason string, took int64) {
 		if len(name)+len(a)+len(b)+len(reason) > 64<<10 {
-			return // no record holds it
+			return // too long for a record
 		}
 		who := Who{Project: name, Branch: a, Session: b, Container: name, Agent: reason}
 		roundTrip(t, who, Record{Kind: Deny, Request: a, Args: []string{a, b}, Rule: b, By: name + "x", Reason: reason})
@@ -118,7 +118,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// Whatever stands in a log, Parse says what it is, and nothing unprintable comes of it.
+// FuzzParse checks that Parse returns ErrForm, ErrHash or no error for any line, and that the JSON
+// of the entry is printable ASCII.
 func FuzzParse(f *testing.F) {
 	line, _ := link{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
 	f.Add(strings.TrimSuffix(string(line), "\n"))

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain is a process that writes to a log, when it is told to be one.
+// TestMain runs this process as a writer if the environment says so.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("AUDIT_TEST_LOG"); path != "" {
 		if err := writer(path, os.Getenv("AUDIT_TEST_SESSION"), os.Getenv("AUDIT_TEST_HOW")); err != nil {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writer writes START and COMPLETE of one request after the other, and says so after each
-// START. The names of its requests are its own.
+// writer writes START and COMPLETE of one request after the other, and prints a line after each
+// START. No other writer uses its request IDs.
 func writer(path, session, how string) error {
 	opts := Options{}
 	n := 1 << 30
@@ -59,7 +59,7 @@ func writer(path, session, how string) error {
 	for i := range n {
 		id := session + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(i)
 		r := Record{Kind: Start, Request: id, Args: []string{"make"}}
-		if how == "" && i%3 == 0 { // more than a page, in which a write can be cut
+		if how == "" && i%3 == 0 { // more than a page, so that a kill can interrupt the write
 			r.Args = append(r.Args, strings.Repeat("x", rand.IntN(8000)))
 		}
 		if err := l.Write(r); err != nil {
@@ -74,7 +74,7 @@ func writer(path, session, how string) error {
 	return nil
 }
 
-// start starts a writer and returns what it says.
+// start starts a writer and returns the writer's output.
 func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -89,8 +89,8 @@ func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
 	return cmd, bufio.NewReader(out)
 }
 
-// A writer is killed anywhere, so many times, and the next goes on with its chain: whatever
-// START it was told to have been written is there, and the log is whole.
+// TestKilled kills writers at random times, and starts the next one in the same chain. Each START
+// that a writer reported is in the log, and the log has no faults.
 //
 // Attack 134.
 func TestKilled(t *testing.T) {
@@ -103,7 +103,7 @@ func TestKilled(t *testing.T) {
 		var wg sync.WaitGroup
 		told := make([][]string, sessions)
 		for s := range sessions {
-			// ends when its last writer was killed.
+			// ends when its last writer is killed
 			wg.Go(func() {
 				for range rounds {
 					told[s] = append(told[s], killed(t, path, fmt.Sprintf("%012d", s))...)
@@ -111,7 +111,7 @@ func TestKilled(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		write(t, open(t, path, Options{}), Deny, "the last") // which puts half a line of the one before aside
+		write(t, open(t, path, Options{}), Deny, "the last") // also ends an incomplete line
 		torn += checkKilled(t, path, told)
 		if t.Failed() {
 			return
@@ -120,7 +120,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d of %d writers were killed in the middle of a line", torn, kills)
 }
 
-// killed runs a writer until it is killed, and returns what it was told to have written.
+// killed runs a writer until it is killed, and returns the request IDs that the writer reported.
 func killed(t *testing.T, path, session string) (told []string) {
 	cmd, out := start(t, path, session, "")
 	for range rand.IntN(4) {
@@ -167,13 +167,13 @@ func checkKilled(t *testing.T, path string, told [][]string) (torn int) {
 	return rep.Torn
 }
 
-// Several processes write to one log and rotate it under each other.
+// TestProcesses checks several processes that write to one log and rotate it.
 func TestProcesses(t *testing.T) {
 	const writers = 6
 	path := filepath.Join(t.TempDir(), "audit.log")
 	var wg sync.WaitGroup
 	for i := range writers {
-		// ends with the writer, which has so much to write.
+		// ends with the writer, which writes a limited number of records.
 		wg.Go(func() {
 			cmd, out := start(t, path, fmt.Sprintf("%012d", i), "rotate")
 			said, err := io.ReadAll(out)
@@ -192,8 +192,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A disk that is full: START is an error, what is there stays readable, and later the
-// chain goes on.
+// TestDiskFull checks a full disk: START returns an error and the log stays readable. The chain
+// continues later.
 //
 // Attack 133.
 func TestDiskFull(t *testing.T) {
@@ -213,9 +213,9 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A process that keeps the lock makes nobody wait for ever.
+// TestLocked checks that a process that keeps the lock does not block writers forever.
 func TestLocked(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel() // it waits for a timeout
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{})
 	f, err := os.Open(path)

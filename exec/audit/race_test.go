@@ -4,5 +4,5 @@
 
 package audit
 
-// A process takes ten times as long to start with the race detector in it.
+// The race detector makes the start of a process ten times slower.
 const kills = 500

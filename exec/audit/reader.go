@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// Line is one line of a log. Text is without the line's end.
+// Line is one line of a log. Text does not include the line end.
 type Line struct {
 	File  string
 	N     int // from 1
 	Text  string
-	Whole bool // it has an end, and is not too long to be a record
+	Whole bool // the line has a line end, and is not too long for a record
 }
 
 // Torn reports whether the line is half of one, whose writer was killed or found the disk full. No
@@ -31,15 +31,15 @@ func (l Line) Torn() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", tor
 type Reader struct {
 	path   string
 	follow bool
-	cut    bool     // there may have been older files
-	queue  []source // the first is being read
+	cut    bool     // older files may have existed
+	queue  []source // the first one is the current file
 	buf    *bufio.Reader
-	part   []byte // the beginning of a line whose end was not there yet
-	long   bool   // more of that line than part was dropped
-	n      int    // lines of the first file that were read
+	part   []byte // the beginning of a line that has no end yet
+	long   bool   // bytes of that line were dropped after part
+	n      int    // lines of the current file read so far
 }
 
-// OpenReader reads the log at path, with the files that were put aside, as it is now.
+// OpenReader opens the log at path with its rotated files, as they are now.
 func OpenReader(path string) (*Reader, error) {
 	all, err := snapshot(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func OpenReader(path string) (*Reader, error) {
 	return r, nil
 }
 
-// OpenFiles reads the named files, one after the other.
+// OpenFiles opens the named files, to be read in order.
 func OpenFiles(names ...string) (*Reader, error) {
 	var all []source
 	for _, name := range names {
@@ -68,15 +68,15 @@ func OpenFiles(names ...string) (*Reader, error) {
 	return r, nil
 }
 
-// afterOthers reports whether a file is one that was put aside, or one of several.
+// afterOthers reports whether name is a rotated file, or a log that has rotated files.
 func afterOthers(name string) bool {
 	ext := filepath.Ext(name)
-	full, _ := rotated(name) // none can be listed: then there are none
+	full, _ := rotated(name) // on error there are no rotated files
 	aside, _ := rotated(strings.TrimSuffix(name, ext))
 	return len(full) > 0 || slices.ContainsFunc(aside, func(n int) bool { return "."+strconv.Itoa(n) == ext })
 }
 
-// settle measures a file when nobody writes.
+// settle measures a file while no process writes to it.
 func (s *source) settle() error {
 	if err := lockShared(s.f); err != nil {
 		return err
@@ -90,7 +90,7 @@ func newReader(path string, all []source) *Reader {
 	return r
 }
 
-// begin reads the first file of the queue from its beginning.
+// begin starts to read the first file of the queue.
 func (r *Reader) begin() {
 	r.part, r.long, r.n = nil, false, 0
 	if len(r.queue) > 0 {
@@ -98,15 +98,16 @@ func (r *Reader) begin() {
 	}
 }
 
-// Follow makes what is added later part of what is read: after io.EOF, Next may be called
-// again. It is called before the first Next, of a Reader that OpenReader has returned.
+// Follow makes Next also return lines that are added later: Next may be called again after io.EOF.
+// Follow must be called before the first Next, and only on a Reader from OpenReader.
 func (r *Reader) Follow() {
 	r.follow = true
 	r.queue[len(r.queue)-1].left = math.MaxInt64
 	r.begin()
 }
 
-// Next returns the next line. At the end of a file that nobody adds to, half a line is one.
+// Next returns the next line. An incomplete line at the end counts as a line if the file cannot
+// grow.
 func (r *Reader) Next() (Line, error) {
 	for len(r.queue) > 0 {
 		if line, ok, err := r.line(); ok || err != nil {
@@ -122,7 +123,7 @@ func (r *Reader) Next() (Line, error) {
 	return Line{}, io.EOF
 }
 
-// line reads up to the end of a line; it reports false when that is not there.
+// line reads up to the end of a line. It reports false if there is no line end yet.
 func (r *Reader) line() (Line, bool, error) {
 	for {
 		b, err := r.buf.ReadSlice('\n')
@@ -141,7 +142,7 @@ func (r *Reader) line() (Line, bool, error) {
 	}
 }
 
-// take makes a line of the part that was read.
+// take returns a Line made of the bytes read so far.
 func (r *Reader) take(ended bool) Line {
 	r.n++
 	text := r.part
@@ -153,7 +154,7 @@ func (r *Reader) take(ended bool) Line {
 	return l
 }
 
-// advance goes on after the end of a file; it reports false when there is nothing more.
+// advance continues after the end of a file. It reports false if there is no more data.
 func (r *Reader) advance() (bool, error) {
 	if len(r.queue) == 1 {
 		return r.successors()
@@ -164,7 +165,7 @@ func (r *Reader) advance() (bool, error) {
 	return true, err
 }
 
-// successors queues the files that were begun after the one that is read.
+// successors queues the files that were created after the current file.
 func (r *Reader) successors() (bool, error) {
 	if !r.follow {
 		return false, nil
@@ -183,8 +184,8 @@ func (r *Reader) successors() (bool, error) {
 	if at == len(all)-1 {
 		return false, closeAll(all)
 	}
-	// It is not written to any more; what was added to it before comes first. When it was
-	// removed, so was what came right after it, perhaps.
+	// The current file is not written any more; its remaining lines come first. If it was removed,
+	// its direct successors may have been removed too.
 	err = closeAll(all[:at+1])
 	r.queue = append(r.queue[:1:1], all[at+1:]...)
 	r.queue[len(r.queue)-1].left = math.MaxInt64

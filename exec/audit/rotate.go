@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// rotate puts the file, which is locked, aside: audit.log becomes audit.log.1, that
-// becomes audit.log.2, and so on. The file's own name is free last, so that nobody else
-// begins to do the same meanwhile.
+// rotate renames the locked file: audit.log becomes audit.log.1, audit.log.1 becomes audit.log.2,
+// and so on. It renames audit.log last, so that no other process starts a rotation meanwhile.
 func (f *file) rotate() error {
 	if f.sync {
 		if err := f.f.Sync(); err != nil {
@@ -28,7 +27,7 @@ func (f *file) rotate() error {
 	if err != nil {
 		return err
 	}
-	for _, n := range full { // the oldest first
+	for _, n := range full { // oldest first
 		old := numbered(f.path, n)
 		if f.keep > 0 && n >= f.keep {
 			err = os.Remove(old)
@@ -47,7 +46,7 @@ func (f *file) rotate() error {
 
 func numbered(path string, n int) string { return path + "." + strconv.Itoa(n) }
 
-// rotated returns the numbers of the files that were put aside, the oldest first.
+// rotated returns the numbers of the rotated files, oldest first.
 func rotated(path string) (full []int, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -64,12 +63,12 @@ func rotated(path string) (full []int, err error) {
 	return full, nil
 }
 
-// source is one file that is read, up to a size that is the end of a line unless a writer
+// source is one file to read, up to a fixed size. The size is the end of a line, unless a writer
 // was killed.
 type source struct {
 	name string
 	f    *os.File
-	left int64 // that is still to be read
+	left int64 // bytes still to read
 }
 
 func closeAll(all []source) (err error) {
@@ -79,23 +78,23 @@ func closeAll(all []source) (err error) {
 	return err
 }
 
-// snapshot opens the files of the log at path, the oldest first, as they were at one moment
-// when nobody wrote.
+// snapshot opens the files of the log at path, oldest first. The files and sizes are from one
+// moment without writers.
 func snapshot(path string) (all []source, err error) {
 	for range 100 {
 		all, err = attemptSnapshot(path)
 		if !errors.Is(err, errMoving) {
 			return all, err
 		}
-		time.Sleep(time.Millisecond) // somebody is just beginning a new file
+		time.Sleep(time.Millisecond) // another process is rotating
 	}
 	if _, serr := os.Lstat(path); errors.Is(serr, fs.ErrNotExist) {
-		return openAside(path) // or was killed over it
+		return openAside(path) // or a process was killed during a rotation
 	}
 	return nil, err
 }
 
-// attemptSnapshot fails with errMoving when a file was put aside meanwhile.
+// attemptSnapshot fails with errMoving if a file is rotated meanwhile.
 func attemptSnapshot(path string) ([]source, error) {
 	current, err := openSource(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +108,7 @@ func attemptSnapshot(path string) ([]source, error) {
 	if err := lockShared(current.f); err != nil {
 		return nil, errors.Join(err, current.f.Close())
 	}
-	defer unlock(current.f) // it can fail only where the lock would have
+	defer unlock(current.f) // fails only where lockShared fails
 	if now, err := os.Stat(path); err != nil || !sameAs(current.f, now) {
 		return nil, errors.Join(errMoving, current.f.Close())
 	}
@@ -123,7 +122,7 @@ func attemptSnapshot(path string) ([]source, error) {
 	return append(all, current), nil
 }
 
-// openAside opens the files that were put aside, the oldest first.
+// openAside opens the rotated files, oldest first.
 func openAside(path string) (all []source, err error) {
 	full, err := rotated(path)
 	for _, n := range full {
@@ -146,7 +145,7 @@ func openSource(path string) (source, error) {
 	return source{name: path, f: f}, err
 }
 
-// measure notes how much there is to read.
+// measure sets the number of bytes to read.
 func (s *source) measure() error {
 	info, err := s.f.Stat()
 	if err == nil && !info.Mode().IsRegular() {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Show returns s as it can be shown anywhere: as it is if that is printable ASCII, else
-// quoted. Two different texts never look alike.
+// Show returns s unchanged if it is printable ASCII and does not begin with a quote; else it
+// returns s quoted. Different texts have different results.
 func Show(s string) string {
 	if strings.HasPrefix(s, `"`) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return strconv.QuoteToASCII(s)
@@ -18,8 +18,8 @@ func Show(s string) string {
 	return s
 }
 
-// MarshalJSON is the record for programs: every text in it is as Show has it, because
-// JSON has no words for bytes that are no UTF-8, and prints what a terminal obeys.
+// MarshalJSON encodes the record for programs. Show is applied to each text, because JSON cannot
+// encode bytes that are not UTF-8, and does not escape all control sequences of a terminal.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	out := entryJSON{
 		Time: e.Time, Event: e.Kind, Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,

@@ -4,8 +4,8 @@ package audit
 
 import "strings"
 
-// Split returns the arguments of e's command, to the byte. It reports false where the
-// record has not all of them: the command was too long for it, or something was redacted.
+// Split returns the exact arguments of e's command. It reports false if the record does not contain
+// all of them, because the command was too long or was redacted.
 func (e Entry) Split() (args []string, ok bool) {
 	if e.SHA256 != "" {
 		return nil, false
@@ -18,7 +18,7 @@ func (e Entry) Split() (args []string, ok bool) {
 			args, begun = append(args, arg.String()), false
 			arg.Reset()
 			s = s[1:]
-		case '\'', '"': // the quotes of shell words, within which nothing is special here
+		case '\'', '"': // shell quotes; within them, no character is special here
 			text, rest, closed := strings.Cut(s[1:], string(c))
 			if !closed {
 				return nil, false

@@ -9,9 +9,8 @@ import (
 	"slices"
 )
 
-// Tail returns the text at the end of the log at path, whole lines of at most size bytes
-// together. Where the newest file is short, because another was put aside a moment ago,
-// it goes back into that one.
+// Tail returns the last complete lines of the log at path, at most size bytes in total. If the
+// newest file is short because of a recent rotation, Tail also reads the file before it.
 func Tail(path string, size int64) (text []byte, err error) {
 	all, err := snapshot(path)
 	if err != nil {
@@ -31,8 +30,8 @@ func Tail(path string, size int64) (text []byte, err error) {
 	return text, nil
 }
 
-// last returns the whole lines at the end of a file that fit into size bytes, and whether
-// they are all of it.
+// last returns the last complete lines of a file that fit into size bytes. It reports whether they
+// are the whole file.
 func (s source) last(size int64) (text []byte, whole bool, err error) {
 	from := max(0, s.left-size)
 	text, err = io.ReadAll(io.NewSectionReader(s.f, from, s.left-from))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The end of a log is the end of all its files, cut where a line begins.
+// TestTail checks that the end of a log spans all its files, and begins with a complete line.
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if _, err := Tail(path, 100); !errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A log that begins a new file all the time has the same end as one that does not.
+// TestTailRotated checks that a log with many rotations has the same end as a log without.
 func TestTailRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l := open(t, path, Options{Rotate: 700})

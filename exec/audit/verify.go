@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a log: a record that was altered, removed,
-// reordered, duplicated or truncated after it was written.
+// Fault is a defect of a log: a record that was altered, removed, reordered, duplicated or
+// truncated after it was written.
 type Fault struct {
 	File string
 	Line int
@@ -19,21 +19,21 @@ type Fault struct {
 
 func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.What) }
 
-// Report is what Verify has found.
+// Report is the result of Verify.
 type Report struct {
 	Records, Chains int
-	Faults          []Fault // at most maxFaults of them
-	More            int     // that are not among Faults
-	Torn            int     // half lines of writers that were killed in a write: no record is lost by them
-	Earlier         int     // chains whose first records were put aside and are gone with a file
-	Open            []Fault // the START of commands whose end is not recorded
+	Faults          []Fault // at most maxFaults
+	More            int     // number of faults beyond maxFaults
+	Torn            int     // incomplete lines of writers that were killed during a write; no record is lost by them
+	Earlier         int     // chains whose first records were in rotated files that no longer exist
+	Open            []Fault // the START of each command without a recorded end
 }
 
 const maxFaults = 100
 
-// Verify reads a log to its end and checks every chain in it. It cannot see that the
-// last records of a chain were removed, nor that somebody who may write the log wrote a
-// chain anew from some record to its end.
+// Verify reads a log to its end and checks all chains. It cannot detect that the last records of a
+// chain were removed. It also cannot detect that a process with write access rewrote a chain from
+// some record to its end.
 func Verify(r *Reader) (Report, error) {
 	v := verifier{chains: map[string]*tail{}, running: map[string]Fault{}, cut: r.cut}
 	for {
@@ -50,16 +50,16 @@ func Verify(r *Reader) (Report, error) {
 
 type verifier struct {
 	report  Report
-	cut     bool // older files may be gone
+	cut     bool // older files may have been removed
 	chains  map[string]*tail
-	running map[string]Fault // requests that were started
-	order   []string         // of running
+	running map[string]Fault // requests with START and without COMPLETE
+	order   []string         // the keys of running, in order of START
 }
 
-// tail is the end of a chain, as far as it was read.
+// tail is the last record of a chain read so far.
 type tail struct {
 	link
-	missing map[uint64]int // numbers that were passed over, each with its fault's index
+	missing map[uint64]int // skipped sequence numbers, each with the index of its fault
 }
 
 func (v *verifier) fault(l Line, format string, args ...any) (index int) {
@@ -94,14 +94,14 @@ func (v *verifier) line(l Line) {
 	v.notes(l, e)
 }
 
-// cutOff reports whether a line begins as a record, and its last field is missing.
+// cutOff reports whether a line begins like a record and lacks the last field.
 func cutOff(text string) bool {
 	var e Entry
 	_, err := e.head(text)
 	return err == nil && !strings.Contains(text, hashField)
 }
 
-// follows checks that e is what comes next in its chain.
+// follows checks that e is the next record of its chain.
 func (v *verifier) follows(l Line, e Entry) {
 	t, known := v.chains[e.Chain]
 	if !known {
@@ -131,7 +131,7 @@ func (v *verifier) follows(l Line, e Entry) {
 	t.link = link{seq: e.Seq, hash: e.Hash}
 }
 
-// gap notes that records are missing before e.
+// gap reports that records are missing before e.
 func (v *verifier) gap(l Line, e Entry, t *tail) {
 	first, last := t.seq+1, e.Seq-1
 	which := fmt.Sprintf("record %d", first)
@@ -144,7 +144,7 @@ func (v *verifier) gap(l Line, e Entry, t *tail) {
 	}
 }
 
-// notes remembers which commands have been started and not ended.
+// notes tracks the commands that have started and not ended.
 func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
@@ -155,7 +155,7 @@ func (v *verifier) notes(l Line, e Entry) {
 	}
 }
 
-// beginning is the start of a command, which says enough of it beside its request.
+// beginning shortens a command. The request ID beside it identifies the command.
 func beginning(cmd string) string {
 	const most = 100
 	if len(cmd) > most {

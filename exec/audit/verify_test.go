@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// verify checks files as they are.
+// verify checks files in their current state.
 func verify(t testing.TB, paths ...string) Report {
 	t.Helper()
 	r, err := OpenFiles(paths...)
@@ -26,7 +26,7 @@ func verify(t testing.TB, paths ...string) Report {
 	return rep
 }
 
-// verifyLog checks a log with the files that were put aside.
+// verifyLog checks a log with its rotated files.
 func verifyLog(t testing.TB, path string) Report {
 	t.Helper()
 	r, err := OpenReader(path)
@@ -41,7 +41,7 @@ func verifyLog(t testing.TB, path string) Report {
 	return rep
 }
 
-// twoChains is a log of two sessions whose records alternate, a1 b1 a2 b2 ...
+// twoChains returns the lines of a log of two sessions whose records alternate: a1 b1 a2 b2 ...
 func twoChains(t testing.TB, n int) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.log")
@@ -76,7 +76,7 @@ func TestVerifyFinds(t *testing.T) {
 		return l
 	}
 	drop := func(i, j int) []string { return slices.Delete(slices.Clone(whole), i-1, j) }
-	// A record that was written anew, with a hash that is right for it.
+	// A rewritten record with a valid hash.
 	forge := func(i int) []string {
 		l := edit(i, "cmd 2", "cmd X")
 		signed, _, _ := strings.Cut(l[i-1], hashField)
@@ -86,7 +86,7 @@ func TestVerifyFinds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lines []string
-		want  []string // the beginnings of the faults, each with the line
+		want  []string // the beginning of each fault, with its line
 	}{
 		{"nothing", whole, nil},
 		{"altered", edit(3, "cmd 2", "cmd 7"), []string{"3: altered: the record does not have the hash"}},
@@ -125,7 +125,8 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-// What no chain can show: the end is gone, or was written anew.
+// TestVerifyCannotFind checks the changes that Verify cannot detect: a removed end and a rewritten
+// end.
 //
 // Attack 135.
 func TestVerifyCannotFind(t *testing.T) {
@@ -142,7 +143,7 @@ func TestVerifyCannotFind(t *testing.T) {
 func TestVerifyHalfALine(t *testing.T) {
 	whole := twoChains(t, 2)
 	path := filepath.Join(t.TempDir(), "audit.log")
-	for _, cut := range []int{1, 100, len(whole[3])} { // the last lacks only its end
+	for _, cut := range []int{1, 100, len(whole[3])} { // the last cut removes only the line end
 		text := strings.Join(whole[:3], "\n") + "\n" + whole[3][:cut]
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,11 +19,11 @@ type warrant struct {
 	cwd    *dir.Dir
 	runner Runner
 	env    []string
-	input  []byte       // what was captured of stdin
 	notes  []string     // for a person: what Args do not say
 	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
 	copies *copies      // of operands, or nil
 	copied *atomic.Int64
+	turn   func() // ends its turn among git commands, or nil
 }
 
 // close lets go of what the warrant holds.
@@ -32,6 +32,7 @@ func (w *warrant) close() {
 		w.cwd.Close()
 	}
 	w.copies.remove()
+	w.endTurn()
 }
 
 // admit has the request decided, and asked about, and returns the warrant for it. Where it

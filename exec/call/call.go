@@ -96,6 +96,7 @@ type Server struct {
 	refused refusals
 	asked   limit.Bucket // of questions that are written down
 	copied  atomic.Int64 // bytes of operands, as long as their calls last
+	turns   turns
 }
 
 // SetScene changes what later calls depend on, and has those that wait for a person decided

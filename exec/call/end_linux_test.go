@@ -110,7 +110,7 @@ func TestJSONOfVerbs(t *testing.T) {
 				Reason, Hint string
 			}
 			err := json.Unmarshal([]byte(last), &got)
-			if err != nil || got.Code != tt.code || c.exit.Code != tt.code || got.Reason == "" || got.Hint == "" || !strings.HasPrefix(first, tt.first) {
+			if err != nil || got.Code != tt.code || c.exit.Code != tt.code || got.Reason == "" || got.Hint == "" || strings.Contains(got.Reason, got.Hint) || !strings.HasPrefix(first, tt.first) {
 				t.Errorf("code %d: %q, %v", c.exit.Code, c.exit.Text, err)
 			}
 		})

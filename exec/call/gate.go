@@ -34,8 +34,8 @@ type newcomer struct {
 	since time.Time
 }
 
-// enter admits conn and closes those that are too many by it.
-func (g *gate) enter(conn net.Conn) {
+// enter admits conn, drops those that are too many by it, and returns what to read the request from.
+func (g *gate) enter(conn net.Conn) *incoming {
 	now := time.Now()
 	conn.SetReadDeadline(now.Add(hearing))
 	g.mu.Lock()
@@ -46,10 +46,11 @@ func (g *gate) enter(conn net.Conn) {
 		drop++
 	}
 	for _, c := range g.unheard[:drop] {
-		// Only its reads are cut short: its own goroutine closes it.
+		// Only its reads are cut short: its own goroutine closes it, unless the request has come.
 		c.SetReadDeadline(time.Unix(1, 0))
 	}
 	g.unheard = slices.Delete(g.unheard, 0, drop)
+	return &incoming{Conn: conn}
 }
 
 // leave forgets conn, whose request has been heard, or never will be.

@@ -51,9 +51,9 @@ type passer interface {
 // hear reads the request: one frame, a deadline, a cap. The caller is told what was
 // wrong with it, if it still listens.
 func (s *Server) hear(p *peer) (*request, error) {
-	s.gate.enter(p.conn)
+	in := s.gate.enter(p.conn)
 	held := s.newHolding()
-	msg, err := readExec(p.conn, held)
+	msg, err := readExec(in, held)
 	s.gate.leave(p.conn)
 
 	var fds []int

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,6 +63,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	defer s.running.drop(c.ID)
+	o.Full = func(err error) { io.WriteString(o.Err, outputMissing(fullDisk(err))) }
 	code, err := how(ctx, birth, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if errors.Is(err, errKilled) {

@@ -146,19 +146,24 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer stop()
 	defer r.s.running.drop(r.req.ID)
 	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
-	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.sayBusy, Started: func(request string, pid int) {
+	var full error
+	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.sayBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)
 		v.Started(request, pid)
 	}})
 	e, why := r.exit(code, err)
-	if err == nil && code != 0 && r.req.shell.shell.In() == "" {
-		if lost := fullDisk(r.s.Shells.CheckSpace()); lost != "" {
-			e.Text = line("warning: output may be missing%s", lost)
-		}
+	if full == nil && code != 0 && r.req.shell.shell.In() == "" { // a quota shows by a write alone
+		full = r.s.Shells.CheckSpace()
+	}
+	if lost := fullDisk(full); err == nil && lost != "" {
+		e.Text = outputMissing(lost)
 	}
 	v.Ended(int(e.Code), why)
 	return e
 }
+
+// outputMissing warns of output that was not written. lost is of fullDisk.
+func outputMissing(lost string) string { return line("warning: output may be missing%s", lost) }
 
 // sayBusy tells who sits at a terminal why nothing happens.
 func (r *shellRun) sayBusy() {

@@ -159,16 +159,18 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		return p.end(misused(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
 	}
 	var said, complaints strings.Builder
+	var reasons []string
 	for id, err := range s.endEach(ctx, refs, sig) {
 		if err == nil {
 			fmt.Fprintln(&said, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
 			complaints.WriteString(unended(err))
+			reasons = append(reasons, err.Error())
 		}
 	}
 	e := done
 	if text := complaints.String(); text != "" {
-		e = end{status: statusFailed, code: codeNo, said: text, reason: strings.TrimPrefix(strings.TrimSpace(text), "hostexec: "), hint: "hostexec ps lists them"}.frame(p.json)
+		e = end{status: statusFailed, code: codeNo, said: text, reason: strings.Join(reasons, "; "), hint: "hostexec ps lists them"}.frame(p.json)
 	}
 	return s.print(p, req, e, []byte(said.String()))
 }

@@ -44,7 +44,7 @@ func (s *Server) judge(ctx context.Context, req *request, w *warrant) {
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
 		return // decide says so
 	}
-	err := s.repository(ctx, req, w, v)
+	err := s.inTurn(ctx, req, w, v)
 	if err == nil {
 		return
 	}
@@ -61,6 +61,22 @@ func (s *Server) judge(ctx context.Context, req *request, w *warrant) {
 		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
 	}
 	w.asks = &found
+}
+
+// inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
+// until it has run: what was checked stays so.
+func (s *Server) inTurn(ctx context.Context, req *request, w *warrant, v policy.Verdict) (err error) {
+	if v.Action != policy.Allow {
+		return s.repository(ctx, req, w, v)
+	}
+	if w.turn, err = s.turns.take(ctx, overlap(w.sc.Policy, req.Args[0], v)); err != nil {
+		return err
+	}
+	if err = s.repository(ctx, req, w, v); err != nil {
+		w.turn()
+		w.turn = nil
+	}
+	return err
 }
 
 // unguarded says why the repository of d, which the container calls cwd, is not one that only

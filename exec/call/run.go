@@ -10,6 +10,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/record"
@@ -26,6 +27,11 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
+	if w.turn == nil && overlap(w.sc.Policy, req.Args[0], w.v) == git.Changes { // a person was asked
+		if w.turn, err = s.turns.take(ctx, git.Changes); err != nil {
+			return st, false, err
+		}
+	}
 	rec, err := w.recording(req)
 	if err != nil {
 		return st, false, err
@@ -49,6 +55,7 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	}
 	defer s.running.drop(req.ID)
 	st, err = w.runner.Run(ctx, w.command(req), streams)
+	w.endTurn()
 	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
 	if err == nil && m != nil && m.full.Load() {
 		err = errFull

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxInterpreters is how many scripts may be each other's interpreters (execve(2)).
+	// maxInterpreters is the maximum depth of scripts that are interpreters of scripts (execve(2)).
 	maxInterpreters = 5
-	// maxHead is how much of a script the kernel looks at.
+	// maxHead is the number of bytes at the start of a script that the kernel reads.
 	maxHead = 256
 )
 
-// Code returns the absolute path of the first file or directory by which the container could
-// have the program at path be another one: the program, the interpreter of a script and its
-// interpreters, what env(1) finds for one in search, which is a PATH, the loader of a binary, or a
-// directory in which that looks for libraries. A program that cannot be read has none.
+// Code returns the absolute path of the first file or directory with which the container can
+// replace the program at path. It checks the program, the interpreters of scripts, the loader of a
+// binary, and its library directories. For env(1) as interpreter, it checks the program that env
+// finds in search, a PATH. It reports false for a program that it cannot read.
 func Code(path, search string, owner Owner) (at string, ok bool) {
 	for range maxInterpreters + 1 {
 		if owner.Writable(path) {
@@ -36,7 +36,7 @@ func Code(path, search string, owner Owner) (at string, ok bool) {
 			return linked(real, owner)
 		}
 		if path = words[0]; !filepath.IsAbs(path) {
-			return path, true // the directory of the call has it
+			return path, true // relative to the directory of the call
 		}
 		if at, ok := Names(strings.Join(words[1:], " "), owner); ok { // #!/bin/sh /work/script
 			return at, true
@@ -44,7 +44,7 @@ func Code(path, search string, owner Owner) (at string, ok bool) {
 		if i := slices.IndexFunc(words[1:], fromCall); i >= 0 { // #!/bin/sh ./script
 			return words[1+i], true
 		}
-		for isEnv(path) { // each takes an argument at least
+		for isEnv(path) { // at least one argument is consumed per iteration
 			if owner.Writable(path) {
 				return path, true
 			}
@@ -59,7 +59,7 @@ func Code(path, search string, owner Owner) (at string, ok bool) {
 	return "", false
 }
 
-// interpreter returns the words of a script's first line, or none.
+// interpreter returns the words of the first line of a script, or none.
 func interpreter(path string) []string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,8 +79,8 @@ func interpreter(path string) []string {
 	return strings.Fields(line)
 }
 
-// linked returns the loader of a binary, or a directory or file that its header has the
-// loader look at, if the container can write it.
+// linked returns the loader of a binary, or a file or directory in the header that the loader uses,
+// if the container can write it.
 func linked(path string, owner Owner) (at string, ok bool) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -112,8 +112,9 @@ func linked(path string, owner Owner) (at string, ok bool) {
 	return "", false
 }
 
-// searched returns what of value, by which the loader finds libraries of the binary path, the
-// container can write. needed: it is the name of a library, which may have no slash.
+// searched returns the part of value that the container can write. The loader uses value to find
+// libraries of the binary path. needed reports whether value is the name of a library, which may
+// have no slash.
 func searched(value, path string, needed bool, owner Owner) (at string, ok bool) {
 	if value == "" || needed && !strings.Contains(value, "/") {
 		return "", false

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestCode has programs that lead into the container's mount by what the kernel, env(1) or the
-// loader reads of them.
+// TestCode checks programs that lead into the container's mount through the kernel, env(1) or the
+// loader.
 //
 // Attack 214.
 func TestCode(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// elfFile makes the header of a program with that loader, and with a tag, RPATH say.
+// elfFile writes the header of a program with the given loader and a dynamic tag, such as RPATH.
 func elfFile(t *testing.T, name, loader string, tag elf.DynTag, value string) {
 	t.Helper()
 	strs := append(append(append([]byte{0}, loader...), 0), append([]byte(value), 0)...)

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// kind is in which way a variable names code.
+// kind is the way in which a variable names code.
 type kind int
 
 const (
-	unlisted  kind = iota // it does not, as far as anybody knows
+	unlisted  kind = iota // does not name code, as far as known
 	search                // PATH
-	list                  // directories, separated as in PATH; an empty one is the current directory
-	defaulted             // as list, but an empty one is the program's defaults, and not every other is a path
-	patterns              // as defaulted, separated by semicolons
-	libraries             // files, separated by spaces or as in PATH; one without a slash is searched for
+	list                  // directories, separated as in PATH; an empty entry is the current directory
+	defaulted             // like list, but an empty entry means the defaults, and some other entries are not paths
+	patterns              // like defaulted, separated by semicolons
+	libraries             // files, separated by spaces or as in PATH; a file without a slash is searched
 	value                 // a program with arguments, options, a file or a directory
-	nulled                // as value; without it a tool would act on another system than it was to
-	settings              // as value; nothing works without it
+	nulled                // like value; if it were unset, tools would use a different target system
+	settings              // like value; no program works without it
 )
 
 // kindOf returns the kind of the variable name.
@@ -35,7 +35,7 @@ func kindOf(name string) kind {
 	return unlisted
 }
 
-// families are variables that share a prefix, and the meaning.
+// families lists prefixes of variables with a common kind.
 var families = []struct {
 	prefix string
 	kind   kind
@@ -82,6 +82,10 @@ var listedKinds = map[kind]string{
 		ANDROID_HOME ANDROID_SDK_ROOT FLUTTER_ROOT NIX_PATH VAGRANT_HOME PULUMI_HOME
 		VIMINIT EXINIT VIM VIMRUNTIME MYVIMRC
 		OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES GNUPGHOME PASSWORD_STORE_DIR PASSWORD_STORE_EXTENSIONS_DIR
+		GDK_PIXBUF_MODULE_FILE GDK_PIXBUF_MODULEDIR GTK_IM_MODULE_FILE GTK_EXE_PREFIX GST_PLUGIN_SYSTEM_PATH GST_PLUGIN_SCANNER
+		KRB5_CONFIG SASL_PATH ODBCINI ODBCSYSINI AWKPATH AWKLIBPATH MAGICK_CONFIGURE_PATH MAGICK_CODER_MODULE_PATH HDF5_PLUGIN_PATH
+		IPYTHONDIR JUPYTER_PATH JUPYTER_CONFIG_DIR STARSHIP_CONFIG SCREENRC MAILCAPS OCL_ICD_VENDORS VDPAU_DRIVER_PATH GBM_BACKENDS_PATH
+		__EGL_VENDOR_LIBRARY_FILENAMES __EGL_VENDOR_LIBRARY_DIRS ALSA_CONFIG_PATH
 		CURL_HOME WGETRC FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_DEFAULT_OPTS_FILE RIPGREP_CONFIG_PATH BAT_PAGER BAT_CONFIG_PATH
 		PRE_COMMIT_HOME ASDF_DIR ASDF_DATA_DIR SDKMAN_DIR MISE_DATA_DIR MISE_CONFIG_DIR
 		HELM_PLUGINS HELM_CONFIG_HOME HELM_DATA_HOME KUBE_EDITOR TERRAFORM_CONFIG TF_PLUGIN_CACHE_DIR TF_DATA_DIR
@@ -91,7 +95,7 @@ var listedKinds = map[kind]string{
 	settings: "HOME",
 }
 
-// kinds are the kinds by name, made at the first use.
+// kinds returns the kinds by name. The map is built at the first use.
 var kinds = sync.OnceValue(func() map[string]kind {
 	m := map[string]kind{}
 	for k, names := range listedKinds {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// envCall is what the arguments of env(1) in the first line of a script say.
+// envCall holds the parsed arguments of env(1) in the first line of a script.
 type envCall struct {
 	program string
 	args    []string // of the program
-	search  string   // the PATH in which it is searched for
+	search  string   // the PATH that env searches for the program
 }
 
-// parseEnv reads args, where PATH is search otherwise.
+// parseEnv parses args. search is the PATH unless args set it.
 func parseEnv(args []string, search string) envCall {
 	for i := 0; i < len(args); i++ {
 		word := strings.Trim(args[i], `"'`)
@@ -22,14 +22,14 @@ func parseEnv(args []string, search string) envCall {
 		switch {
 		case name == "--split-string":
 			if args[i] = value; assigned {
-				i-- // the value has arguments of its own
+				i-- // the value contains further arguments
 			}
 		case strings.HasPrefix(word, "--"):
 			if word == "--unset" || word == "--chdir" || word == "--argv0" {
-				i++ // has a value
+				i++ // skips the value
 			}
 		case strings.HasPrefix(word, "-"):
-			at := strings.IndexAny(word, "SuCaP") // those with a value
+			at := strings.IndexAny(word, "SuCaP") // options with a value
 			if at < 0 {
 				continue
 			}
@@ -57,13 +57,13 @@ func parseEnv(args []string, search string) envCall {
 	return envCall{search: search}
 }
 
-// isEnv reports whether path is env(1), by its name or by that of what it links to.
+// isEnv reports whether path is env(1), by its own name or the name of its link target.
 func isEnv(path string) bool {
 	real, _ := filepath.EvalSymlinks(path)
 	return filepath.Base(path) == "env" || filepath.Base(real) == "env"
 }
 
-// find returns the path of the program, or by what the container chooses it.
+// find returns the path of the program, or the text by which the container selects the program.
 func (c envCall) find(before string, owner Owner) (path, chosen string) {
 	if c.search != before {
 		for _, entry := range filepath.SplitList(c.search) {
@@ -76,7 +76,7 @@ func (c envCall) find(before string, owner Owner) (path, chosen string) {
 	case filepath.IsAbs(c.program):
 		return c.program, ""
 	case strings.Contains(c.program, "/"):
-		return "", c.program // the directory of the call has it
+		return "", c.program // relative to the directory of the call
 	}
 	path, _ = LookPath(c.program, c.search)
 	return path, ""

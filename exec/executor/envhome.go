@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// homes are what programs read below HOME, and take code or the names of programs from.
+// homes lists files and directories below HOME from which programs read code or the names of
+// programs.
 var homes = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_profile .profile .zshenv .zshrc .zprofile .npmrc .yarnrc
 	.cargo .rustup .docker .kube .aws .azure .gnupg .m2 .gradle .pip .condarc .curlrc .wgetrc .vimrc .vim .terraformrc .terraform.d
 	.pyenv .rbenv .nvm .gem .bundle`)
 
-// Settings returns what the container can write of the settings in home, the user's directory,
-// where that is not all of it. Environ tells of that.
+// Settings returns the settings in the user's home directory that the container can write. If the
+// container can write all of home, Settings returns none, because Environ reports it.
 func Settings(home string, owner Owner) (found []Finding) {
 	if home == "" || owner.Writable(home) {
 		return nil

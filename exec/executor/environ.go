@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Owner knows what of the host's files a container can change: exec/dir.Table is one.
+// Owner reports which files of the host a container can change. exec/dir.Table implements it.
 type Owner interface {
-	Writable(path string) bool // the file itself, or a link or directory on the way to it
-	Supplies(dir string) bool  // a file that is found in the directory
-	Sources() []string         // the real paths of all that it can change
+	Writable(path string) bool // the file itself, or a link or directory on its path
+	Supplies(dir string) bool  // a file in the directory
+	Sources() []string         // the real paths of the directories that it can change
 }
 
-// Finding is a part of an environment by which a container could have the host run code.
+// Finding is a part of an environment with which a container could make the host run code.
 type Finding struct {
 	Name  string // of the variable
 	Value string // the entry or path in it
@@ -36,8 +36,9 @@ const (
 	fromThere = "commands take settings from there, and the programs that these name"
 )
 
-// Environ returns env without the entries and variables that would have a command run code
-// which the container can write, and what it left out. Variables that do not name code stay.
+// Environ returns env without the entries and variables through which a command would run code that
+// the container can write. It also returns the removed parts. Variables that do not name code are
+// kept.
 func Environ(env []string, owner Owner) (kept []string, found []Finding) {
 	kept = make([]string, 0, len(env))
 	counted := false
@@ -55,13 +56,13 @@ func Environ(env []string, owner Owner) (kept []string, found []Finding) {
 		}
 		counted = counted || !keep && strings.HasPrefix(name, "GIT_CONFIG_")
 	}
-	if counted { // git fails where one of those that are counted is missing
+	if counted { // git fails if a counted variable is missing
 		kept = slices.DeleteFunc(kept, func(kv string) bool { return strings.HasPrefix(kv, "GIT_CONFIG_COUNT=") })
 	}
 	return kept, found
 }
 
-// Getenv returns a variable of env, or "". The first wins, as getenv(3) has it.
+// Getenv returns the value of a variable in env, or "". The first value counts, as in getenv(3).
 func Getenv(env []string, name string) string {
 	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -71,8 +72,8 @@ func Getenv(env []string, name string) string {
 	return ""
 }
 
-// Path returns path, a PATH, without what the container supplies. One of which nothing is
-// left would mean the current directory: it becomes the system's.
+// Path returns path, a PATH, without the entries that the container controls. An empty PATH would
+// mean the current directory, so Path returns the system's PATH instead.
 func Path(path string, owner Owner) (kept string, found []Finding) {
 	kept, _, found = search.clean("PATH", path, owner)
 	return kept, found
@@ -80,7 +81,7 @@ func Path(path string, owner Owner) (kept string, found []Finding) {
 
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
-// clean returns what stays of a variable's value, and whether the variable does.
+// clean returns the safe part of a variable's value, and whether to keep the variable.
 func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, found []Finding) {
 	switch k {
 	case search, list, defaulted, patterns, libraries:
@@ -110,7 +111,7 @@ func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, fo
 	return "", false, []Finding{f}
 }
 
-// entries returns those entries of a list that the container does not supply.
+// entries returns the entries of a list that the container does not control.
 func (k kind) entries(name, value string, owner Owner) (kept string, found []Finding) {
 	sep := string(os.PathListSeparator)
 	separates := sep
@@ -124,12 +125,12 @@ func (k kind) entries(name, value string, owner Owner) (kept string, found []Fin
 	for _, entry := range splitAny(value, separates) {
 		why := ""
 		switch {
+		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
+			why = relative
 		case filepath.IsAbs(entry):
 			if owner.Supplies(entry) {
 				why = writable
 			}
-		case k.relative(entry):
-			why = relative
 		}
 		if why == "" {
 			rest = append(rest, entry)
@@ -140,13 +141,32 @@ func (k kind) entries(name, value string, owner Owner) (kept string, found []Fin
 	return strings.Join(rest, sep), found
 }
 
-// relative reports whether an entry that is not absolute means the directory that a command is
-// started in, or one below it. The caller chooses that directory.
+// relative reports whether a relative entry means the directory of the call or a directory below
+// it. The caller chooses this directory.
 func (k kind) relative(entry string) bool {
 	if k == search || k == list {
 		return true
 	}
 	return strings.Contains(entry, "/") && entry[0] != '~' && entry[0] != '@'
+}
+
+// ofProcess reports whether path is another one for each process: /proc/self/cwd/bin is in the
+// directory of the call.
+func ofProcess(path string) bool {
+	var at []string
+	for name := range strings.SplitSeq(path, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			at = at[:max(len(at)-1, 0)]
+		default:
+			at = append(at, name)
+		}
+		if slices.Contains([]string{"/proc/self", "/proc/thread-self", "/dev/fd"}, "/"+strings.Join(at, "/")) {
+			return strings.HasPrefix(path, "/")
+		}
+	}
+	return false
 }
 
 func splitAny(s, separators string) (parts []string) {

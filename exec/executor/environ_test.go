@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// below is an Owner that can write all below one directory.
+// below is an Owner that can write all files below one directory.
 type below string
 
 func (b below) Writable(p string) bool { return p == string(b) || strings.HasPrefix(p, string(b)+"/") }
 func (b below) Supplies(p string) bool { return b.Writable(p) }
 func (b below) Sources() []string      { return []string{string(b)} }
 
-// Attacks 62, 215.
+// Attacks 62, 215, 233.
 func TestEnviron(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"PATH=/w/venv/bin:/usr/bin", "PATH=/usr/bin"},
@@ -24,16 +24,21 @@ func TestEnviron(t *testing.T) {
 		{"PATH=", "PATH=" + systemPath},
 		{"PATH=/w/bin:.", "PATH=" + systemPath},
 		{"PATH=/workspace/bin:/usr/bin", "PATH=/workspace/bin:/usr/bin"},
+		{"PATH=/proc/self/cwd/bin:/usr/bin:/dev/fd/../cwd/bin://proc/./thread-self/cwd:/usr/../proc/self/root/w/bin", "PATH=/usr/bin"},
 		{"LD_PRELOAD=/w/x.so", ""},
+		{"PYTHONPATH=/proc/self/cwd/lib:/opt/py", "PYTHONPATH=/opt/py"},
+		{"GIT_SSH_COMMAND=/proc/self/cwd/ssh -v", ""},
 		{"LD_PRELOAD=/usr/lib/a.so /w/x.so:libc.so.6 ./y.so", "LD_PRELOAD=/usr/lib/a.so:libc.so.6"},
 		{"LD_AUDIT=/w/x.so", ""},
+		{"GDK_PIXBUF_MODULE_FILE=/w/loaders", ""},
+		{"KRB5_CONFIG=/w/krb5.conf", ""},
 		{"LD_LIBRARY_PATH=:/opt/lib", "LD_LIBRARY_PATH=/opt/lib"},
 		{"LD_LIBRARY_PATH=", "LD_LIBRARY_PATH="},
 		{"LD_BIND_NOW=1", "LD_BIND_NOW=1"},
 		{"PYTHONPATH=/opt/py:/w/py:", "PYTHONPATH=/opt/py"},
 		{"PYTHONPATH=lib", ""},
 		{"NODE_PATH=/w/node_modules", ""},
-		{"GEM_PATH=:/opt/gems", "GEM_PATH=:/opt/gems"}, // the empty one is the default
+		{"GEM_PATH=:/opt/gems", "GEM_PATH=:/opt/gems"}, // the empty entry means the default
 		{"GEM_PATH=vendor/gems:/opt/gems", "GEM_PATH=/opt/gems"},
 		{"LUA_PATH=/w/?.lua;./?.lua;;", "LUA_PATH=;"},
 		{"GIT_EXEC_PATH=/w/git-core", ""},
@@ -81,7 +86,7 @@ func TestEnviron(t *testing.T) {
 		{"SHELL=/w/sh", ""},
 		{"KUBECONFIG=/w/kube:/home/u/.kube/config", "KUBECONFIG=/dev/null"},
 		{"DOCKER_CONFIG=/w/.docker", "DOCKER_CONFIG=/dev/null"},
-		{"HOME=/w/home", "HOME=/w/home"}, // reported
+		{"HOME=/w/home", "HOME=/w/home"}, // kept and reported
 		{"PWD=/w", "PWD=/w"}, {"PROJECT_BIN=/w/bin", "PROJECT_BIN=/w/bin"},
 	} {
 		kept, found := Environ([]string{tt.in}, below("/w"))
@@ -94,7 +99,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestEnvironGit: of git's counted settings none may be missing, so where one goes all do.
+// TestEnvironGit checks that if one of git's counted settings is removed, the count is removed too.
 //
 // Attack 215.
 func TestEnvironGit(t *testing.T) {

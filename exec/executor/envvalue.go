@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// suspect returns what in a value the container can write, or what depends on the directory of
-// the call, and why that is so; or "".
+// suspect returns the part of a value that the container can write, or that depends on the
+// directory of the call. It also returns the reason, or "".
 func suspect(name, value string, owner Owner) (at, why string) {
 	if path, ok := Names(value, owner); ok {
 		return path, writable
 	}
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'
-		if fromCall(word) || program {
+		_, given, _ := strings.Cut(word, "=")
+		if fromCall(word) || program || ofProcess(word) || ofProcess(given) {
 			return word, relative
 		}
 	}
@@ -26,8 +27,8 @@ func suspect(name, value string, owner Owner) (at, why string) {
 	return "", ""
 }
 
-// fromCall reports whether word names, as it is or behind a =, what is found from the directory
-// of the call.
+// fromCall reports whether word, or its part after =, is a path relative to the directory of the
+// call.
 func fromCall(word string) bool {
 	_, value, _ := strings.Cut(word, "=")
 	return slices.ContainsFunc([]string{"./", "../"}, func(dir string) bool {
@@ -35,7 +36,7 @@ func fromCall(word string) bool {
 	})
 }
 
-// preload returns a module that node would look for from the directory of the call upwards.
+// preload returns a module that node would search from the directory of the call upwards.
 func preload(value string) (at, why string) {
 	words := strings.Fields(value)
 	for i, word := range words {
@@ -56,12 +57,12 @@ func preload(value string) (at, why string) {
 }
 
 const (
-	maxNames = 4096 // parts of one value that are looked at
-	maxEnds  = 8    // places where a path that begins somewhere can end
+	maxNames = 4096 // parts of one value that are checked
+	maxEnds  = 8    // positions where a path with a given start may end
 )
 
-// Names returns an absolute path in value that the container can write, wherever it begins
-// and ends: as the value, behind an option's = or letter, in a list, in quotes.
+// Names returns an absolute path in value that the container can write. The path may be the value,
+// follow an option's = or letter, be in a list, or be in quotes.
 func Names(value string, owner Owner) (path string, ok bool) {
 	looked := 0
 	for i := range len(value) {
@@ -74,7 +75,7 @@ func Names(value string, owner Owner) (path string, ok bool) {
 			}
 			ends++
 			if looked++; looked > maxNames {
-				return value, true // it might be anything
+				return value, true // too complex to check
 			}
 			if path = filepath.Clean(value[i:end]); owner.Writable(path) {
 				return path, true
@@ -87,8 +88,8 @@ func Names(value string, owner Owner) (path string, ok bool) {
 	return "", false
 }
 
-// begins reports whether the slash at i may begin an absolute path: that of a/b and the first
-// ones of https://a do not, and those of -I/lib, !/bin/sh and file:///lib do.
+// begins reports whether the slash at i may begin an absolute path. It is false for a/b and for the
+// first slashes of https://a. It is true for -I/lib, !/bin/sh and file:///lib.
 func begins(value string, i int) bool {
 	if i == 0 {
 		return true

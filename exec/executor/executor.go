@@ -5,10 +5,10 @@
 //	Streams.In --pipe or pty--> command --pipe or pty--> Streams.Out, Streams.Err
 //	descriptors of the caller's -------^
 //
-// Its one law: Run returns as soon as the command has ended and what it wrote by then
-// is through; what it left running neither holds the answer nor dies of it; and when
-// the context ends nothing of the command's tree stays. It does not decide what may
-// run, and it does not know who called.
+// Run returns as soon as the command has ended and its output has been delivered. Processes that
+// the command leaves behind neither delay Run nor die with the command. When the context ends, Run
+// ends the whole process tree. The package does not decide which commands may run, and does not
+// know the caller.
 package executor
 
 import (
@@ -19,80 +19,83 @@ import (
 	"time"
 )
 
-// Signal is a signal's name without SIG: "TERM", "USR1".
+// Signal is the name of a signal without SIG: "TERM", "USR1".
 type Signal = string
 
-// Delivery is a signal for a command.
+// Delivery is a signal to send to a command.
 type Delivery struct {
 	Signal Signal
-	// Group sends it to the foreground group of the command's terminal, or without a terminal to
-	// the command's process group. Else the command alone gets it.
+	// Group sends the signal to the foreground process group of the command's terminal. Without a
+	// terminal, it sends the signal to the command's process group. If Group is not set, only the
+	// command receives the signal.
 	Group bool
 }
 
 // Winsize is the size of a terminal.
 type Winsize struct{ Rows, Cols, X, Y uint16 }
 
-// Command is what to run.
+// Command is a command to run.
 type Command struct {
-	ID       string   // of the request; the command and its descendants carry it in their environment
+	ID       string   // of the request; stored in the environment of the command and its descendants
 	Path     string   // absolute
 	Args     []string // with argv[0]
 	Env      []string
-	Dir      int  // a held directory, which stays the caller's
-	NewPrivs bool // setuid programs work, as sudo does
-	Leave    bool // what it leaves running outlives Close
+	Dir      int  // an open directory; the caller closes it
+	NewPrivs bool // permits setuid programs, such as sudo
+	Leave    bool // processes that it leaves behind survive Close
+	Adopt    bool // processes that it leaves behind stay in its process tree, with or without the marker
 }
 
-// Streams are what a command's descriptors 0, 1 and 2 are joined to.
+// Streams states how the descriptors 0, 1 and 2 of a command are connected.
 type Streams struct {
-	// FD are descriptors that become the command's own, or -1. They stay the caller's,
-	// who may close them once Started was called.
+	// FD holds descriptors that the command inherits, or -1. The caller closes them, at the
+	// earliest when Started is called.
 	FD [3]int
-	// In is pumped into the command's stdin when FD[0] is -1; nil is /dev/null. Run
-	// closes it when the command reads no more or has ended, which must end a Read.
+	// In is copied to the command's stdin if FD[0] is -1; nil means /dev/null. Run closes In when
+	// the command closes its stdin or ends. Close must end a blocked Read.
 	In io.ReadCloser
-	// Out and Err take what the command writes when FD[1] and FD[2] are -1; nil is
-	// /dev/null. A Write may block; the caller sees to it that it ends when the context does.
+	// Out and Err receive the command's output if FD[1] and FD[2] are -1; nil means /dev/null. A
+	// Write may block. The caller must ensure that it returns when the context ends.
 	Out, Err io.Writer
-	// SameOut makes 1 and 2 one pipe, whose bytes go to Out.
+	// SameOut connects 1 and 2 to one pipe, whose bytes go to Out.
 	SameOut bool
-	// TTY gives the command a terminal of this size, to which In and Out are the other
-	// side. 2 is the terminal as well when FD[2] is -1 and Err is nil.
+	// TTY gives the command a terminal of this size, connected to In and Out. Descriptor 2 is the
+	// terminal too if FD[2] is -1 and Err is nil.
 	TTY *Winsize
 
-	Resize  <-chan Winsize  // read until Run returns; nil when unused
+	Resize  <-chan Winsize  // read until Run returns; may be nil
 	Signals <-chan Delivery // read until Run returns
 
-	Started  func(pid int) // called once, before any byte is pumped
-	Stopped  func()        // the command was stopped; the caller stops and sends CONT later
-	InClosed func()        // the command reads no more of In
+	Started  func(pid int) // called once, before any byte is copied
+	Stopped  func()        // the command was stopped; the caller stops too and sends CONT later
+	InClosed func()        // the command has closed its stdin
 }
 
-// Status is how a command ended.
+// Status is the result of a command.
 type Status struct {
-	Code     int    // 128+n when a signal ended it
-	Signal   Signal // "" when it exited
+	Code     int    // 128+n after signal n
+	Signal   Signal // "" if it exited
 	Core     bool
-	Consumed uint64 // bytes of In that the command took
+	Consumed uint64 // bytes of In that the command has read
 }
 
-// Graceful is a context's cause that says how long a command's process tree has between TERM and KILL.
+// Graceful is a cancellation cause that sets the time between TERM and KILL for a command's process
+// tree.
 type Graceful interface {
 	error
 	Grace() time.Duration
 }
 
-// Host runs commands as processes of this one.
+// Host runs commands as child processes of this process.
 type Host struct {
-	Grace   time.Duration // between TERM and KILL; 5 s when zero; set while no Run goes on
-	Session string        // the session's id, in the environment of all commands; set before the first Run
+	Grace   time.Duration // time between TERM and KILL; 0: 5 s; set it only while no Run is active
+	Session string        // the session's ID, in the environment of all commands; set it before the first Run
 	log     *slog.Logger
 	host
 }
 
-// NewHost prepares this process to run commands: it adopts orphans, no descriptor is
-// inherited by chance, and signals that are ignored here are not ignored by commands.
+// NewHost prepares this process to run commands. The process adopts orphans. Commands inherit no
+// other descriptors, and no ignored signals.
 func NewHost(log *slog.Logger) (*Host, error) {
 	h := &Host{log: log}
 	if err := h.open(); err != nil {
@@ -101,14 +104,13 @@ func NewHost(log *slog.Logger) (*Host, error) {
 	return h, nil
 }
 
-// Run runs c between s and returns how it ended. An error that wraps fs.ErrNotExist or
-// fs.ErrPermission says that it could not be started for that reason. When ctx ends the
-// whole tree ends, and the error is ctx's cause; the status is right all the same if
-// Started was called.
+// Run runs c with the streams s and returns its status. If c could not start because of
+// fs.ErrNotExist or fs.ErrPermission, the error wraps it. When ctx ends, Run ends the whole process
+// tree and returns ctx's cause. In this case the status is valid if Started was called.
 func (h *Host) Run(ctx context.Context, c Command, s Streams) (Status, error) {
 	return h.run(ctx, c, s)
 }
 
-// Close ends whatever commands left running, but for those with Leave, and returns when it
-// is gone. It is called once, after every Run has returned.
+// Close ends all processes that commands left behind, except those with Leave. It returns when they
+// are gone. Call it once, after every Run has returned.
 func (h *Host) Close() error { return h.close() }

@@ -13,25 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reads of stdin begin small, for a thousand calls may wait in one, and grow with what
-// comes.
+// Reads of stdin begin with a small buffer, because a thousand calls may wait in a Read. The buffer
+// grows with the data.
 const (
 	smallRead = 1 << 10
 	largeRead = 32 << 10
 )
 
-// feed moves In into a command's stdin.
+// feed copies In to a command's stdin.
 type feed struct {
 	in       io.Reader
-	closeIn  func()   // once
+	closeIn  func()   // called once
 	dst      *os.File // the pipe's write end, or the terminal's master
 	tty      bool
 	inClosed func()
 	ended    chan struct{}
 
-	// The rest is run's until ended is closed.
+	// The fields below belong to run until ended is closed.
 	written  uint64
-	rest     *os.File // after the end of In: a read end, to ask what is still in the pipe
+	rest     *os.File // set after the end of In: a read end, to query the bytes left in the pipe
 	consumed uint64
 }
 
@@ -54,7 +54,7 @@ func (f *feed) run() {
 			}
 		}
 		if err != nil {
-			if err == io.EOF && !f.tty { // a terminal has no end but a hang-up
+			if err == io.EOF && !f.tty { // a terminal has no EOF, only a hang-up
 				f.end()
 			}
 			return
@@ -65,8 +65,8 @@ func (f *feed) run() {
 	}
 }
 
-// refused is called when the command's stdin takes no more. The caller is told if it
-// was the command who closed it.
+// refused handles an error of a write to the command's stdin. If the command closed its stdin, the
+// caller is notified.
 func (f *feed) refused(err error) {
 	if !errors.Is(err, unix.EPIPE) {
 		return
@@ -77,8 +77,8 @@ func (f *feed) refused(err error) {
 	}
 }
 
-// end gives the command the end of its stdin. What is in the pipe can then be asked of
-// a read end only, which nobody misses now: there is no writer left to tell.
+// end closes the command's stdin. Afterwards only a read end can report the bytes left in the pipe.
+// The extra read end does no harm, because no writer is left that expects SIGPIPE.
 func (f *feed) end() {
 	f.control(func(fd int) {
 		if r, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
@@ -94,8 +94,9 @@ func (f *feed) control(do func(fd int)) {
 	}
 }
 
-// stop ends the feed, and counts what of In the command has taken: what was written but
-// for what is still in the pipe, where it stays when the reader is gone.
+// stop ends the feed and computes the bytes of In that the command has read. These are the written
+// bytes minus those that are left in the pipe. The left bytes stay countable after the reader has
+// closed its end.
 func (f *feed) stop() {
 	f.dst.SetWriteDeadline(time.Unix(1, 0))
 	f.closeIn()

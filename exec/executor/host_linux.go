@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// host is what a Host has on this system.
+// host is the part of Host for this operating system.
 type host struct {
 	parent *proctree.Parent
 	null   int // /dev/null
@@ -50,7 +50,7 @@ func (h *Host) close() error {
 	err := h.parent.End(h.grace())
 	h.mu.Lock()
 	for p := range h.left {
-		p.src.Close() // a terminal's master, or the reader of somebody that may not be ended
+		p.src.Close() // a terminal's master, or a pipe to a process that survives Close
 	}
 	h.mu.Unlock()
 	h.pumps.Wait()
@@ -64,7 +64,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("start %s: %w", strconv.QuoteToASCII(c.Path), err)
 	}
-	if ctx.Err() != nil { // what was withdrawn is not started
+	if ctx.Err() != nil { // a cancelled call starts no command
 		pl.abandon()
 		return Status{}, context.Cause(ctx)
 	}
@@ -79,6 +79,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		TTY:      s.TTY != nil,
 		NewPrivs: c.NewPrivs,
 		Leave:    c.Leave,
+		Adopt:    c.Adopt,
 	})
 	if err != nil {
 		pl.abandon()
@@ -90,7 +91,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 	return h.serve(ctx, &local{child, h, s.TTY != nil}, child.Pid, s, pl)
 }
 
-// process is a command that was started, here or in a Room.
+// process is a started command, in this process or in a Room.
 type process interface {
 	Done() <-chan struct{}
 	Stopped() <-chan struct{}
@@ -99,7 +100,7 @@ type process interface {
 	Reap() syscall.WaitStatus
 }
 
-// local is a process of this host's.
+// local is a command that is a child of this process.
 type local struct {
 	*proctree.Child
 	host *Host
@@ -108,7 +109,7 @@ type local struct {
 
 func (l *local) Signal(d Delivery) { l.host.deliver(l.Child, d, l.tty) }
 
-// serve does what is asked of a command that has just been started, until it has ended.
+// serve handles a command that has just started, until it has ended.
 func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *plumbing) (Status, error) {
 	pl.handOver()
 	if s.Started != nil {
@@ -118,8 +119,8 @@ func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *plu
 	return h.follow(ctx, p, s, pl)
 }
 
-// startError says what could not be started. The system has one error for a program
-// that is missing and for one whose interpreter is.
+// startError returns a precise error for a failed start. The kernel returns the same error for a
+// missing program and for a missing interpreter.
 func startError(c Command, err error) error {
 	what := "start " + strconv.QuoteToASCII(c.Path)
 	switch {
@@ -131,8 +132,8 @@ func startError(c Command, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// follow does what is asked of a running command until it has ended, and everything it
-// wrote by then is through.
+// follow handles the events of a running command until it has ended and its output has been
+// delivered.
 func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (Status, error) {
 	for alive := true; alive && ctx.Err() == nil; {
 		select {
@@ -166,8 +167,8 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (
 	return status(p.Reap(), pl.consumed()), nil
 }
 
-// abort ends the command's whole tree. It returns when nothing of it is left, and says how
-// the command ended.
+// abort ends the command's whole process tree. It returns the command's status after all processes
+// have ended.
 func (h *Host) abort(ctx context.Context, p process, pl *plumbing) Status {
 	grace := h.grace()
 	var says Graceful
@@ -176,10 +177,10 @@ func (h *Host) abort(ctx context.Context, p process, pl *plumbing) Status {
 	}
 	if err := p.End(grace); err != nil {
 		h.log.Error("end a command", "error", err)
-		go p.Reap() // ends when the kernel lets the command go
+		go p.Reap() // ends when the kernel lets the command end
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
 	}
-	pl.drain(context.Background()) // the caller's Writes end with the context
+	pl.drain(context.Background()) // the caller's Writes return when the context ends
 	return status(p.Reap(), pl.consumed())
 }
 

@@ -26,8 +26,8 @@ func keeperMain() int {
 	return k.Keep([]string{"/proc/self/exe"}, os.Environ(), []*os.File{os.NewFile(3, "talk")})
 }
 
-// watcherMain runs commands of all sorts, each of which has descriptor 3 as its stderr,
-// says who it is there once they run, and waits.
+// watcherMain runs different kinds of commands with descriptor 3 as their stderr. Once they run, it
+// writes its PID to descriptor 3 and waits.
 func watcherMain() int {
 	h, err := NewHost(slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -60,7 +60,7 @@ func watcherMain() int {
 	select {}
 }
 
-// Whatever a killed watcher ran is gone before its keeper is.
+// TestWatcherKilled checks that all commands of a killed watcher have ended before its keeper ends.
 //
 // Attack 156.
 func TestWatcherKilled(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Links returns the programs in the directories of path, a PATH, that are links to what the
-// container can write. Such a directory stays: it has other programs.
+// Links returns the links in the directories of path, a PATH, whose targets the container can
+// write. The directories stay in PATH, because they contain other programs.
 func Links(path string, owner Owner) (found []Finding) {
 	if len(owner.Sources()) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func Links(path string, owner Owner) (found []Finding) {
 			continue
 		}
 		seen[dir] = true
-		entries, _ := os.ReadDir(dir) // PATH may name what is not there
+		entries, _ := os.ReadDir(dir) // PATH may name missing directories
 		for _, e := range entries {
 			link := filepath.Join(dir, e.Name())
 			if e.Type()&os.ModeSymlink != 0 && l.leads(link) {
@@ -32,11 +32,10 @@ func Links(path string, owner Owner) (found []Finding) {
 	return found
 }
 
-// maxLinks is how many links the kernel follows (path_resolution(7)).
+// maxLinks is the maximum number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Chain returns path and all that it links to, one after the other. What is missing or no link
-// is the last one.
+// Chain returns path and its successive link targets. The last one is missing or is not a link.
 func Chain(path string) (all []string) {
 	for range maxLinks {
 		all = append(all, path)
@@ -45,7 +44,8 @@ func Chain(path string) (all []string) {
 			break
 		}
 		if !filepath.IsAbs(to) {
-			// A directory above the link may be a link, too: .. is then the parent of its target.
+			// A directory in the link's path may be a link too; then .. is the parent of its
+			// target.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 			if err != nil {
 				break
@@ -57,13 +57,14 @@ func Chain(path string) (all []string) {
 	return all
 }
 
-// lookup remembers directories: a PATH has thousands of links to few of them.
+// lookup caches results by directory: a PATH contains thousands of links to few directories.
 type lookup struct {
 	owner Owner
 	dirs  map[string]bool
 }
 
-// leads reports whether a link, or one that it leads to, leads to what the container can write.
+// leads reports whether the container can write a target of the link, directly or through other
+// links.
 func (l *lookup) leads(link string) bool {
 	return slices.ContainsFunc(Chain(link)[1:], func(to string) bool {
 		dir := filepath.Dir(to)

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// ownerOf is the owner of the directory work of a tree that has these directories and links, and
-// where the tree is.
+// ownerOf creates a tree with the directories and links. It returns an owner that can write the
+// directory work, and the path of the tree.
 func ownerOf(t *testing.T, dirs []string, links map[string]string) (*dir.Table, string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -37,8 +37,8 @@ func ownerOf(t *testing.T, dirs []string, links map[string]string) (*dir.Table, 
 	return owner, base
 }
 
-// TestLinks has a directory of PATH with links that lead into the container's mount, some by
-// others.
+// TestLinks checks a directory of PATH with links that lead into the container's mount, directly or
+// through links.
 func TestLinks(t *testing.T) {
 	owner, base := ownerOf(t, []string{"bin", "alternatives", "usr", "work/out"}, map[string]string{
 		"bin/direct": "../work/python3", "bin/chain": "../alternatives/chain", "alternatives/chain": "../work/none", "bin/beside": "direct",
@@ -54,8 +54,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksBelowLink has a directory of PATH that is a link: the .. of a link in it is the parent
-// of where it really is. By names alone it led elsewhere, and was not reported.
+// TestLinksBelowLink checks a directory of PATH that is a link. A .. in a link there is relative to
+// the real directory. Resolving it by name gave another path, and the link was not reported.
 func TestLinksBelowLink(t *testing.T) {
 	owner, base := ownerOf(t, []string{"deep/nested"}, map[string]string{"short": "deep/nested", "deep/nested/python3": "../../work/python3"})
 	want := filepath.Join(base, "short", "python3")
@@ -64,7 +64,7 @@ func TestLinksBelowLink(t *testing.T) {
 	}
 }
 
-// TestSettings mounts parts of HOME, and all of it.
+// TestSettings checks mounts of parts of HOME, and of all of it.
 func TestSettings(t *testing.T) {
 	owner, base := ownerOf(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
 	owner.Also([]dir.Mount{{Source: filepath.Join(base, "home/.config/gh")}})

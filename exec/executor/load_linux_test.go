@@ -17,12 +17,13 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// A thousand commands at once hold descriptors, not threads, and give all of them back.
+// TestThousand checks that a thousand concurrent commands use descriptors, not threads, and that
+// all descriptors are closed afterwards.
 //
 // Attack 145.
 func TestThousand(t *testing.T) {
 	h := newHost(t)
-	output(t, h, sh(t, ":")) // everything that is made once is there
+	output(t, h, sh(t, ":")) // opens the descriptors that stay open
 	fds := entries(t, "/proc/self/fd")
 	dir := hold(t, ".")
 	gate, err := os.OpenFile(fifo(t), os.O_RDWR, 0)
@@ -83,7 +84,7 @@ func childrenOfSelf(t *testing.T) (list []int) {
 	return list
 }
 
-// 1000 calls that are cancelled at once are all ended.
+// TestThousandCancelled checks that concurrent calls that are cancelled at the same time all end.
 func TestThousandCancelled(t *testing.T) {
 	h := newHost(t)
 	dir := hold(t, ".")

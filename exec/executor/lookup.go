@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 )
 
-// LookPath searches the absolute directories of path, a PATH, for the program name. The
-// others mean the directory that something was started in, which is often the one that a
-// container may write.
+// LookPath searches the program name in the absolute directories of path, a PATH. It skips relative
+// directories, because the container can often write the current directory.
 func LookPath(name, path string) (string, bool) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		// With a directory before it, LookPath only checks that it can be executed.
+		// For a path with a directory, exec.LookPath only checks that the file is executable.
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return p, true
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// The test binary is also the monitor of its tty calls, and a keeper and its watcher.
+// TestMain runs the test binary also as the monitor of tty calls, as a keeper and as a watcher.
 func TestMain(m *testing.M) {
 	if os.Args[0] == proctree.MonitorName {
 		os.Exit(proctree.Monitor(os.Args))
@@ -31,13 +31,13 @@ func TestMain(m *testing.M) {
 	case "watcher":
 		os.Exit(watcherMain())
 	}
-	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
+	proctree.DefaultSignals() // nohup and a script's & must not affect the tests
 	os.Exit(m.Run())
 }
 
 const patience = 30 * time.Second
 
-// newHost returns a Host that ends with the test, if not before.
+// newHost returns a Host that is closed at the end of the test.
 func newHost(t testing.TB) *Host {
 	t.Helper()
 	h, closeHost := openHost(t)
@@ -59,17 +59,17 @@ func openHost(t testing.TB) (*Host, func()) {
 	}
 }
 
-// none are Streams of which every descriptor is /dev/null.
+// none returns Streams with all descriptors connected to /dev/null.
 func none() Streams { return Streams{FD: [3]int{-1, -1, -1}} }
 
-// sh is a command in the directory that Dir names for the process: its own.
+// sh returns a command that runs script in the current directory.
 func sh(t testing.TB, script string, args ...string) Command {
 	t.Helper()
 	return Command{
 		ID:   strings.ReplaceAll(t.Name(), "/", "-"),
 		Path: "/bin/sh",
 		Args: append([]string{"sh", "-c", script}, args...),
-		// The race detector's exit takes a second, the monitor's too, unless told otherwise.
+		// By default the race detector delays each exit, also of the monitor, by a second.
 		Env: append(os.Environ(), "TERM=dumb", "GORACE=atexit_sleep_ms=0"),
 		Dir: hold(t, "."),
 	}
@@ -85,7 +85,7 @@ func hold(t testing.TB, name string) int {
 	return fd
 }
 
-// output runs a script and returns what it wrote to 1 and 2.
+// output runs a script and returns what it wrote to stdout and stderr.
 func output(t testing.TB, h *Host, c Command) (stdout, stderr string, st Status) {
 	t.Helper()
 	s := none()
@@ -98,7 +98,7 @@ func output(t testing.TB, h *Host, c Command) (stdout, stderr string, st Status)
 	return out.String(), err.String(), st
 }
 
-// screen is a Writer of which a test can await what appears.
+// screen is a Writer on which a test can wait for text.
 type screen struct {
 	mu   sync.Mutex // guards the field below
 	more sync.Cond
@@ -119,8 +119,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// expect waits for want, and forgets the screen up to its end. It returns what stood
-// before it.
+// expect waits for want, removes the text up to its end, and returns the text before it.
 func (s *screen) expect(t testing.TB, want string) string {
 	t.Helper()
 	before, ok := s.await(want)
@@ -153,7 +152,7 @@ func (s *screen) await(want string) (before string, ok bool) {
 	}
 }
 
-// call is a command that runs while the test goes on.
+// call is a command that runs concurrently with the test.
 type call struct {
 	cancel  context.CancelCauseFunc
 	in      *io.PipeWriter
@@ -170,7 +169,7 @@ type result struct {
 	err error
 }
 
-// launch runs c with pumped streams, on a terminal of size w if there is one.
+// launch runs c with copied streams, on a terminal of size w unless w is nil.
 func launch(t testing.TB, h *Host, c Command, w *Winsize) *call {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -184,7 +183,7 @@ func launch(t testing.TB, h *Host, c Command, w *Winsize) *call {
 	s.Resize, s.Signals = run.resize, run.signals
 	s.Started = func(pid int) { run.pid <- pid }
 	s.Stopped = func() { run.stopped <- struct{}{} }
-	// ends when the command has; wait takes its value.
+	// ends when the command has; wait receives its value.
 	go func() {
 		st, err := h.Run(ctx, c, s)
 		run.end <- result{st, err}
@@ -220,7 +219,7 @@ func fifo(t testing.TB) string {
 	return name
 }
 
-// eventually polls what has no event to wait for: the state of other processes.
+// eventually polls a condition without an event, such as the state of other processes.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -234,7 +233,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 func exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
 
-// stateOf returns the letter of a process's state, nothing when it is gone.
+// stateOf returns the letter of a process's state, or "" if the process does not exist.
 func stateOf(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plumbing is what joins a command's descriptors to its Streams.
+// plumbing connects a command's descriptors to its Streams.
 type plumbing struct {
 	host   *Host
 	files  [3]int   // the command's 0, 1 and 2
-	theirs []int    // those of them that are closed here once the command has them
-	master *os.File // the terminal's, or nil
+	theirs []int    // those of files that must be closed here once the command has them
+	master *os.File // of the terminal, or nil
 	feed   *feed    // or nil
 	pumps  []*pump
 }
 
-// plumb makes the pipes and the terminal that s asks for. The terminal of a command that
-// runs elsewhere is made there.
+// plumb creates the pipes and the terminal that s requires. If elsewhere is set, the Room creates
+// the terminal.
 func (h *Host) plumb(s Streams, elsewhere bool) (pl *plumbing, err error) {
 	pl = &plumbing{host: h, files: s.FD}
 	defer func() {
@@ -51,7 +51,7 @@ func (h *Host) plumb(s Streams, elsewhere bool) (pl *plumbing, err error) {
 	return pl, nil
 }
 
-// join returns what becomes the command's descriptor i, which none was passed for.
+// join returns the descriptor i of the command if the caller passed none.
 func (pl *plumbing) join(i int, s Streams, slave int) (int, error) {
 	switch {
 	case i == 2 && s.SameOut:
@@ -68,13 +68,13 @@ func (pl *plumbing) join(i int, s Streams, slave int) (int, error) {
 	return pl.host.null, nil
 }
 
-// adopt takes over the master of a terminal that was made elsewhere, if there is one.
+// adopt takes ownership of the master of a terminal that a Room created, if any.
 func (pl *plumbing) adopt(master *os.File) {
 	if master == nil {
 		return
 	}
 	pl.master = master
-	pl.pumps[0].src = master // plumb began with it
+	pl.pumps[0].src = master // plumb added the pump of the terminal first
 	if pl.feed != nil {
 		pl.feed.dst = master
 	}
@@ -97,8 +97,8 @@ func (pl *plumbing) pipeOut(p *pump) (int, error) {
 	return theirs, err
 }
 
-// pipe makes a pipe of which end, 0 for reading and 1 for writing, is the command's and
-// blocks, as a shell's would; the other one is polled.
+// pipe creates a pipe. Its end theirs (0: reading, 1: writing) is the command's and is blocking, as
+// from a shell. The other end is non-blocking.
 func (pl *plumbing) pipe(end int) (theirs int, ours *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -112,7 +112,7 @@ func (pl *plumbing) pipe(end int) (theirs int, ours *os.File, err error) {
 	return fds[end], os.NewFile(uintptr(fds[1-end]), "pipe"), nil
 }
 
-// handOver closes what the command has now.
+// handOver closes the descriptors that the command has now.
 func (pl *plumbing) handOver() {
 	for _, fd := range pl.theirs {
 		unix.Close(fd)
@@ -120,7 +120,7 @@ func (pl *plumbing) handOver() {
 	pl.theirs = nil
 }
 
-// abandon closes everything: there is no command.
+// abandon closes all descriptors if no command was started.
 func (pl *plumbing) abandon() {
 	pl.handOver()
 	if pl.feed != nil {
@@ -135,18 +135,18 @@ func (pl *plumbing) abandon() {
 	}
 }
 
-// start begins to move bytes.
+// start starts the copying.
 func (pl *plumbing) start() {
 	for _, p := range pl.pumps {
 		p.start()
 	}
 	if pl.feed != nil {
-		// ends when the command's stdin or In does; finish sees to both and waits.
+		// ends when the command's stdin or In ends; finish closes both and waits.
 		go pl.feed.run()
 	}
 }
 
-// finish stops stdin and lets the pumps move only what the command wrote.
+// finish stops stdin. The pumps then copy only the output that the command has written.
 func (pl *plumbing) finish() {
 	if pl.feed != nil {
 		pl.feed.stop()
@@ -156,7 +156,7 @@ func (pl *plumbing) finish() {
 	}
 }
 
-// drain returns when the pumps have moved that, or with the cause when ctx ends first.
+// drain returns when the pumps have copied this output, or when ctx ends, with its cause.
 func (pl *plumbing) drain(ctx context.Context) error {
 	for _, p := range pl.pumps {
 		select {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a terminal of the host's, whose master never leaves this process,
-// and returns the command's side of it.
+// openTerminal creates a terminal on the host and returns the slave for the command. The master
+// stays in this process.
 func (pl *plumbing) openTerminal(w Winsize) (slave int, err error) {
 	if pl.master, slave, err = openPTY(); err != nil {
 		return -1, fmt.Errorf("make a terminal: %w", err)
@@ -26,7 +26,7 @@ func openPTY() (master *os.File, slave int, err error) {
 	if err != nil {
 		return nil, -1, err
 	}
-	defer pty.Close() // its file blocks; the copy below is polled
+	defer pty.Close() // its file is blocking; the duplicate below is non-blocking
 	fd, err := unix.FcntlInt(pty.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		return nil, -1, err
@@ -42,7 +42,7 @@ func openPTY() (master *os.File, slave int, err error) {
 	return master, slave, nil
 }
 
-// setUTF8 makes the erase key take a whole character, as every terminal emulator has it.
+// setUTF8 makes the erase key remove a whole UTF-8 character, as terminal emulators do.
 func setUTF8(tty int) {
 	if t, err := unix.IoctlGetTermios(tty, unix.TCGETS); err == nil {
 		t.Iflag |= unix.IUTF8
@@ -50,8 +50,8 @@ func setUTF8(tty int) {
 	}
 }
 
-// signalForeground sends the terminal's foreground group a signal that a key can send, and reports
-// whether there is such a terminal and such a key.
+// signalForeground sends a signal to the terminal's foreground group. It reports false if there is
+// no terminal, or if no key can send the signal.
 func (pl *plumbing) signalForeground(name Signal) bool {
 	sent := false
 	pl.control(func(fd int) {
@@ -60,15 +60,14 @@ func (pl *plumbing) signalForeground(name Signal) bool {
 	return sent
 }
 
-// resize changes the size of the terminal; the kernel sends WINCH to who is in its
-// foreground.
+// resize changes the size of the terminal. The kernel sends WINCH to the foreground group.
 func (pl *plumbing) resize(w Winsize) {
 	pl.control(func(fd int) {
 		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
 	})
 }
 
-// control calls do with the master of the terminal, if there is a terminal.
+// control calls do with the master of the terminal, if there is one.
 func (pl *plumbing) control(do func(fd int)) {
 	if pl.master == nil {
 		return

@@ -99,7 +99,8 @@ func TestPassword(t *testing.T) {
 	run.wait(t)
 }
 
-// ^Z stops the command's group, the caller is told, and CONT wakes it.
+// TestSuspend checks that ^Z stops the command's group and notifies the caller, and that CONT
+// continues it.
 func TestSuspend(t *testing.T) {
 	run := launch(t, newHost(t), sh(t, "echo ready; read x; echo got $x; read x; echo got $x"), size())
 	run.out.expect(t, "ready")
@@ -127,7 +128,7 @@ func TestTerminalSignal(t *testing.T) {
 	}
 }
 
-// An interactive shell has its own jobs on the terminal.
+// TestJobControl checks job control of an interactive shell on the terminal.
 func TestJobControl(t *testing.T) {
 	c := sh(t, "")
 	c.Path, c.Args = "/bin/bash", []string{"bash", "--norc", "--noprofile", "-i"}
@@ -143,8 +144,8 @@ func TestJobControl(t *testing.T) {
 	run.typed(t, "\x03")
 	run.out.expect(t, "$ ")
 	run.typed(t, "sh -c 'echo $((40+2)); exec cat'\n")
-	run.out.expect(t, "42\r\n")          // it is in the foreground
-	run.signals <- Delivery{"INT", true} // as a key of the caller's terminal
+	run.out.expect(t, "42\r\n")          // the command is in the foreground
+	run.signals <- Delivery{"INT", true} // like a key on the caller's terminal
 	run.out.expect(t, "$ ")
 	run.typed(t, "exit 8\n")
 	if st, err := run.wait(t); st.Code != 8 || err != nil {
@@ -152,7 +153,8 @@ func TestJobControl(t *testing.T) {
 	}
 }
 
-// What a command leaves on its terminal gets no HUP, and can write on.
+// TestTerminalLeftBehind checks that a process left behind on the terminal gets no HUP, and can
+// still write.
 func TestTerminalLeftBehind(t *testing.T) {
 	h := newHost(t)
 	wake, alive := fifo(t), fifo(t)

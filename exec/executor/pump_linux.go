@@ -17,18 +17,19 @@ const chunk = 32 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// ttyBacklog is more than a terminal holds that nobody reads (TTYB_DEFAULT_MEM_LIMIT).
+// ttyBacklog is greater than the number of unread bytes that a terminal buffers
+// (TTYB_DEFAULT_MEM_LIMIT).
 const ttyBacklog = 1 << 20
 
-// pump moves what a command writes to dst: all of it while the command lives, then what
-// it has written by its end. What others write later is read and dropped, so that they
-// are not held up, until they are gone.
+// pump copies a command's output to dst: first while the command runs, then the rest that was
+// written before its end. Later output of other processes is read and dropped until they close the
+// other side, so that they do not block.
 type pump struct {
 	host    *Host
 	src     *os.File
 	dst     io.Writer // nil drops everything
 	tty     bool
-	drained chan struct{} // closed when dst gets nothing more
+	drained chan struct{} // closed when dst receives nothing more
 }
 
 func newPump(h *Host, src *os.File, dst io.Writer, tty bool) *pump {
@@ -39,11 +40,11 @@ func (p *pump) start() {
 	p.host.mu.Lock()
 	p.host.left[p] = true
 	p.host.mu.Unlock()
-	// ends when nobody holds the other side; Host.Close sees to that and waits.
+	// ends when no process holds the other side; Host.Close ensures this and waits.
 	p.host.pumps.Go(p.run)
 }
 
-// finish says that the command has ended.
+// finish tells the pump that the command has ended.
 func (p *pump) finish() { p.src.SetReadDeadline(time.Unix(1, 0)) }
 
 func (p *pump) run() {
@@ -61,7 +62,8 @@ func (p *pump) run() {
 	p.src.Close()
 }
 
-// copy reports whether somebody may still write when it is done.
+// copy copies output until the end of the command. It reports whether other processes may still
+// write.
 func (p *pump) copy(conn syscall.RawConn) bool {
 	for {
 		n, err := p.move(conn.Read, chunk, true)
@@ -74,8 +76,8 @@ func (p *pump) copy(conn syscall.RawConn) bool {
 	}
 }
 
-// drain moves what is there now. It is counted first: somebody who was left behind may
-// write for ever.
+// drain copies the bytes that are available now. It gets their number first, because a process left
+// behind may write forever.
 func (p *pump) drain(conn syscall.RawConn) bool {
 	there := ttyBacklog
 	if !p.tty {
@@ -105,13 +107,13 @@ func (p *pump) drop(conn syscall.RawConn) {
 	}
 }
 
-// move reads at most max bytes, when there are some, and writes them to dst. A terminal
-// whose reader takes no more is read on: closing it would hang up on the command. A pipe
-// is not, so that the command gets PIPE, as it would have from its reader.
+// move reads at most max bytes and writes them to dst. If dst of a terminal fails, move keeps
+// reading, because a close would hang up the command's terminal. If dst of a pipe fails, move
+// returns the error; the command then gets SIGPIPE, as from its reader.
 func (p *pump) move(wait func(read func(fd uintptr) bool) error, max int, write bool) (n int, err error) {
 	var buf *[chunk]byte
 	werr := wait(func(fd uintptr) bool {
-		buf = chunks.Get().(*[chunk]byte) // borrowed only when the poller says so
+		buf = chunks.Get().(*[chunk]byte) // taken from the pool only when data is available
 		if n, err = readOnce(int(fd), buf[:max]); err == unix.EAGAIN {
 			chunks.Put(buf)
 			buf = nil

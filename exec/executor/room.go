@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// Terminal stands among a command's descriptors for the terminal that its room makes.
+// Terminal is the value of a command's descriptor for the terminal that its Room creates.
 const Terminal = -2
 
-// Room is a place that is not this process's own, where commands run all the same: with
-// the same descriptors, signals and status.
+// Room is another place than this process, such as a container, that runs commands. Descriptors,
+// signals and status work as on the host.
 type Room interface {
-	// Enter starts c with files as its 0, 1 and 2. Those that are Terminal are one of that
-	// size, which the room makes. They stay the caller's. When ctx ends nothing is started.
+	// Enter starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the room
+	// creates a terminal of the given size. The caller closes files. If ctx has ended, nothing is
+	// started.
 	Enter(ctx context.Context, c Command, files [3]int, size *Winsize) (Guest, error)
 }
 
-// Guest is a command that was started in a Room. It must be reaped.
+// Guest is a command that was started in a Room. The caller must call Reap.
 type Guest interface {
 	PID() int                  // on the host
-	Terminal() *os.File        // its terminal's other side, for the caller to close, or nil
-	Signal(d Delivery)         // sends the command a signal
+	Terminal() *os.File        // the master of its terminal, closed by the caller, or nil
+	Signal(d Delivery)         // sends a signal to the command
 	Done() <-chan struct{}     // closed when the command has ended
-	Stopped() <-chan struct{}  // receives when it was stopped
-	End(d time.Duration) error // ends it and all with it: TERM, KILL after d
-	Reap() syscall.WaitStatus  // waits for its end, and says how it did
+	Stopped() <-chan struct{}  // receives a value when the command was stopped
+	End(d time.Duration) error // ends the process tree: TERM, then KILL after d
+	Reap() syscall.WaitStatus  // waits for the end and returns the status
 }
 
-// RunIn is Run in a room.
+// RunIn runs c in a Room, like Run.
 func (h *Host) RunIn(ctx context.Context, room Room, c Command, s Streams) (Status, error) {
 	return h.runIn(ctx, room, c, s)
 }

@@ -9,7 +9,7 @@ func (h *Host) runIn(ctx context.Context, room Room, c Command, s Streams) (Stat
 	if err != nil {
 		return Status{}, err
 	}
-	if ctx.Err() != nil { // what was withdrawn is not started
+	if ctx.Err() != nil { // a cancelled call starts no command
 		pl.abandon()
 		return Status{}, context.Cause(ctx)
 	}

@@ -100,8 +100,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A command has the three descriptors that it was given, its directory though it was
-// renamed, a session of its own, no new privileges, and its request's id.
+// TestCircumstances checks the three descriptors of a command, its directory after a rename, its
+// session, its privileges and its request ID.
 //
 // Attack 155.
 func TestCircumstances(t *testing.T) {
@@ -143,7 +143,7 @@ func TestCircumstances(t *testing.T) {
 	}
 }
 
-// What was withdrawn before it started is not started (security.md 159).
+// TestWithdrawn checks that a call that is cancelled before the start runs no command.
 //
 // Attack 159.
 func TestWithdrawn(t *testing.T) {
@@ -161,12 +161,12 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// atOnce ends a context, and gives the command no time.
+// atOnce is a cancellation cause with no time between TERM and KILL.
 type atOnce struct{ error }
 
 func (atOnce) Grace() time.Duration { return 0 }
 
-// TestGraceful: the cause of the end says how long a command has between TERM and KILL.
+// TestGraceful checks that the cancellation cause sets the time between TERM and KILL.
 func TestGraceful(t *testing.T) {
 	h := newHost(t)
 	h.Grace = time.Hour
@@ -178,7 +178,7 @@ func TestGraceful(t *testing.T) {
 	defer r.Close()
 	s := none()
 	s.Out = w
-	// ends when the command has said that it ignores TERM.
+	// ends when the command has reported that it ignores TERM.
 	go func() {
 		r.Read(make([]byte, 1))
 		cancel(fmt.Errorf("stopped: %w", atOnce{errors.New("at once")}))

@@ -14,16 +14,16 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// deliver sends a signal to a command, or to its group. Nobody waits for the result, as with a
-// key that was pressed.
+// deliver sends a signal to a command or to its group. It does not report errors to the caller; it
+// logs them.
 func (h *Host) deliver(child *proctree.Child, d Delivery, tty bool) {
 	sig := unix.SignalNum("SIG" + d.Signal)
 	if sig == 0 {
 		return
 	}
 	if !tty && stops(sig) && !catches(child.Pid, sig) {
-		// The kernel does not let these stop a group that no shell watches over (setsid,
-		// or POSIX: an orphaned process group).
+		// The kernel does not let these signals stop an orphaned process group, which no shell
+		// controls (setsid, POSIX).
 		sig = unix.SIGSTOP
 	}
 	send := child.Signal
@@ -45,7 +45,7 @@ func catches(pid int, sig syscall.Signal) bool {
 }
 
 func signalName(sig syscall.Signal) Signal {
-	const rtmin = 34 // libc keeps the first two
+	const rtmin = 34 // libc reserves the first two
 	switch name := unix.SignalName(sig); {
 	case name != "":
 		return strings.TrimPrefix(name, "SIG")

@@ -26,7 +26,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A signal goes to the command alone, or as from a terminal to all of its group.
+// TestSignalGroup checks that a signal goes to the command alone, or to its whole group as from a
+// terminal.
 func TestSignalGroup(t *testing.T) {
 	for name, died := range map[Signal]string{"USR1": "138", "TERM": "143", "HUP": "129"} {
 		for group, code := range map[bool]string{false: "0", true: died} {
@@ -34,7 +35,7 @@ func TestSignalGroup(t *testing.T) {
 			run.out.expect(t, "ready\n")
 			run.signals <- Delivery{name, group}
 			if !group {
-				run.signals <- Delivery{Signal: "NONSENSE"} // it is taken when the one before was sent
+				run.signals <- Delivery{Signal: "NONSENSE"} // accepted only after the previous signal was sent
 				run.in.Close()
 			}
 			shown := run.out.expect(t, "child "+code+"\n")
@@ -69,7 +70,7 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
-// A command that catches TSTP gets it.
+// TestStopCaught checks that a command that catches TSTP receives it.
 func TestStopCaught(t *testing.T) {
 	run := launch(t, newHost(t), sh(t, "trap 'echo got; exit 7' TSTP; echo ready; while :; do read x; done"), nil)
 	run.out.expect(t, "ready\n")
@@ -82,7 +83,7 @@ func TestStopCaught(t *testing.T) {
 
 var errHungUp = errors.New("the caller hung up")
 
-// When the caller is gone the whole tree is, and only then does Run return.
+// TestCancel checks that cancellation ends the whole process tree before Run returns.
 func TestCancel(t *testing.T) {
 	tests := []struct {
 		name, script string
@@ -124,7 +125,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A command has the time to clean up, on a terminal too.
+// TestCleanUp checks that a command has time to clean up, also on a terminal.
 func TestCleanUp(t *testing.T) {
 	for _, w := range []*Winsize{nil, {24, 80, 0, 0}} {
 		h := newHost(t)
@@ -142,7 +143,7 @@ func TestCleanUp(t *testing.T) {
 	}
 }
 
-// Close ends what calls have left.
+// TestClose checks that Close ends the processes that calls left behind.
 func TestClose(t *testing.T) {
 	for _, w := range []*Winsize{nil, {24, 80, 0, 0}} {
 		h, closeHost := openHost(t)

@@ -84,7 +84,7 @@ func TestConsumed(t *testing.T) {
 	}
 }
 
-// A stdin that stays open and silent holds nothing up.
+// TestIdleStdin checks that an open, silent stdin does not delay Run.
 func TestIdleStdin(t *testing.T) {
 	run := launch(t, newHost(t), sh(t, "exit 4"), nil)
 	if st, err := run.wait(t); st.Code != 4 || err != nil {
@@ -95,7 +95,8 @@ func TestIdleStdin(t *testing.T) {
 	}
 }
 
-// The caller is told when the command closes its stdin, and the command goes on.
+// TestStdinClosedEarly checks that the caller is notified when the command closes its stdin, and
+// that the command continues.
 func TestStdinClosedEarly(t *testing.T) {
 	h := newHost(t)
 	in, w := io.Pipe()
@@ -106,7 +107,7 @@ func TestStdinClosedEarly(t *testing.T) {
 	s.InClosed = func() { close(closed) }
 	end := make(chan result, 1)
 	name := fifo(t)
-	// ends when the command has; the test takes its value.
+	// ends when the command has; the test receives its value.
 	go func() {
 		st, err := h.Run(context.Background(), sh(t, "exec <&-; echo closed; : > $0; exit 5", name), s)
 		end <- result{st, err}
@@ -126,7 +127,7 @@ func TestStdinClosedEarly(t *testing.T) {
 	}
 }
 
-// A descriptor that was passed is the command's own: the same pipe, not a copy.
+// TestPassed checks that a passed descriptor is the command's own: the same pipe, not a copy.
 func TestPassed(t *testing.T) {
 	h := newHost(t)
 	var p [2]int
@@ -173,7 +174,7 @@ func (l *leaver) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A command whose reader leaves gets PIPE, as from head(1).
+// TestReaderLeaves checks that a command whose reader fails gets SIGPIPE, as with head(1).
 func TestReaderLeaves(t *testing.T) {
 	s := none()
 	s.Out = &leaver{after: 100 << 10}
@@ -185,7 +186,8 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
-// What a command left running keeps its descriptors, and Run does not wait for it.
+// TestLeftBehind checks that processes left behind keep their descriptors, and that Run does not
+// wait for them.
 //
 // Attack 153.
 func TestLeftBehind(t *testing.T) {
@@ -214,7 +216,8 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// All that a command wrote comes before its status, whatever the caller's speed.
+// TestNothingLost checks that all output of a command arrives before its status, at any speed of
+// the caller.
 func TestNothingLost(t *testing.T) {
 	h := newHost(t)
 	for i := range 50 {

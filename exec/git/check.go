@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package git finds out whether a git command may run a program that the repository names.
+// Package git detects whether a git command may run a program that the repository names.
 //
 //	.git (read-only for the container) --its files, git config--> Check --> nil or a Problem
 //	submodules --git ls-files------------------------------------^
 //
-// Its one law: a repository is harmless only where everything that names a program is known
-// to be absent. Configuration keys are judged by a list of harmless ones, so an unknown key
-// is a Problem. The package asks the same git that the command runs, with commands that run
-// nothing themselves. It decides nothing: the policy does, with the answer.
+// A repository is harmless only if everything that can name a program is known to be absent.
+// Configuration keys are checked against a list of harmless keys, so an unknown key is a Problem.
+// The package runs the same git as the command, with subcommands that start no programs. The result
+// is input for the policy.
 package git
 
 import (
@@ -28,14 +28,14 @@ import (
 // Limits of one check. A repository that exceeds one of them is a Problem.
 const (
 	maxConfig     = 1 << 20 // bytes of configuration
-	maxPaths      = 4 << 10 // bytes that name a repository's directories
+	maxPaths      = 4 << 10 // bytes of a file that names a repository's directories
 	maxEntries    = 1000    // of .git, or of its hooks
-	maxNames      = 50_000  // of references and their logs, before git writes some
+	maxNames      = 50_000  // of references and their logs; checked for commands that write some
 	maxSubmodules = 32
 	maxTime       = 10 * time.Second
 )
 
-// Problem is why a git command may run code that a container has written.
+// Problem is a reason why a git command may run code that a container has written.
 type Problem struct {
 	Reason string
 	Fix    string // what to type or to change, or empty
@@ -43,22 +43,22 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Reason }
 
-// Check is one look at the repository of a git command. The caller has made sure that the
-// container can neither write nor replace the entry .git of Dir, unless Host is true.
+// Check checks the repository of one git command. Unless Host is set, the caller guarantees that
+// the container can neither write nor replace the entry .git of Dir.
 type Check struct {
 	Dir    *dir.Dir
-	Cwd    string // what the container calls Dir
+	Cwd    string // the path of Dir in the container
 	Mounts *dir.Table
 	Args   []string // of the command, with argv[0]
-	Host   bool     // the repository is one that the host names, not Dir's, and is trusted
+	Host   bool     // the host names the repository, instead of Dir; it is trusted
 	Env    []string // of the command
-	// Run runs git with args in d, and with Env. It writes what git prints to out. An error of
-	// out ends git.
+	// Run runs git in d with args and Env, and writes git's stdout to out. A write error of out
+	// ends git.
 	Run func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error
 }
 
-// Do returns nil if the command runs no program that the repository, or a repository into
-// which git descends, names. Any other error is a *Problem.
+// Do returns nil if the command runs no program that the repository names. This includes
+// repositories into which git descends. Any other error is a *Problem.
 func (c *Check) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -82,14 +82,14 @@ func (c *Check) Do(ctx context.Context) error {
 	return c.submodules(ctx, line, cfg, c.Dir, c.Cwd, &budget{left: maxSubmodules})
 }
 
-// repository checks the repository whose work tree is d, and returns its configuration. That
-// of a submodule may lie in the directory of the one above.
+// repository checks the repository of the work tree d, and returns its configuration. The
+// repository of a submodule may be inside the parent's .git directory.
 func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cwd string) (*config, error) {
 	at, err := c.locate(d, cwd)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.prepared(at); err != nil { // a pipe would keep git waiting
+	if err := c.prepared(at); err != nil { // before the first git command, because git would block on a FIFO
 		return nil, err
 	}
 	list, err := c.ask(ctx, line, d, maxConfig, append([]string{"--git-dir=" + at.name}, configList...)...)
@@ -100,7 +100,8 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	if err != nil {
 		return nil, errUnknownList(cwd, err)
 	}
-	// Otherwise git does not take the directory for a repository, and looks for another one.
+	// Without this entry, git does not accept the directory as a repository, and searches for
+	// another one.
 	if !slices.ContainsFunc(cfg.entries, func(e entry) bool { return e.scope == "local" && e.file(at) == path.Join(at.dir, "config") }) {
 		return nil, &Problem{Reason: at.dir + " is no repository that git reads"}
 	}
@@ -110,13 +111,13 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	return cfg, c.judge(at, line, cfg)
 }
 
-// place is where a repository is.
+// place is the location of a repository.
 type place struct {
 	name string // its directory, as git finds it in the work tree
-	dir  string // the same, absolute
-	held string // the same below a directory that is held, to open it by
-	top  string // its work tree, absolute
-	cwd  string // what the container calls the work tree
+	dir  string // its absolute directory
+	held string // its directory as a path below an open descriptor
+	top  string // its absolute work tree
+	cwd  string // the path of the work tree in the container
 }
 
 // locate returns the repository that git finds first in d.
@@ -128,7 +129,7 @@ func (c *Check) locate(d *dir.Dir, cwd string) (place, error) {
 	}
 	f, err := dir.OpenPlain(at.held)
 	if err != nil {
-		return at, at.direct() // no file
+		return at, at.direct() // not a file
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxPaths))
@@ -148,8 +149,8 @@ func (c *Check) locate(d *dir.Dir, cwd string) (place, error) {
 	return at, at.direct()
 }
 
-// direct checks that no link is on the way to the repository: it could lead to where the
-// container writes.
+// direct checks that the path of the repository contains no symbolic link. A link could lead to a
+// directory that the container can write.
 func (at place) direct() error {
 	if real, err := filepath.EvalSymlinks(at.held); err != nil || real != at.dir {
 		return &Problem{Reason: fmt.Sprintf("a link is on the way to %s", at.dir), Fix: "put the directory in its place"}
@@ -157,8 +158,8 @@ func (at place) direct() error {
 	return nil
 }
 
-// ask runs git in d, with the options that line has before its verb, and returns at most max
-// bytes of what it prints.
+// ask runs git in d with the options before line's verb. It returns at most max bytes of git's
+// stdout.
 func (c *Check) ask(ctx context.Context, line commandLine, d *dir.Dir, max int, args ...string) ([]byte, error) {
 	out := &capped{max: max}
 	err := c.Run(ctx, d, line.with(args...), out)
@@ -168,7 +169,7 @@ func (c *Check) ask(ctx context.Context, line commandLine, d *dir.Dir, max int, 
 	return out.b.Bytes(), err
 }
 
-// capped keeps what is written, up to max bytes.
+// capped stores at most max bytes of what is written to it.
 type capped struct {
 	b    bytes.Buffer
 	max  int

@@ -12,23 +12,23 @@ import (
 // entry is one value of the configuration.
 type entry struct {
 	scope  string // system, global, local, worktree, command
-	origin string // the file, as git names it, or "command line"
-	key    string // as git lists it: section and variable are in lower case
+	origin string // the file in git's notation, or "command line"
+	key    string // in git's notation: section and variable are in lower case
 	value  string
 }
 
-// ours reports whether the repository itself says it. The rest is what the person, or the
-// host's administrator, has configured.
+// ours reports whether the repository itself sets the entry. Other entries come from the
+// configuration of the user or of the host.
 func (e entry) ours() bool {
 	return e.scope != "system" && e.scope != "global" && e.scope != "command"
 }
 
-// config is a configuration, in the order in which later values win.
+// config is a configuration. Later values override earlier ones.
 type config struct{ entries []entry }
 
 var errForm = errors.New("not scope, origin, key and value")
 
-// parseConfig reads what git config --list --show-scope --show-origin -z prints.
+// parseConfig parses the output of git config --list --show-scope --show-origin -z.
 func parseConfig(b []byte) (*config, error) {
 	fields := strings.Split(string(b), "\x00")
 	if fields[len(fields)-1] != "" || len(fields)%3 != 1 {
@@ -54,7 +54,7 @@ func parseConfig(b []byte) (*config, error) {
 	return cfg, nil
 }
 
-// last returns the value that wins.
+// last returns the effective value of key.
 func (c *config) last(key string) (value string, ok bool) {
 	for _, e := range c.entries {
 		if e.key == key {
@@ -64,7 +64,7 @@ func (c *config) last(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// is reports whether the value of key, which is a truth or a number, is not false.
+// is reports whether key, which is a boolean or a number, is set and not false.
 func (c *config) is(key string) bool {
 	value, ok := c.last(key)
 	return ok && !slices.Contains([]string{"", "false", "no", "off", "0"}, strings.ToLower(value))
@@ -75,7 +75,7 @@ func (c *config) diffsSubmodules() bool {
 	return ok && value != "short"
 }
 
-// remotes are the names that have a URL.
+// remotes returns the names of the remotes that have a URL.
 func (c *config) remotes() map[string]bool {
 	names := map[string]bool{}
 	for _, e := range c.entries {
@@ -86,7 +86,7 @@ func (c *config) remotes() map[string]bool {
 	return names
 }
 
-// split takes a key apart. The subsection may hold dots.
+// split splits a key. The subsection may contain dots.
 func split(key string) (section, subsection, variable string) {
 	section, rest, _ := strings.Cut(key, ".")
 	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
@@ -95,7 +95,7 @@ func split(key string) (section, subsection, variable string) {
 	return section, "", rest
 }
 
-// canonical returns key as git lists it.
+// canonical returns key in git's notation.
 func canonical(key string) string {
 	section, subsection, variable := split(key)
 	if strings.Count(key, ".") < 2 {

@@ -10,14 +10,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// prepared checks the entries of the repository's directory. What the container cannot write
-// now it may have prepared: a link into its work tree, a second name of the configuration, a
-// pipe on which git waits, a part of the repository that is elsewhere.
+// prepared checks the entries of the repository's directory. The container cannot write them now,
+// but it may have created them earlier. Examples are a link into its work tree, a hard link to the
+// configuration, a FIFO that blocks git, and a part of the repository in another directory.
 func (c *Check) prepared(at place) error {
 	list, err := entries(at.held)
 	if err != nil {
@@ -34,7 +35,7 @@ func (c *Check) prepared(at place) error {
 	return nil
 }
 
-// files checks what the repository at has beside its configuration.
+// files checks the parts of a repository other than its configuration.
 func (c *Check) files(at place, line commandLine, cfg *config) error {
 	for _, name := range []string{"remotes", "branches"} {
 		if list, err := entries(path.Join(at.held, name)); network(line.verb) && (err != nil || len(list) > 0) {
@@ -44,15 +45,17 @@ func (c *Check) files(at place, line commandLine, cfg *config) error {
 	if err := c.hooks(at, cfg); err != nil {
 		return err
 	}
+	parts := shownParts
 	if !line.reads() {
-		if err := c.deep(at); err != nil {
-			return err
-		}
+		parts = slices.Concat(parts, writtenParts)
+	}
+	if err := deep(at, parts); err != nil {
+		return err
 	}
 	return c.alternates(at)
 }
 
-// entries returns what is in the directory name, which may be missing.
+// entries returns the entries of directory name, or none if it does not exist.
 func entries(name string) ([]fs.FileInfo, error) {
 	d, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +64,7 @@ func entries(name string) ([]fs.FileInfo, error) {
 		return nil, err
 	}
 	defer d.Close()
-	list, err := d.Readdir(maxEntries + 1) // by lstat
+	list, err := d.Readdir(maxEntries + 1) // does not follow links
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -71,16 +74,16 @@ func entries(name string) ([]fs.FileInfo, error) {
 	return list, nil
 }
 
-// file checks one entry of such a directory. A link leads a git that writes to any file of the
-// host's, and one that reads to where the container writes.
+// file checks one entry of such a directory. Through a link, git could write any file of the host,
+// or read a file that the container can write.
 func (c *Check) file(at place, f fs.FileInfo) error {
 	name := path.Join(at.dir, f.Name())
 	switch {
 	case f.Mode()&fs.ModeSymlink != 0:
 		return errLink(name)
-	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // of git's own file system monitor
+	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // the socket of git's file system monitor
 	case !f.Mode().IsRegular():
-		return &Problem{Reason: name + " is not a file", Fix: "remove it"}
+		return errNoFile(name)
 	case links(f) > 1:
 		return &Problem{Reason: name + " has another name, by which the container may write it", Fix: "put a copy in its place"}
 	}
@@ -91,12 +94,24 @@ func errLink(name string) error {
 	return &Problem{Reason: shown(name) + " is a link", Fix: "put the file in its place"}
 }
 
-// deep checks all of the repository at that git writes through its names: references and
-// their logs. Objects have new names, and modules are other repositories.
-func (c *Check) deep(at place) error {
+func errNoFile(name string) error {
+	return &Problem{Reason: shown(name) + " is not a file", Fix: "remove it"}
+}
+
+// shownParts are the directories of a repository whose files git quotes: grafts and attributes
+// that it does not understand, the steps of a rebase, where other work trees are. A link there
+// has git show any file of the host.
+var shownParts = []string{"info", "objects/info", "rebase-apply", "rebase-merge", "sequencer", "worktrees"}
+
+// writtenParts are those at whose names git writes: references and their logs. Objects have
+// new names, and modules are other repositories.
+var writtenParts = []string{"logs", "refs"}
+
+// deep checks that there is neither a link nor a pipe below the directories parts.
+func deep(at place, parts []string) error {
 	left := maxNames
 	var found error
-	for _, top := range []string{"info", "logs", "refs", "rebase-merge", "rebase-apply", "sequencer", "worktrees"} {
+	for _, top := range parts {
 		err := filepath.WalkDir(path.Join(at.held, top), func(name string, e fs.DirEntry, err error) error {
 			left--
 			switch {
@@ -108,6 +123,10 @@ func (c *Check) deep(at place) error {
 				return fmt.Errorf("there are more than %d files", maxNames)
 			case e.Type()&fs.ModeSymlink != 0:
 				found = errLink(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+			case !e.IsDir() && !e.Type().IsRegular():
+				found = errNoFile(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+			}
+			if found != nil {
 				return fs.SkipAll
 			}
 			return nil
@@ -122,7 +141,7 @@ func (c *Check) deep(at place) error {
 	return nil
 }
 
-// hooks checks the programs that git runs by itself, from where the last core.hooksPath says.
+// hooks checks the hooks that git runs, in the directory of the effective core.hooksPath.
 func (c *Check) hooks(at place, cfg *config) error {
 	where, set := cfg.last("core.hookspath")
 	if set {
@@ -146,7 +165,7 @@ func (c *Check) hooks(at place, cfg *config) error {
 	return nil
 }
 
-// alternates checks the directories from which the repository takes objects.
+// alternates checks the directories from which the repository borrows objects.
 func (c *Check) alternates(at place) error {
 	name := path.Join(at.held, "objects", "info", "alternates")
 	for _, part := range []string{path.Dir(name), name} {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// asks are the families of documented keys that stay out of the list of harmless ones, by why.
+// asks lists the documented keys that are not in the list of harmless ones, by reason.
 var asks = map[string]string{
 	"a program": `alias.* browser.*.cmd browser.*.path core.alternateRefsCommand core.askPass core.editor core.fsmonitor core.gitProxy
 		core.hooksPath core.pager core.sshCommand credential.helper credential.x.x diff.*.command diff.*.textconv diff.external diff.guitool
@@ -26,13 +26,13 @@ var asks = map[string]string{
 		fetch.bundleCreationToken fetch.fsck.* fetch.fsck.*.* format.outputDirectory gc.repackFilterTo init.defaultSubmodulePathConfig format.signatureFile format.signature format.headers format.to format.cc fsck.* gpg.ssh.*
 		include.path includeIf.*.path init.templateDir mailmap.file maintenance.repo notes.rewrite.* receive.fsck.* receive.fsck.skipList receive.certNonceSeed
 		receive.certNonceSlop trace2.* core.alternateRefsPrefixes extensions.refStorage submodule.*.gitdir extensions.submodulePathConfig`,
-	"another place": `branch.*.pushRemote branch.*.remote branch.*.mergeOptions bundle.* bundle.*.* http.* http.*.* protocol.allow protocol.*.allow
-		remote.*.proxy remote.*.proxyAuthMethod remote.*.pushurl remote.*.url remote.pushDefault submodule.*.url url.*.insteadOf
+	"another place": `branch.*.pushRemote branch.*.remote branch.*.mergeOptions bundle.* bundle.*.* extensions.partialClone http.* http.*.* protocol.allow protocol.*.allow
+		remote.*.partialclonefilter remote.*.promisor remote.*.proxy remote.*.proxyAuthMethod remote.*.pushurl remote.*.url remote.pushDefault submodule.*.url url.*.insteadOf
 		url.*.pushInsteadOf credentialCache.* credentialStore.* promisor.* remote.*.advertisedAs sideband.* transfer.bundleURI fastimport.unpackLimit`,
 }
 
-// TestEveryKey asks git for the keys that it documents. Each is known to be harmless, or known
-// not to be: a key of a later git has to be looked at. Until then it asks.
+// TestEveryKey checks each key that git documents: it must be in one of the two lists. A key of a
+// later git version must be reviewed; until then it causes a question.
 //
 // Attack 88.
 func TestEveryKey(t *testing.T) {
@@ -61,11 +61,11 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// wary returns what key may name, or nothing.
+// wary returns the reason why key is not harmless, or "".
 func wary(key string) string {
 	for why, list := range asks {
 		for p := range strings.FieldsSeq(strings.ToLower(list)) {
-			if ok, _ := path.Match(p, key); ok { // a star is any text without a slash
+			if ok, _ := path.Match(p, key); ok { // a star matches any text without a slash
 				return why
 			}
 		}
@@ -73,7 +73,7 @@ func wary(key string) string {
 	return ""
 }
 
-// documented turns a key as git's help has it, as in branch.<name>.merge, into one.
+// documented converts a key of git's help, such as branch.<name>.merge, to a valid key.
 func documented(key string) string {
 	for {
 		i, j := strings.IndexByte(key, '<'), strings.IndexByte(key, '>')
@@ -84,7 +84,7 @@ func documented(key string) string {
 	}
 }
 
-// TestAllows judges entries as a repository sets them.
+// TestAllows checks entries that a repository sets.
 //
 // Attack 88.
 func TestAllows(t *testing.T) {
@@ -129,11 +129,11 @@ func TestAllows(t *testing.T) {
 		{line, "branch.a.b.vscode-merge-base", "origin/main", true},
 		{line, "core.fsmonitor", "true", true},
 		{line, "core.fsmonitor", "evil", false},
-		{line, "core.hookspath", ".husky/_", true}, // -c has another one
+		{line, "core.hookspath", ".husky/_", true}, // -c overrides it
 		{odd, "core.hookspath", ".husky/_", false},
 		{line, "submodule.lib.update", "rebase", true},
 		{line, "submodule.lib.update", "!evil", false},
-		{line, "alias.st", "!evil", true}, // status is built in
+		{line, "alias.st", "!evil", true}, // status is a built-in command
 		{odd, "alias.st", "!evil", false},
 		{line, "url.git@github.com:.insteadof", "https://github.com/", true},
 		{line, "url.ext::sh -c evil .insteadof", "https://github.com/", false},
@@ -151,7 +151,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestReach reads command lines for the repositories into which git may go.
+// TestReach checks which repositories git may enter for each command line.
 //
 // Attack 225.
 func TestReach(t *testing.T) {
@@ -216,7 +216,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestGitlinks cuts what git ls-files prints at every place.
+// TestGitlinks splits the output of git ls-files at every position.
 func TestGitlinks(t *testing.T) {
 	const out = "100644 0 0\ta\x00160000 0 0\tlib\x00100644 0 0\t160000 x\x00160000 0 0\tb\tc\nd\x00"
 	for i := range out {

@@ -8,9 +8,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// harmless are the configuration keys that name no program and no file, whatever their value.
-// A star is any subsection, "section.**" is all of a section. What is missing here is asked
-// about: a key that a later git brings is so until it was looked at.
+// harmless lists the configuration keys that name neither a program nor a file, whatever their
+// value. A star matches any subsection, and "section.**" a whole section. Other keys cause a
+// question; this includes new keys of later git versions.
 var harmless = spelling.Words(strings.ToLower(`
 	add.ignore-errors add.ignoreErrors add.interactive.useBuiltin advice.** am.keepcr am.messageid am.threeWay apply.ignoreWhitespace apply.whitespace attr.tree
 	bitmapPseudoMerge.*.decay bitmapPseudoMerge.*.maxMerges bitmapPseudoMerge.*.pattern bitmapPseudoMerge.*.sampleRate
@@ -38,7 +38,7 @@ var harmless = spelling.Words(strings.ToLower(`
 	diff.indentHeuristic diff.interHunkContext diff.mnemonicPrefix diff.noprefix diff.dstPrefix diff.srcPrefix diff.relative
 	diff.renameLimit diff.renames diff.statGraphWidth diff.statNameWidth diff.submodule diff.suppressBlankEmpty diff.trustExitCode
 	diff.wordRegex diff.wsErrorHighlight
-	extensions.compatObjectFormat extensions.noop extensions.objectFormat extensions.partialClone extensions.preciousObjects
+	extensions.compatObjectFormat extensions.noop extensions.objectFormat extensions.preciousObjects
 	extensions.relativeWorktrees extensions.worktreeConfig
 	feature.experimental feature.manyFiles fetch.all fetch.followRemoteHEAD fetch.fsckObjects fetch.negotiationAlgorithm fetch.output fetch.parallel
 	fetch.prune fetch.pruneTags fetch.recurseSubmodules fetch.showForcedUpdates fetch.unpackLimit fetch.writeCommitGraph
@@ -80,7 +80,7 @@ var harmless = spelling.Words(strings.ToLower(`
 	receive.denyDeletes receive.denyNonFastForwards receive.fsckObjects receive.hideRefs receive.keepAlive receive.maxInputSize
 	receive.shallowUpdate receive.unpackLimit receive.updateServerInfo
 	reftable.blockSize reftable.geometricFactor reftable.indexObjects reftable.lockTimeout reftable.restartInterval
-	remote.*.negotiationInclude remote.*.negotiationRestrict remote.*.fetch remote.*.followRemoteHEAD remote.*.mirror remote.*.partialclonefilter remote.*.promisor remote.*.prune
+	remote.*.negotiationInclude remote.*.negotiationRestrict remote.*.fetch remote.*.followRemoteHEAD remote.*.mirror remote.*.prune
 	remote.*.pruneTags remote.*.push remote.*.serverOption remote.*.skipDefaultUpdate remote.*.skipFetchAll remote.*.tagOpt remotes.**
 	repack.cruftDepth repack.cruftThreads repack.cruftWindow repack.cruftWindowMemory repack.packKeptObjects repack.updateServerInfo
 	repack.useDeltaBaseOffset repack.useDeltaIslands repack.writeBitmaps repack.midxMustContainCruft repack.midxSplitFactor repack.midxNewLayerThreshold
@@ -96,7 +96,7 @@ var harmless = spelling.Words(strings.ToLower(`
 	uploadpack.allowReachableSHA1InWant uploadpack.allowRefInWant uploadpack.allowTipSHA1InWant uploadpack.hideRefs uploadpack.keepAlive
 	uploadpackfilter.allow uploadpackfilter.*.allow uploadpackfilter.tree.maxDepth versionsort.suffix versionsort.prereleaseSuffix worktree.guessRemote worktree.useRelativePaths`))
 
-// pattern returns key as the list has it.
+// pattern returns key in the notation of the list.
 func pattern(key string) string {
 	section, subsection, variable := split(key)
 	if subsection == "" && strings.Count(key, ".") < 2 {
@@ -105,24 +105,28 @@ func pattern(key string) string {
 	return section + ".*." + variable
 }
 
-// known reports whether key is harmless whatever its value.
+// promising are the keys that have git fetch an object that is missing, by whatever command
+// comes upon it.
+var promising = spelling.Words("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
+
+// known reports whether key is harmless with any value.
 func known(key string) bool {
 	section, _, variable := split(key)
 	if harmless(pattern(key)) || harmless(section+".**") || harmless(key) {
 		return true
 	}
-	// No variable of git's has a minus. Other tools note things of branches and remotes:
-	// gh-resolved, vscode-merge-base.
+	// No variable of git contains a minus. Other tools store such variables in branches and
+	// remotes: gh-resolved, vscode-merge-base.
 	return (section == "branch" || section == "remote") && strings.Contains(variable, "-")
 }
 
-// single are keys that name a program or a file and of which the last value wins, so that one
-// of the host's own on the command line leaves nothing of the repository's.
+// single lists keys that name a program or a file and have one effective value. If the host sets
+// such a key on the command line, the repository's value has no effect.
 var single = spelling.Words(strings.ToLower(`
 	commit.template core.askPass core.attributesFile core.editor core.excludesFile core.fsmonitor core.hooksPath core.pager
 	core.sshCommand diff.external diff.orderFile gpg.program interactive.diffFilter log.showSignature sequence.editor`))
 
-// values are the values with which a key is harmless that otherwise may not be.
+// values lists the harmless values of keys that are not harmless in general.
 var values = map[string]func(string) bool{
 	"core.fsmonitor":        spelling.Words("true false yes no on off 1 0"),
 	"extensions.refstorage": spelling.Words("files reftable"),

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// judge checks what the configuration of the repository at says.
+// judge checks the configuration of the repository.
 func (c *Check) judge(at place, line commandLine, cfg *config) error {
 	remotes := cfg.remotes()
 	for _, e := range cfg.entries {
@@ -20,6 +20,12 @@ func (c *Check) judge(at place, line commandLine, cfg *config) error {
 		if !e.ours() || c.allows(at, line, remotes, e) {
 			continue
 		}
+		if promising(pattern(e.key)) {
+			return &Problem{
+				Reason: fmt.Sprintf("%s sets %s, by which git %s fetches objects that are missing", e.file(at), shown(e.key), shown(line.verb)),
+				Fix:    `env: {set: {GIT_NO_LAZY_FETCH: "1"}}`,
+			}
+		}
 		return &Problem{
 			Reason: fmt.Sprintf("%s sets %s, which hostexec does not know to be harmless", e.file(at), shown(e.key)),
 			Fix:    "look at it: if it is yours, move it to your own configuration (git config --global), and remove it here: git config --file " + shown(e.file(at)) + " --unset-all " + shown(e.key),
@@ -28,7 +34,7 @@ func (c *Check) judge(at place, line commandLine, cfg *config) error {
 	return c.remote(at, line, remotes)
 }
 
-// file returns the absolute path of the file that e is in.
+// file returns the absolute path of the file that contains e.
 func (e entry) file(at place) string {
 	if path.IsAbs(e.origin) {
 		return path.Clean(e.origin)
@@ -36,8 +42,8 @@ func (e entry) file(at place) string {
 	return path.Join(at.top, e.origin)
 }
 
-// origin checks where e comes from: no file of the person's configuration may be one that a
-// container can write, and neither may what it includes, whether or not it is there yet.
+// origin checks the source of e. A container must not be able to write or create a file of the
+// user's configuration, nor a file that it includes.
 func (c *Check) origin(at place, e entry) error {
 	if e.scope == "command" {
 		return nil
@@ -64,7 +70,7 @@ func writableConfig(file string) error {
 	return &Problem{Reason: fmt.Sprintf("the container can write %s, which is configuration of git", file), Fix: "keep it out of the container's mounts"}
 }
 
-// included returns the file that the value of an include in file names.
+// included returns the path of the file that an include in file names.
 func (c *Check) included(file, value string) (string, bool) {
 	switch rest, home := strings.CutPrefix(value, "~/"); {
 	case home && c.env("HOME") != "":
@@ -83,12 +89,15 @@ func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e en
 		return true
 	}
 	section, subsection, _ := split(e.key)
+	if promising(pattern(e.key)) {
+		return network(line.verb) || c.env("GIT_NO_LAZY_FETCH") == "1"
+	}
 	switch pattern(e.key) {
 	case "format.pretty":
-		return !strings.Contains(e.value, "%G") // which runs gpg
-	case "core.worktree": // as a submodule has it
+		return !strings.Contains(e.value, "%G") // %G runs gpg
+	case "core.worktree": // set in submodules
 		return path.Join(at.dir, e.value) == at.top || path.Clean(e.value) == at.top
-	case "include.path": // its entries are judged, too, and origin has checked the file
+	case "include.path": // its entries are checked too, and origin has checked the file
 		return true
 	case "remote.*.url", "remote.*.pushurl", "submodule.*.url":
 		return c.address(e.value)
@@ -100,15 +109,15 @@ func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e en
 	switch section {
 	case "pretty":
 		return !strings.Contains(e.value, "%G")
-	case "alias": // which takes the place of no command that is built in
+	case "alias": // an alias cannot replace a built-in command
 		_, builtin := reaches()[line.verb]
 		return builtin
 	}
 	return false
 }
 
-// address reports whether git reaches a remote without running what a container has written:
-// by the network, or in a directory that no container can write.
+// address reports whether git can use the remote without running code of a container. Such a remote
+// is on the network, or in a directory that no container can write.
 func (c *Check) address(a string) bool {
 	if overNetwork(a) {
 		return true
@@ -117,8 +126,8 @@ func (c *Check) address(a string) bool {
 	return ok && !c.Mounts.Writable(p)
 }
 
-// remote checks that a command that talks to a remote names one that the configuration has:
-// git takes another name for a directory, whose hooks a push runs.
+// remote checks that a command with a remote uses a configured one. Git treats other names as
+// directories, and a push runs the hooks there.
 func (c *Check) remote(at place, line commandLine, remotes map[string]bool) error {
 	if !network(line.verb) {
 		return nil
@@ -133,7 +142,7 @@ func (c *Check) remote(at place, line commandLine, remotes map[string]bool) erro
 	}
 }
 
-// shown returns s as it is if it is printable, and quoted otherwise.
+// shown returns s unchanged if it is printable without quotes, and quoted otherwise.
 func shown(s string) string {
 	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 || strings.ContainsAny(s, " '$`&;|<>()*?#~") {
 		return q

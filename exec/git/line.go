@@ -14,19 +14,19 @@ import (
 type commandLine struct {
 	name    string // argv[0]
 	options []string
-	set     map[string]bool // configuration keys that -c sets, in lower case
+	set     map[string]bool // configuration keys set by -c, in canonical form
 	verb    string
 	rest    []string
 }
 
-// Options that may stand before the verb. Others, --paginate among them, are not known.
+// Options that are accepted before the verb. All others, such as --paginate, are unknown.
 var (
 	plainOptions = spelling.Words(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
 	valueOptions = spelling.Words(`-c --attr-source --config-env --namespace`)
-	hostOptions  = spelling.Words(`--git-dir --work-tree`) // where the host names the repository
+	hostOptions  = spelling.Words(`--git-dir --work-tree`) // only if the host names the repository
 )
 
-// parse reads args, and reports false where it does not know an option before the verb.
+// parse parses args. It reports false if an option before the verb is unknown.
 func parse(args []string, host bool) (commandLine, bool) {
 	if len(args) == 0 {
 		return commandLine{}, false
@@ -57,22 +57,23 @@ func parse(args []string, host bool) (commandLine, bool) {
 	return l, true
 }
 
-// with returns the arguments of another command with the same options. It starts no pager.
+// with returns the arguments of another subcommand with the same options. The subcommand starts no
+// pager.
 func (l commandLine) with(args ...string) []string {
 	return append(append([]string{l.name, "--no-pager", "--no-optional-locks"}, l.options...), args...)
 }
 
-// reach is how far from its own repository a command may go.
+// reach is the set of repositories that a command may enter besides its own.
 type reach int
 
 const (
-	anywhere reach = iota // into any directory of the work tree that holds a repository
-	tracked               // into submodules of the index
-	own                   // nowhere
+	anywhere reach = iota // any directory of the work tree that contains a repository
+	tracked               // submodules in the index
+	own                   // none
 )
 
-// reaches are those of the verbs that are known. All are built into git, so that no alias
-// takes their place.
+// reaches maps known verbs to their reach. All of them are built into git, so that no alias
+// replaces them.
 var reaches = sync.OnceValue(func() map[string]reach {
 	all := map[string]reach{}
 	for r, verbs := range map[reach]string{
@@ -87,7 +88,7 @@ var reaches = sync.OnceValue(func() map[string]reach {
 	return all
 })
 
-// reach returns how far l may go.
+// reach returns the reach of l.
 func (l commandLine) reach(cfg *config) reach {
 	r := reaches()[l.verb]
 	opts := l.rest
@@ -97,10 +98,10 @@ func (l commandLine) reach(cfg *config) reach {
 	switch l.verb {
 	case "branch", "grep", "ls-files":
 		if cfg.is("submodule.recurse") || slices.ContainsFunc(opts, abbreviates("--recurse-submodules")) {
-			return anywhere // into submodules of other commits, too
+			return anywhere // includes submodules of other commits
 		}
 	case "status", "diff", "diff-files", "diff-index", "diff-tree", "log", "reflog", "show":
-		// One that becomes a file, or was one, is not ignored.
+		// Git does not ignore a submodule that becomes a file, or was one.
 		if shows(l.verb, opts) && differs(cfg, opts) {
 			return anywhere
 		}
@@ -111,7 +112,7 @@ func (l commandLine) reach(cfg *config) reach {
 		if only(opts, "--recurse-submodules", "--recurse-submodules=no", "--no-recurse-submodules") {
 			return own
 		}
-		return anywhere // into submodules of the commits that come or go
+		return anywhere // includes submodules of the transferred commits
 	case "remote":
 		if len(l.rest) == 0 || slices.Equal(l.rest, []string{"-v"}) || l.rest[0] == "get-url" {
 			return own
@@ -124,8 +125,8 @@ func (l commandLine) reach(cfg *config) reach {
 	return r
 }
 
-// differs reports whether a difference of submodules is more than their commits. It is made in
-// them then, whether or not the index has them.
+// differs reports whether git shows more of a submodule's difference than the commits. Then git
+// runs in submodules, also in those that are not in the index.
 func differs(cfg *config, opts []string) bool {
 	return cfg.diffsSubmodules() || slices.ContainsFunc(opts, abbreviates("--submodule"))
 }
@@ -137,8 +138,8 @@ func shows(verb string, opts []string) bool {
 	})
 }
 
-// only reports whether all of opts that say something of the option name, which git lets a
-// caller abbreviate, are one of values, and there is one.
+// only reports whether at least one of opts sets the option name, and all that do are in values.
+// Git accepts abbreviations of name.
 func only(opts []string, name string, values ...string) bool {
 	there := false
 	for _, o := range opts {
@@ -152,7 +153,7 @@ func only(opts []string, name string, values ...string) bool {
 	return there
 }
 
-// abbreviates returns a function that reports whether git may take an argument for option.
+// abbreviates returns a function that reports whether git may accept an argument as option.
 func abbreviates(option string) func(arg string) bool {
 	return func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -160,7 +161,8 @@ func abbreviates(option string) func(arg string) bool {
 	}
 }
 
-// readers are verbs that write nothing but the index. Those in listers do, if they name nothing.
+// readers lists verbs that write nothing except the index. The verbs in listers write nothing else
+// either, if they have no operands.
 var (
 	readers = spelling.Words(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
 		for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version`)
@@ -172,5 +174,5 @@ func (l commandLine) reads() bool {
 	return readers(l.verb) || listers(l.verb) && !slices.ContainsFunc(l.rest, func(a string) bool { return !strings.HasPrefix(a, "-") })
 }
 
-// network are the verbs that talk to a remote.
+// network lists the verbs that contact a remote.
 var network = spelling.Words("fetch ls-remote pull push remote")

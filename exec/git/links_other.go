@@ -6,5 +6,6 @@ package git
 
 import "io/fs"
 
-// links returns how many names the file has. It is not known here, where nothing is held.
+// links returns the number of hard links of the file. It is unknown on this platform; the value
+// fails all checks.
 func links(fs.FileInfo) uint64 { return 1 << 20 }

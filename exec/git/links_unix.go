@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// links returns how many names the file has.
+// links returns the number of hard links of the file.
 func links(f fs.FileInfo) uint64 {
 	if st, ok := f.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)

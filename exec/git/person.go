@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// configList has git list its whole configuration. It runs nothing.
+// configList are the git arguments that list the whole configuration. They start no program.
 var configList = []string{"config", "--list", "--includes", "--show-scope", "--show-origin", "-z"}
 
 func errUnknownList(cwd string, err error) error {
 	return &Problem{Reason: fmt.Sprintf("git lists the configuration of %s in an unknown way: %v", cwd, err)}
 }
 
-// host checks where a command may go from a repository that the host names.
+// host checks which repositories a command may enter from a repository that the host names.
 func (c *Check) host(ctx context.Context, line commandLine) error {
 	list, err := c.ask(ctx, line, c.Dir, maxConfig, configList...)
 	if err != nil {
@@ -29,8 +29,9 @@ func (c *Check) host(ctx context.Context, line commandLine) error {
 	return c.submodules(ctx, line, cfg, c.Dir, c.Cwd, &budget{left: maxSubmodules})
 }
 
-// person checks what of the person's a container may have a say in: the variables that lead
-// git elsewhere, and the files in which git looks for configuration, which may not be there.
+// person checks the parts of the user's environment that a container may control. These are
+// variables that select another repository, and the configuration files of the user, which may not
+// exist yet.
 func (c *Check) person() error {
 	for _, name := range []string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"} {
 		if c.env(name) != "" {
@@ -49,7 +50,7 @@ func (c *Check) person() error {
 	return nil
 }
 
-// env returns a variable of the command, or nothing.
+// env returns the value of a variable of the command, or "".
 func (c *Check) env(name string) string {
 	for _, kv := range c.Env {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {

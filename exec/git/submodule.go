@@ -15,12 +15,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// budget is how many submodules may still be looked at.
+// budget is the number of submodules that may still be checked.
 type budget struct{ left int }
 
-// submodules checks the repositories into which the command may descend from the one whose
-// work tree is d. A submodule is found by its path, which a container that can write the work
-// tree can lead elsewhere at any time: there, no submodule may be in question at all.
+// submodules checks the repositories that the command may enter from the work tree d. Git finds a
+// submodule by its path. If the container can write the work tree, it can redirect the path at any
+// time. In this case no submodule is permitted.
 func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d *dir.Dir, cwd string, b *budget) error {
 	far := line.reach(cfg)
 	if far == own {
@@ -55,8 +55,8 @@ func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d
 	return nil
 }
 
-// submodule checks the repository in the directory that the container calls cwd, and those
-// below it. Nobody but the host can write there.
+// submodule checks the repository in the container's directory cwd, and the repositories below it.
+// The container cannot write there.
 func (c *Check) submodule(ctx context.Context, line commandLine, cwd string, b *budget) error {
 	d, err := c.Mounts.Open(cwd)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,12 +75,12 @@ func (c *Check) submodule(ctx context.Context, line commandLine, cwd string, b *
 	return c.submodules(ctx, line, cfg, d, cwd, b)
 }
 
-// gitlinks takes the output of git ls-files --stage -z, and keeps the paths of submodules.
+// gitlinks parses the output of git ls-files --stage -z, and stores the paths of submodules.
 type gitlinks struct {
 	paths []string
 	max   int
 	over  bool
-	part  []byte // of a record that is not whole yet
+	part  []byte // the start of an incomplete record
 }
 
 var errSubmodules = errors.New("too many submodules")

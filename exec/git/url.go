@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// Addresses over the network, which start no program but the person's ssh. A transport of
-// another name (ext::, or any git-remote-NAME), and a host or a user that begins with a
-// minus, are none of them.
+// Network addresses for which git starts no program other than the user's ssh. They exclude
+// transport helpers (ext::, or any git-remote-NAME), and hosts or users that begin with a minus.
 var (
 	webAddress = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\A(https?|git|ssh|git\+ssh|ssh\+git)://([A-Za-z0-9_%][^/@]*@)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*)(:[0-9]*)?(/[^\x00-\x1f\x7f]*)?\z`)
@@ -21,7 +20,7 @@ var (
 	})
 )
 
-// overNetwork reports whether git takes address for that of another host.
+// overNetwork reports whether git treats address as an address of another host.
 func overNetwork(address string) bool {
 	if strings.Contains(address, "://") {
 		return webAddress().MatchString(address)
@@ -29,7 +28,7 @@ func overNetwork(address string) bool {
 	return !strings.Contains(address, "::") && sshAddress().MatchString(address)
 }
 
-// local returns the absolute path that address is, if it is one.
+// local returns the absolute path in address, if it contains one.
 func local(address string) (string, bool) {
 	p := strings.TrimPrefix(address, "file://")
 	return path.Clean(p), path.IsAbs(p)

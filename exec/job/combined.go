@@ -8,23 +8,23 @@ import (
 	"io"
 )
 
-// The combined log holds both streams of a command in lines, each behind three bytes that
-// say whose it is:
+// The combined log holds both streams of a command in lines. Three bytes before each line identify
+// the stream:
 //
 //	log  = *line
 //	line = prefix *byte end
 //
-// A prefix is \x01\x01\x01 for stdout and \x02\x02\x02 for stderr. Whoever takes the prefixes
-// off has each stream's text. Two things make that exact for bytes of any kind:
+// A prefix is \x01\x01\x01 for stdout and \x02\x02\x02 for stderr. A reader that removes the
+// prefixes gets the text of each stream. Two rules make the encoding exact for arbitrary bytes:
 //
-//	\x01 and \x02   in what a command wrote are followed by \x00, so that nothing it writes
-//	                looks like a prefix
-//	\x01\n          ends a line that the other stream broke into: the newline is not the
-//	                command's
+//	\x01 and \x02   in the command's output are followed by \x00, so that no output looks
+//	                like a prefix
+//	\x01\n          ends a line that output of the other stream interrupted: the newline
+//	                does not belong to the output
 //
-// At the end of the log a line may have no end: then the command wrote none.
+// The last line of the log has no end if the command wrote none.
 
-// Stream is one of the two that a command writes. Its zero value is neither.
+// Stream is stdout or stderr. The zero value is neither.
 type Stream byte
 
 const (
@@ -34,16 +34,16 @@ const (
 
 const (
 	prefixLen = 3
-	escaped   = 0    // after \x01 or \x02: that byte itself
-	brokenOff = 0x01 // before a newline: of the log's, not of the command's
+	escaped   = 0    // after \x01 or \x02: the preceding byte is literal
+	brokenOff = 0x01 // before a newline: the newline belongs to the log, not to the output
 )
 
-// encoder makes a combined log of what is written to both streams.
+// encoder encodes writes to both streams as a combined log.
 type encoder struct {
-	open Stream // whose line has no end yet
+	open Stream // the stream of the line that has no end yet
 }
 
-// append appends to log what is to follow in it when s has written b.
+// append appends to log the encoding of the bytes b written to s.
 func (e *encoder) append(log []byte, s Stream, b []byte) []byte {
 	for len(b) > 0 {
 		if e.open != s {
@@ -74,21 +74,21 @@ func appendEscaped(log, b []byte) []byte {
 	}
 }
 
-// ErrMalformed says that something is no combined log.
+// ErrMalformed means that the data is not a combined log.
 var ErrMalformed = errors.New("not a combined log")
 
-// Parser takes apart the combined log that is written to it: what each stream had goes to Out
-// and Err, in order. Where these are the same it is as if one terminal had been written to.
+// Parser decodes the combined log that is written to it. It writes the output of each stream to Out
+// and Err, in order. If these are the same writer, the result is like that of a terminal.
 type Parser struct {
 	Out, Err io.Writer
 
-	in   Stream // whose line it is; 0 at the beginning of one
-	held []byte // of a prefix, or the first half of a pair
-	text []byte // of one stream, not written yet
-	of   Stream // that one
+	in   Stream // the stream of the current line; 0 at the beginning of a line
+	held []byte // the start of a prefix, or the first byte of a pair
+	text []byte // decoded text of one stream, not written yet
+	of   Stream // the stream of text
 }
 
-// Write takes the next part of the log, and has written what was in it when it returns.
+// Write decodes the next part of the log. The decoded output has been written when it returns.
 func (p *Parser) Write(log []byte) (int, error) {
 	for i := 0; i < len(log); {
 		n, err := p.step(log[i:])
@@ -100,7 +100,7 @@ func (p *Parser) Write(log []byte) (int, error) {
 	return len(log), p.flush()
 }
 
-// Close says whether the log ends where one can end.
+// Close returns an error if the log ends within a prefix or a pair.
 func (p *Parser) Close() error {
 	if len(p.held) > 0 {
 		return io.ErrUnexpectedEOF
@@ -108,7 +108,7 @@ func (p *Parser) Close() error {
 	return nil
 }
 
-// step takes at least one byte of log, which is not empty.
+// step consumes at least one byte of log, which is not empty.
 func (p *Parser) step(log []byte) (int, error) {
 	switch {
 	case p.in == 0:
@@ -131,7 +131,7 @@ func (p *Parser) step(log []byte) (int, error) {
 	return n + 1, err
 }
 
-// prefix takes one byte of a line's prefix.
+// prefix consumes one byte of the prefix of a line.
 func (p *Parser) prefix(b byte) error {
 	if b != byte(Stdout) && b != byte(Stderr) || len(p.held) > 0 && b != p.held[0] {
 		return ErrMalformed
@@ -142,7 +142,7 @@ func (p *Parser) prefix(b byte) error {
 	return nil
 }
 
-// pair takes the second byte of two that mean something else.
+// pair consumes the second byte of an escape pair.
 func (p *Parser) pair(b byte) error {
 	first := p.held[0]
 	p.held = p.held[:0]
@@ -156,8 +156,8 @@ func (p *Parser) pair(b byte) error {
 	return ErrMalformed
 }
 
-// add has b follow in the line's stream. Lines may be short, and a write for each be dear: it
-// is written with what comes before and behind it of the same stream.
+// add appends b to the text of the current stream. It collects adjacent text of the same stream,
+// because one write for each short line is expensive.
 func (p *Parser) add(b []byte) error {
 	if p.of != p.in {
 		if err := p.flush(); err != nil {

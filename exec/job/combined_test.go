@@ -54,7 +54,8 @@ func encode(writes []written) (log []byte, out, err string) {
 	return log, out, err
 }
 
-// checkParsed parses the log of writes in pieces, and wants each stream back, and their order.
+// checkParsed parses the log of writes in pieces. It checks the text of each stream and the order
+// of both.
 func checkParsed(t *testing.T, writes []written, piece int) {
 	t.Helper()
 	log, wantOut, wantErr := encode(writes)
@@ -83,7 +84,7 @@ func checkParsed(t *testing.T, writes []written, piece int) {
 	checkLines(t, log)
 }
 
-// checkLines wants what the source of the format promises: a prefix before each line.
+// checkLines checks that each line has a prefix.
 func checkLines(t *testing.T, log []byte) {
 	t.Helper()
 	for line := range bytes.Lines(log) {
@@ -93,7 +94,8 @@ func checkLines(t *testing.T, log []byte) {
 	}
 }
 
-// A reader that only takes the prefixes off gets whole lines of text as they were.
+// TestCombinedPlain checks that a reader that only removes the prefixes gets complete lines of text
+// unchanged.
 func TestCombinedPlain(t *testing.T) {
 	log, wantOut, wantErr := encode([]written{{Stdout, "one\ntwo\n"}, {Stderr, "bad\n"}, {Stdout, "three\n"}})
 	var out, errs strings.Builder
@@ -126,7 +128,7 @@ func TestParserMalformed(t *testing.T) {
 	}
 }
 
-// FuzzCombined makes writes of what it is given, and wants them back.
+// FuzzCombined checks that parsing the encoded writes returns them.
 func FuzzCombined(f *testing.F) {
 	f.Add([]byte("a\nb"), []byte("\x01\x02"), uint8(3))
 	f.Add([]byte("\x01\x01\x01\n\x02\x02\x02"), []byte("\x00\n\n"), uint8(1))
@@ -145,8 +147,8 @@ func FuzzCombined(f *testing.F) {
 	})
 }
 
-// FuzzParser wants no panic, no more out than in, and what it takes to be taken alike whole
-// and in pieces.
+// FuzzParser checks that the parser does not panic, and that its output is not longer than its
+// input. Parsing in pieces must give the same result as parsing at once.
 func FuzzParser(f *testing.F) {
 	f.Add([]byte("\x01\x01\x01a\x01\n\x02\x02\x02E\n"))
 	f.Fuzz(func(t *testing.T, log []byte) {

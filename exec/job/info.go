@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// writeInfo writes a job's status down in one step: a reader sees the old or the new one.
+// writeInfo replaces the status of a job atomically: a reader sees the old or the new status.
 func writeInfo(dir string, info Info) error {
 	b, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
@@ -24,10 +24,10 @@ func writeInfo(dir string, info Info) error {
 	return os.Rename(tmp, filepath.Join(dir, statusFile))
 }
 
-// maxInfo is more than the status of a job takes.
+// maxInfo is greater than the size of any status file.
 const maxInfo = 64 << 10
 
-// readInfo reads the status of the job whose folder is dir.
+// readInfo reads the status of the job in directory dir.
 func readInfo(dir string) (info Info, err error) {
 	f, err := os.Open(filepath.Join(dir, statusFile))
 	if err != nil {
@@ -47,8 +47,8 @@ func readInfo(dir string) (info Info, err error) {
 	return info, nil
 }
 
-// abandoned is what is to be said of a job that ran when its watcher ended without a word: as
-// the keeper ends what is left, nothing of it runs. When that was its files tell.
+// abandoned returns the final status of a job whose watcher ended without writing one. The keeper
+// has killed the job's processes. The modification times of the job's files give the end time.
 func abandoned(info Info, dir string) Info {
 	info.Status, info.Code, info.Signal = Killed, 128+9, "KILL"
 	info.Reason = "its watcher was killed: what it wrote last may be missing"

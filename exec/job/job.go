@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package job keeps what becomes of commands that go on without their caller.
+// Package job stores the output and the status of commands that continue without their caller.
 //
 //	executor --Streams--> DIR/ID/stdout, stderr     byte for byte
-//	                            /combined           both, in the order in which they came
-//	                            /status.json        replaced in one step
+//	                            /combined           both, in the order of the writes
+//	                            /status.json        replaced atomically
 //
-// Its one law: what is on disk is what the command wrote, from its first byte on, and
-// whatever is left out at the end is counted. It starts nothing, ends nothing and decides
-// nothing: who runs the command says how it ended.
+// The files hold the exact output of the command from its first byte. Bytes that are dropped at the
+// end are counted. The package starts and ends no processes. The code that runs the command reports
+// how it ended.
 package job
 
 import (
@@ -23,71 +23,71 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// Status is how far a job has come, in one word.
+// Status is the state of a job.
 type Status string
 
 const (
 	Running   Status = "running"
 	Completed Status = "completed" // it exited with 0
-	Failed    Status = "failed"    // with another code, by a signal of its own, or of its timeout
+	Failed    Status = "failed"    // another exit code, a signal that was not sent by a kill, or its timeout
 	Killed    Status = "killed"    // by hostexec kill, a person, or the end of the session
-	Error     Status = "error"     // by hostexec: its output was cut, or it could not be followed
+	Error     Status = "error"     // by hostexec: output was cut, or the job could not be tracked
 )
 
-// Info is what there is to know of a job.
+// Info describes a job.
 type Info struct {
 	ID      string    `json:"id"` // of its request
 	Status  Status    `json:"status"`
-	Args    []string  `json:"args"` // the beginning of them, if they are long
+	Args    []string  `json:"args"` // cut if they are long
 	Dir     string    `json:"dir"`  // on the host
-	PID     int       `json:"pid"`  // on the host; it may be another's once the job has ended
+	PID     int       `json:"pid"`  // on the host; another process may have this PID once the job has ended
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Code    int       `json:"exit_code"` // when it has ended; 128+n when a signal ended it
+	Code    int       `json:"exit_code"` // once it has ended; 128+n after signal n
 	Signal  string    `json:"signal,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // where code and signal do not say it all
+	Reason  string    `json:"reason,omitempty"` // if code and signal do not explain the end
 	Keep    bool      `json:"keep,omitempty"`   // it may outlive its session's container
 	Stdout  int64     `json:"stdout_bytes"`
 	Stderr  int64     `json:"stderr_bytes"`
-	Dropped int64     `json:"dropped_bytes,omitempty"` // written, and not kept
+	Dropped int64     `json:"dropped_bytes,omitempty"` // bytes written by the command and not stored
 }
 
-// maxArgs is how many bytes of its arguments are remembered of a job.
+// maxArgs is the maximum number of bytes of arguments in the status of a job.
 const maxArgs = 4 << 10
 
-// ErrEnded says that a job has ended.
+// ErrEnded means that the job has ended.
 var ErrEnded = errors.New("it has ended")
 
-// Job is one command that goes on without its caller.
+// Job is a command that continues without its caller.
 type Job struct {
 	dir     string
 	table   *Table
 	signals chan executor.Delivery
 	started chan struct{}
 	done    chan struct{}
-	size    int64 // of its files; the table's lock guards it
+	size    int64 // of its files; guarded by the table's lock
 
 	mu    sync.Mutex // guards the fields below
 	info  Info
 	out   output
-	sent  executor.Signal // the last that Signal sent
-	grown chan struct{}   // closed when more was written; nil while nobody waits for that
+	sent  executor.Signal // the last signal sent by Signal
+	grown chan struct{}   // closed after the next write; nil while nobody waits
 }
 
-// Started is closed when the command runs.
+// Started returns a channel that is closed when the command runs.
 func (j *Job) Started() <-chan struct{} { return j.started }
 
-// Done is closed when the job has ended, or was discarded.
+// Done returns a channel that is closed when the job has ended or was discarded.
 func (j *Job) Done() <-chan struct{} { return j.done }
 
-// Info returns what there is to know of j now.
+// Info returns the current description of j.
 func (j *Job) Info() Info {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.info
 }
 
-// Streams are what the command's descriptors are joined to: /dev/null, and files.
+// Streams returns the command's streams: stdin is /dev/null, and output goes to files.
 func (j *Job) Streams() executor.Streams {
 	return executor.Streams{
 		FD:      [3]int{-1, -1, -1},
@@ -107,8 +107,8 @@ func (j *Job) start(pid int) {
 	close(j.started)
 }
 
-// Signal sends a signal to the command. Like the kernel it does not count
-// them: one that comes faster than the last is delivered may be dropped.
+// Signal sends a signal to the command. Signals are not queued, as in the kernel: a signal may be
+// dropped if it arrives before earlier ones are delivered.
 func (j *Job) Signal(name executor.Signal) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,7 +123,7 @@ func (j *Job) Signal(name executor.Signal) error {
 	return nil
 }
 
-// End notes how the command ended. It is called once, when nothing more will be written.
+// End records how the command ended. Call it once, after the last write.
 func (j *Job) End(how Status, st executor.Status, reason string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -141,7 +141,7 @@ func (j *Job) End(how Status, st executor.Status, reason string) error {
 	return err
 }
 
-// Discard removes what there is of a job that never ran.
+// Discard removes a job whose command never ran.
 func (j *Job) Discard() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,7 +152,7 @@ func (j *Job) Discard() error {
 	return j.table.drop(j)
 }
 
-// Copy copies the combined log to w; with follow it goes on until the job has ended.
+// Copy copies the combined log to w. If follow is set, it continues until the job has ended.
 func (j *Job) Copy(ctx context.Context, w io.Writer, follow bool) error {
 	f, err := os.Open(filepath.Join(j.dir, combinedFile))
 	if err != nil {
@@ -175,8 +175,8 @@ func (j *Job) Copy(ctx context.Context, w io.Writer, follow bool) error {
 	}
 }
 
-// more returns a channel that is closed when more was written or the job has ended; nil when
-// it has.
+// more returns a channel that is closed after the next write or at the end of the job. It returns
+// nil if the job has ended.
 func (j *Job) more() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()

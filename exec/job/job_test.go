@@ -55,7 +55,8 @@ func text(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-// What a job writes is in its files byte for byte, which are nobody else's.
+// TestFiles checks that the files hold the exact output of a job, and that other users cannot read
+// them.
 func TestFiles(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "make", "all")
@@ -87,7 +88,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What is beyond the limit is counted, and the command is not told.
+// TestLimit checks that output beyond the limit is counted, and that the command gets no error.
 func TestLimit(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "yes")
@@ -127,7 +128,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Jobs that ran when the watcher was killed are told to be killed; what is no job is removed.
+// TestOpenAgain checks that jobs of a killed watcher get the status killed, and that other entries
+// are removed.
 func TestOpenAgain(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(1), "sleep")
@@ -152,7 +154,8 @@ func TestOpenAgain(t *testing.T) {
 	}
 }
 
-// Of jobs that have ended the oldest are forgotten, with their files; none that runs is.
+// TestForget checks that the oldest ended jobs are removed with their files, and that no running
+// job is removed.
 func TestForget(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(0), "sleep")
@@ -198,7 +201,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// A line is awaited in either stream, whole or not, wherever writes cut it.
+// TestAwaitLine checks lines in either stream, complete or not, with any division into writes.
 func TestAwaitLine(t *testing.T) {
 	for _, tt := range []struct {
 		re     string
@@ -236,7 +239,8 @@ func TestAwaitLine(t *testing.T) {
 	}
 }
 
-// Who follows a log from elsewhere has all of it, and stops when the job has ended.
+// TestFollow checks that a reader in another process gets the whole log, and stops when the job has
+// ended.
 func TestFollow(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "make")

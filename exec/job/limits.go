@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Limits are how much is kept of what the jobs of a session write, in bytes. What is 0 is
-// the default.
+// Limits are the limits of stored job output of a session, in bytes. Zero means the default.
 type Limits struct {
 	Output int64 // of one job: stdout and stderr together
-	Disk   int64 // of all together, in all their files
+	Disk   int64 // of all files of all jobs together
 }
 
 const (
@@ -20,8 +19,8 @@ const (
 	DefaultDisk   = 512 << 20
 )
 
-// Adjust sets what is kept from now on. Of what there is the oldest jobs go that have ended
-// and are too much.
+// Adjust sets the limits for future output. It removes the oldest ended jobs that exceed the new
+// limits.
 func (t *Table) Adjust(l Limits) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,16 +28,16 @@ func (t *Table) Adjust(l Limits) {
 	t.forgetLocked()
 }
 
-// limit is how much is kept of what one job writes.
+// limit returns the maximum number of bytes that are stored of the output of one job.
 func (t *Table) limit() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.output
 }
 
-// take takes room on disk for n bytes more of j, which runs, and reports whether there is
-// any. No job gets more than it leaves free: so there is always some for the next one. Jobs
-// that have ended make room.
+// take reserves n more bytes on disk for the running job j. It reports whether they are available.
+// A job never gets more than it leaves free, so that space remains for the next job. Ended jobs are
+// removed to free space.
 func (t *Table) take(j *Job, n int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,19 +50,19 @@ func (t *Table) take(j *Job, n int64) bool {
 	return true
 }
 
-// forgetLocked removes what is more than is kept of jobs that have ended. What they are is
-// not changed any more.
+// forgetLocked removes the oldest ended jobs that exceed the limits. Ended jobs do not change any
+// more.
 func (t *Table) forgetLocked() {
 	for len(t.past) > MaxEnded || len(t.past) > 0 && t.live+t.kept > t.disk {
 		oldest := t.past[0]
 		t.past = t.past[1:]
 		t.kept -= oldest.size
 		delete(t.jobs, oldest.info.ID)
-		os.RemoveAll(oldest.dir) // what is left goes with the session
+		os.RemoveAll(oldest.dir) // the end of the session removes the rest
 	}
 }
 
-// sizeOf is how much the files in dir hold that a job's output went to.
+// sizeOf returns the total size of the output files in dir.
 func sizeOf(dir string) (n int64) {
 	for _, name := range []string{stdoutFile, stderrFile, combinedFile} {
 		if fi, err := os.Lstat(filepath.Join(dir, name)); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// used is how much all jobs have on disk.
+// used returns the bytes on disk of all jobs.
 func used(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -24,8 +24,8 @@ func used(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// spill writes to j until nothing more is kept, in pieces that cost as much as they can: each
-// byte of the one stream breaks a line of the other's.
+// spill writes to j until output is dropped, in the most expensive pieces: each byte of one stream
+// interrupts a line of the other stream.
 func spill(t *testing.T, j *Job) {
 	t.Helper()
 	for s := j.Streams(); j.Info().Dropped == 0; {
@@ -34,8 +34,8 @@ func spill(t *testing.T, j *Job) {
 	}
 }
 
-// However they write, jobs have no more on disk than there is for all; each leaves as much
-// free as it has, so that the next one has some, too.
+// TestDisk checks that all jobs together stay within the disk limit. Each job leaves as much free
+// as it uses, so that the next job has space.
 //
 // Attack 141.
 func TestDisk(t *testing.T) {
@@ -54,12 +54,13 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// What has ended makes room for what runs, the oldest first, and for a limit that was lowered.
+// TestDiskOfEnded checks that the oldest ended jobs are removed for running jobs, and for a lower
+// limit.
 func TestDiskOfEnded(t *testing.T) {
 	const disk = 64 << 10
 	table, dir := open(t)
 	table.Adjust(Limits{Disk: disk})
-	line := bytes.Repeat([]byte("x"), disk/8-16) // and as much in the combined log
+	line := bytes.Repeat([]byte("x"), disk/8-16) // and the same amount in the combined log
 	for n := range 3 {
 		j := begin(t, table, id(n), "echo")
 		j.Streams().Out.Write(line)
@@ -86,7 +87,7 @@ func TestDiskOfEnded(t *testing.T) {
 	}
 }
 
-// Of a job whose watcher was killed its files tell what there is to know.
+// TestAbandoned checks that the files of a job determine its status after its watcher was killed.
 func TestAbandoned(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "make")

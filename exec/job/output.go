@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The files of a job.
+// The names of the files of a job.
 const (
 	stdoutFile   = "stdout"
 	stderrFile   = "stderr"
@@ -17,18 +17,18 @@ const (
 	statusFile   = "status.json"
 )
 
-// output is the files that a command's output goes to. They are not its descriptors: which
-// of two streams wrote first can only be told by who reads both.
+// output holds the files of a command's output. They are not the command's descriptors: only a
+// process that reads both streams knows their order.
 type output struct {
 	stdout, stderr, combined *os.File
 
 	enc encoder
-	err error // the first; then nothing more is kept
+	err error // the first error; after it nothing is stored
 }
 
 func (o *output) open(dir string) (err error) {
 	for name, f := range map[string]**os.File{stdoutFile: &o.stdout, stderrFile: &o.stderr, combinedFile: &o.combined} {
-		// With O_EXCL no symbolic link is followed (open(2)).
+		// O_EXCL also refuses symbolic links (open(2)).
 		*f, err = os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		if err != nil {
 			return errors.Join(err, o.close())
@@ -47,7 +47,7 @@ func (o *output) close() error {
 	return errors.Join(errs...)
 }
 
-// failed notes that something could not be written.
+// failed records the first write error.
 func (o *output) failed(err error) {
 	if o.err == nil {
 		o.err = err
@@ -56,8 +56,8 @@ func (o *output) failed(err error) {
 
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
-// keep writes b if take has room for so many bytes, and reports whether it is kept. What
-// comes after what is not kept is not, either.
+// keep writes b if take reserves the space, and reports whether b was stored. Once output has been
+// dropped, all later output is dropped too.
 func (o *output) keep(s Stream, b []byte, take func(int64) bool) bool {
 	if o.err != nil {
 		return false
@@ -75,13 +75,13 @@ func (o *output) keep(s Stream, b []byte, take func(int64) bool) bool {
 	if _, o.err = f.Write(b); o.err != nil {
 		return false
 	}
-	// One write: who reads meanwhile finds whole pairs.
+	// One write, so that a concurrent reader sees complete pairs.
 	_, o.err = o.combined.Write(*log)
 	return o.err == nil
 }
 
-// writer is one stream of a job. A command does not fail because its output cannot be kept: it
-// goes on, and what is not kept is counted.
+// writer is one stream of a job. A command does not fail because its output cannot be stored. It
+// continues, and dropped bytes are counted.
 type writer struct {
 	j *Job
 	s Stream

@@ -13,7 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// listens reports whether a process of request id, whose first is pid, listens on port.
+// listens reports whether a process of the request listens on port. pid is the request's first
+// process.
 func listens(id string, pid int, port uint16) bool {
 	sockets := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -24,7 +25,7 @@ func listens(id string, pid int, port uint16) bool {
 	}
 	for _, member := range proctree.Tree(id) {
 		dir := fmt.Sprintf("/proc/%d/fd", member)
-		fds, _ := os.ReadDir(dir) // of a process that has just ended, or another user's, there are none
+		fds, _ := os.ReadDir(dir) // empty for a process that has just ended or that belongs to another user
 		for _, fd := range fds {
 			if link, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && sockets[link] {
 				return true
@@ -34,9 +35,9 @@ func listens(id string, pid int, port uint16) bool {
 	return false
 }
 
-// listening adds to sockets those of a table that listen on port, by the names that they have
-// in /proc/PID/fd. Of a table's columns (proc_net(5)) the second is the local address, the
-// fourth the state and the tenth the inode.
+// listening adds to sockets the names, as in /proc/PID/fd, of the sockets in a table that listen on
+// port. In a table (proc_net(5)), column 2 is the local address, column 4 the state and column 10
+// the inode.
 func listening(table string, port uint16, sockets map[string]bool) {
 	const listen = "0A"
 	f, err := os.Open(table)

@@ -4,5 +4,5 @@
 
 package job
 
-// listens is asked only where commands run.
+// listens is called only on platforms that run commands.
 func listens(string, int, uint16) bool { return false }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Read returns what is written down of the jobs whose folder is dir, and whose watcher is no
-// more. A session that never had any has no such folder.
+// Read returns the status of all jobs in directory dir after their watcher has ended. If the
+// directory does not exist, the session had no jobs.
 func Read(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -22,7 +22,7 @@ func Read(dir string) ([]Info, error) {
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
-		if err != nil { // it is being made or removed
+		if err != nil { // the job is being created or removed
 			continue
 		}
 		if info.Status == Running {
@@ -33,11 +33,11 @@ func Read(dir string) ([]Info, error) {
 	return all, nil
 }
 
-// glance is how often it is looked whether a log has grown.
+// glance is the poll interval for new output in a log.
 const glance = 100 * time.Millisecond
 
-// Copy copies the combined log of a job to w; while more says so it goes on, until the job has
-// ended. It is for who is not the job's watcher, and looks every so often.
+// Copy copies the combined log of a job to w. While more returns true, it continues until the job
+// has ended. It polls the files, so it also works outside of the job's watcher.
 func Copy(ctx context.Context, dir, id string, w io.Writer, more func() bool) (Info, error) {
 	at := filepath.Join(dir, id)
 	f, err := os.Open(filepath.Join(at, combinedFile))

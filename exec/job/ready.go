@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// looking is how often at most it is looked whether a job is ready.
+// looking is the minimum interval between two checks whether a job is ready.
 const looking = 50 * time.Millisecond
 
-// AwaitLine returns when j has written a line, to either stream, that re matches; a line that
-// has no end yet counts, for a prompt has none. The error is ErrEnded when j ended before.
+// AwaitLine returns when j has written a line that re matches, to either stream. An incomplete line
+// counts too, because a prompt has no line end. The error is ErrEnded if j has ended before.
 func (j *Job) AwaitLine(ctx context.Context, re *regexp.Regexp) error {
 	f, err := os.Open(filepath.Join(j.dir, combinedFile))
 	if err != nil {
@@ -46,8 +46,8 @@ func (j *Job) AwaitLine(ctx context.Context, re *regexp.Regexp) error {
 	}
 }
 
-// gather waits a moment for what else is written: what comes byte by byte is not to be
-// matched byte by byte.
+// gather waits for more output, so that output that arrives byte by byte is not matched after each
+// byte.
 func (j *Job) gather(ctx context.Context) {
 	timer := time.NewTimer(looking)
 	defer timer.Stop()
@@ -58,9 +58,8 @@ func (j *Job) gather(ctx context.Context) {
 	}
 }
 
-// inTurn reports what look finds, and false when ctx is done. Some patterns take long, so
-// does a long list of sockets, and a container may have a thousand jobs waited for: there is
-// one look at a time in a session.
+// inTurn returns the result of look, or false if ctx is done. Only one look runs at a time in a
+// session: patterns and socket tables can take long, and a container can wait for a thousand jobs.
 func (t *Table) inTurn(ctx context.Context, look func() bool) bool {
 	if ctx.Err() != nil {
 		return false
@@ -76,14 +75,14 @@ func (t *Table) inTurn(ctx context.Context, look func() bool) bool {
 
 var errSpotted = errors.New("the line was written")
 
-// maxLine is how many bytes of a line are looked at.
+// maxLine is the maximum number of bytes of a line that are matched.
 const maxLine = 4 << 10
 
-// spotter takes text until a line of it matches.
+// spotter collects text until one of its lines matches.
 type spotter struct {
 	match func(line []byte) bool
-	line  []byte // that has no end yet, the beginning of it
-	grown bool   // since it was looked at
+	line  []byte // the beginning of the incomplete line
+	grown bool   // since the last match attempt
 }
 
 func (s *spotter) Write(b []byte) (int, error) {
@@ -102,7 +101,7 @@ func (s *spotter) Write(b []byte) (int, error) {
 	}
 }
 
-// unended reports whether the line that has no end yet matches.
+// unended reports whether the incomplete line matches.
 func (s *spotter) unended() bool {
 	if !s.grown {
 		return false
@@ -111,9 +110,9 @@ func (s *spotter) unended() bool {
 	return s.match(bytes.TrimSuffix(s.line, []byte("\r")))
 }
 
-// AwaitPort returns when a process of j listens on a TCP port. Nobody else's counts: a port
-// that was taken before is not j's, and who asks does not learn what the host listens to. The
-// error is ErrEnded when j ended before.
+// AwaitPort returns when a process of j listens on a TCP port. Sockets of other processes do not
+// count, so the caller cannot learn which ports the host uses. The error is ErrEnded if j has ended
+// before.
 func (j *Job) AwaitPort(ctx context.Context, port uint16) error {
 	tick := time.NewTicker(looking)
 	defer tick.Stop()

@@ -11,14 +11,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// signals are the names of Linux's signals by their numbers, signal(7). The other numberings
-// that it has are of no machine that this runs on.
+// signals holds the names of Linux signals by number (signal(7)). Architectures with other numbers
+// are not supported.
 var signals = []executor.Signal{
 	1: "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
 	"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 }
 
-// Signals returns the names that ParseSignal reads.
+// Signals returns the names that ParseSignal accepts.
 func Signals() (names []string) {
 	for _, s := range signals[1:] {
 		names = append(names, string(s))
@@ -28,7 +28,7 @@ func Signals() (names []string) {
 
 var errSignal = errors.New("not a signal")
 
-// ParseSignal reads a signal as kill does: TERM, SIGTERM, sigterm, 15.
+// ParseSignal parses a signal in the formats of kill: TERM, SIGTERM, sigterm, 15.
 func ParseSignal(s string) (executor.Signal, error) {
 	if n, err := strconv.Atoi(s); err == nil {
 		if n < 1 || n >= len(signals) {

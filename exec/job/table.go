@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// MaxRunning is how many jobs of a session may run.
+	// MaxRunning is the maximum number of running jobs of a session.
 	MaxRunning = 1024
-	// MaxEnded is how many of those that have ended are remembered, with their output, if
-	// Limits let them. The oldest go first.
+	// MaxEnded is the maximum number of ended jobs that are stored with their output. Limits may
+	// allow fewer. The oldest are removed first.
 	MaxEnded = 100
 )
 
 var (
-	// ErrUnknown says that no job of the session has that id.
+	// ErrUnknown means that no job of the session has this ID.
 	ErrUnknown = errors.New("no such job")
-	// ErrFull says that no more jobs may run.
+	// ErrFull means that the maximum number of jobs is running.
 	ErrFull = fmt.Errorf("%d jobs are running, and more may not", MaxRunning)
 )
 
-// Ambiguous says that the beginning of an id is that of several jobs.
+// Ambiguous is the error for an ID prefix that matches several jobs. Its value is their number.
 type Ambiguous int
 
 func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that", int(n)) }
 
-// Table is the jobs of one session, and those that it has had.
+// Table holds the running and ended jobs of one session.
 type Table struct {
 	dir  string
-	turn chan struct{} // holds something while it is looked whether a job is ready
+	turn chan struct{} // a semaphore: full while a check whether a job is ready runs
 
-	mu   sync.Mutex // guards the fields below; taken after a job's
+	mu   sync.Mutex // guards the fields below; acquired after a job's lock
 	jobs map[string]*Job
-	past []*Job // those of them that have ended, oldest first
-	kept int64  // bytes on disk of these
-	live int64  // and of those that run
+	past []*Job // the ended jobs, oldest first
+	kept int64  // bytes on disk of ended jobs
+	live int64  // bytes on disk of running jobs
 
-	output, disk int64 // Limits
+	output, disk int64 // see Limits
 }
 
-// Open returns the table whose folder is dir, which it makes if need be. Jobs that ran when
-// the session's watcher last ended did not outlive it.
+// Open opens the table in directory dir, which it creates if necessary. Jobs with status running
+// ended together with the previous watcher.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
@@ -65,7 +65,7 @@ func Open(dir string) (*Table, error) {
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
-		if err != nil { // it was being made, or removed
+		if err != nil { // it was being created or removed
 			if err := os.RemoveAll(at); err != nil {
 				return nil, fmt.Errorf("open the folder of jobs: %w", err)
 			}
@@ -99,9 +99,8 @@ func (t *Table) job(info Info) *Job {
 
 var idForm = spelling.Form{Of: "0-9a-f", Min: 16, Max: 16}
 
-// Begin makes a job of the command args that is about to run in dir for the request id; with
-// keep it is one that may outlive the session's container. The caller has it end, or discards
-// it.
+// Begin creates a job for the command args that is about to run in dir for request id. With keep,
+// the job may outlive the session's container. The caller must call End or Discard.
 func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, error) {
 	if !idForm.Matches(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
@@ -123,8 +122,8 @@ func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, er
 	return j, nil
 }
 
-// Find returns the job whose id is ref, or begins with it and is the only one: else the error
-// is ErrUnknown or Ambiguous.
+// Find returns the job with the ID ref, or the only job whose ID begins with ref. Otherwise the
+// error is ErrUnknown or Ambiguous.
 func (t *Table) Find(ref string) (*Job, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +145,7 @@ func (t *Table) Find(ref string) (*Job, error) {
 	return nil, Ambiguous(len(hits))
 }
 
-// All returns the jobs, those that began first at the front.
+// All returns all jobs, in the order of their start.
 func (t *Table) All() []*Job {
 	t.mu.Lock()
 	all := make([]*Job, 0, len(t.jobs))
@@ -164,12 +163,12 @@ func (t *Table) All() []*Job {
 	return all
 }
 
-// Kept returns the jobs that may outlive the session's container, those that have ended too.
+// Kept returns the jobs that may outlive the session's container, including ended ones.
 func (t *Table) Kept() []*Job {
 	return slices.DeleteFunc(t.All(), func(j *Job) bool { return !j.Info().Keep })
 }
 
-// ended notes that j, whose lock is held, has ended.
+// ended records that j has ended. The caller holds j's lock.
 func (t *Table) ended(j *Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +178,7 @@ func (t *Table) ended(j *Job) {
 	t.forgetLocked()
 }
 
-// drop removes j, whose lock is held.
+// drop removes j. The caller holds j's lock.
 func (t *Table) drop(j *Job) error {
 	t.mu.Lock()
 	delete(t.jobs, j.info.ID)

@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// defaultRate is how many events a second a Bucket lets through unless that is set.
+// defaultRate is the default rate of a Bucket, in events per second.
 const defaultRate = 20
 
-// seconds is of how many seconds the events may come at once.
+// seconds is the size of the burst: the number of events at the rate in this many seconds.
 const seconds = 10
 
-// Bucket lets events through at a rate, and a number of them at once before. Its zero value
-// has defaultRate.
+// Bucket is a token bucket: it limits the rate of events and permits bursts. The zero value has
+// defaultRate.
 type Bucket struct {
 	mu   sync.Mutex // guards the fields below
-	rate int64      // a second; 0 is defaultRate
-	used float64    // of what may come at once
+	rate int64      // events per second; 0: defaultRate
+	used float64    // used part of the burst
 	last time.Time
 }
 
-// Adjust sets the rate from now on; 0 is defaultRate.
+// Adjust sets the rate for future events. 0 means defaultRate.
 func (b *Bucket) Adjust(rate int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rate = rate
 }
 
-// Rate is how many events a second are let through.
+// Rate returns the rate in events per second.
 func (b *Bucket) Rate() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.rate, defaultRate)
 }
 
-// Take reports whether one more event is let through.
+// Take reports whether one more event is permitted.
 func (b *Bucket) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,17 +2,19 @@
 
 package limit
 
-// Hold is how much of Kind one thing holds, such as a file. It is one goroutine's at a time.
+// Hold is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time
+// may use a Hold.
 type Hold struct {
 	From *Session
 	Kind Kind
 	n    int64
 }
 
-// Amount is how much it holds.
+// Amount returns the amount in use.
 func (h *Hold) Amount() int64 { return h.n }
 
-// Set has it hold n. The error is an *Error when that would be too much; then it holds what it held.
+// Set changes the amount to n. If that exceeds the limit, Set returns an *Error and the amount is
+// unchanged.
 func (h *Hold) Set(n int64) error {
 	if n > h.n {
 		if err := h.From.Take(h.Kind, n-h.n); err != nil {
@@ -25,7 +27,7 @@ func (h *Hold) Set(n int64) error {
 	return nil
 }
 
-// Charge is Set of what is there already, be it too much.
+// Charge changes the amount to n even if that exceeds the limit, because the object exists already.
 func (h *Hold) Charge(n int64) {
 	h.From.Give(h.Kind, h.n-n)
 	h.n = n

@@ -4,8 +4,8 @@ package limit
 
 import "testing"
 
-// TestHold: what a file holds follows its size, is never more than there may be unless it is there
-// already, and is given back whole.
+// TestHold checks that a Hold follows the size of a file and respects the limit, except for Charge.
+// All of it is given back.
 func TestHold(t *testing.T) {
 	var s Session
 	s.Adjust(Limits{Spool: 10})

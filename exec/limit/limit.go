@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limit bounds what one session may hold of the host.
+// Package limit limits the host resources that one session may use.
 //
-//	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts that are held for a while
-//	Hold.Set(n) ... Set(m) ... Set(0)             the same of one file that grows and shrinks
+//	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
+//	Hold.Set(n) ... Set(m) ... Set(0)             the amount of one file that grows and shrinks
 //	Bucket.Take()                                 events, at a rate
 //
-// Its one law: a limit that nobody has set is a default, never none. A refusal is an *Error,
-// which names the limit and the key of config.yaml that changes it. The package holds
-// numbers only: the caller decides about the request that is refused.
+// A limit that is not configured has a default, never infinity. A refusal is an *Error, which names
+// the limit and the key of config.yaml that changes it. The package only counts; the caller handles
+// the refused request.
 package limit
 
 import (
@@ -19,20 +19,20 @@ import (
 	"time"
 )
 
-// Kind is an amount that a session holds.
+// Kind is a resource that a session uses.
 type Kind int
 
 const (
-	Calls     Kind = iota // commands that run or wait, jobs among them
+	Calls     Kind = iota // commands that run or wait, including jobs
 	Processes             // of these commands, on the host
 	Argv                  // bytes of requests in memory
-	Spool                 // bytes of output and input that wait on the host's disk
-	Requests              // files in the directories of requests
-	Verbs                 // commands of hostexec's own, which start nothing
+	Spool                 // bytes of output and input stored on the host's disk
+	Requests              // files in the request directories
+	Verbs                 // built-in verbs, which start no processes
 	kinds
 )
 
-// table says of each Kind where it is configured, how it is called, and its default.
+// table holds the configuration key, the name and the default of each Kind.
 var table = [kinds]struct {
 	key, what string
 	bytes     bool
@@ -46,11 +46,11 @@ var table = [kinds]struct {
 	Verbs:     {"limits.calls", "hostexec's own commands in flight", false, 1024},
 }
 
-// Error says that a session would hold too much of something.
+// Error is the refusal of a request that exceeds a limit.
 type Error struct {
 	Kind Kind
 	Max  int64
-	Pids int64 // the container's limit of processes, if that is the cause; else 0
+	Pids int64 // the container's process limit, if it is the cause; else 0
 }
 
 func (e *Error) Error() string {
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("limit of %s for %s (%s)", amount, t.what, from)
 }
 
-// size shows n bytes in the largest unit of which n has at least one.
+// size formats n bytes in the largest unit of which n has at least one.
 func size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	amount := float64(n)
@@ -76,10 +76,10 @@ func size(n int64) string {
 	return fmt.Sprintf("%.4g %s", amount, units[i])
 }
 
-// Key is where the limit is configured.
+// Key returns the configuration key of the limit.
 func (e *Error) Key() string { return table[e.Kind].key }
 
-// Hint says what raises the limit.
+// Hint describes how to raise the limit.
 func (e *Error) Hint() string {
 	if e.Pids > 0 {
 		return "a larger --pids-limit of the container raises it"
@@ -87,10 +87,10 @@ func (e *Error) Hint() string {
 	return table[e.Kind].key + " in config.yaml on the host raises it"
 }
 
-// Limits are how much of each Kind there may be; 0 is the default.
+// Limits are the maximum amounts of each Kind. 0 means the default.
 type Limits [kinds]int64
 
-// Session counts what one session holds. Its zero value has the defaults.
+// Session counts the resources of one session. The zero value has the default limits.
 type Session struct {
 	mu    sync.Mutex // guards the fields below
 	max   Limits
@@ -100,7 +100,7 @@ type Session struct {
 	given chan struct{} // closed at the next Give or change; nil while nobody waits
 }
 
-// Adjust sets the limits from now on. What is held already stays.
+// Adjust sets the limits for future requests. Resources in use are not affected.
 func (s *Session) Adjust(l Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func (s *Session) Adjust(l Limits) {
 	s.wakeLocked()
 }
 
-// Container tells how many processes the container may have; 0 is any number. It gets no
-// more calls in flight than that, or it could have more processes by calls than without.
+// Container sets the container's process limit; 0 means no limit. The container gets at most this
+// number of calls in flight. Otherwise it could have more processes with calls than without.
 func (s *Session) Container(pids int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,15 +117,15 @@ func (s *Session) Container(pids int64) {
 	s.wakeLocked()
 }
 
-// A container that may have few processes gets basic host processes, and each for every one
-// of its own: a call starts a shell and what that runs, or a build.
+// A container with a process limit gets basic host processes, and each more for every process of
+// its limit. A call starts a shell and its commands, or a build.
 const basic, each = 64, 16
 
-// limitLocked is the limit of k as it is now.
+// limitLocked returns the current limit of k.
 func (s *Session) limitLocked(k Kind) *Error {
 	of := k
 	if k == Verbs {
-		of = Calls // as many, beside them: a full session can still be looked at
+		of = Calls // a separate equal limit, so that verbs work in a session without free calls
 	}
 	e := &Error{Kind: k, Max: cmp.Or(s.max[of], table[of].max)}
 	derived := map[Kind]int64{Calls: s.pids, Processes: basic + each*s.pids}[of]
@@ -135,21 +135,22 @@ func (s *Session) limitLocked(k Kind) *Error {
 	return e
 }
 
-// Limit is the limit of k as it is now, as the refusal that it would be.
+// Limit returns the current limit of k, as the error of a refusal.
 func (s *Session) Limit(k Kind) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.limitLocked(k)
 }
 
-// Held is how much of k is held now.
+// Held returns the amount of k in use.
 func (s *Session) Held(k Kind) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[k]
 }
 
-// Take takes n of k. The error is an *Error when that would be too much; then nothing is taken.
+// Take adds n to the amount of k in use. If that exceeds the limit, Take returns an *Error and
+// changes nothing.
 func (s *Session) Take(k Kind, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,8 @@ func (s *Session) takeLocked(k Kind, n int64) error {
 	return nil
 }
 
-// Wait is Take that waits for others to give, no longer than d. No more than the limit wait.
+// Wait is Take, but waits at most d for other callers to give back. The number of waiting callers
+// is limited to the limit of k.
 func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) error {
 	late := time.NewTimer(d)
 	defer late.Stop()
@@ -186,7 +188,8 @@ func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) er
 	}
 }
 
-// waitTurn takes n of k, or returns what is closed when it is worth trying again.
+// waitTurn takes n of k. If it must wait, it returns a channel that is closed when a retry is
+// useful.
 func (s *Session) waitTurn(k Kind, n int64) (given <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +210,7 @@ func (s *Session) leave(k Kind) {
 	s.waits[k]--
 }
 
-// Give gives n of k back.
+// Give gives back n of k.
 func (s *Session) Give(k Kind, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A container that may have few processes gets few calls, whatever is configured; one that
-// may have many gets what is configured.
+// TestContainer checks that a container with a low process limit gets few calls, whatever the
+// configuration. With a high limit, the configuration applies.
 func TestContainer(t *testing.T) {
 	for _, tt := range []struct {
 		pids, calls, processes int64

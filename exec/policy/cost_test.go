@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// hard is a policy of 200 rules that try all they can before they fail.
+// hard returns a policy of 200 rules that need the maximum number of steps before they fail.
 func hard() *Policy {
 	var list []Rule
 	for i := range 200 {
@@ -19,7 +19,7 @@ func hard() *Policy {
 	return &Policy{Rules: rules(list...), Auto: patterns("^x( a)*( a)*( a)*b$")}
 }
 
-// usual is a policy of 200 rules as people write them.
+// usual returns a policy of 200 typical rules.
 func usual() *Policy {
 	var list []Rule
 	for i := range 200 {
@@ -28,7 +28,7 @@ func usual() *Policy {
 	return &Policy{Rules: rules(list...)}
 }
 
-// hostile are argument lists at the limits of what a call may carry.
+// hostile returns argument lists at the limits of a call.
 func hostile() map[string][]string {
 	return map[string][]string{
 		"100k arguments":   append([]string{"x"}, slices.Repeat([]string{"a"}, 100_000)...),
@@ -43,7 +43,8 @@ func hostile() map[string][]string {
 	}
 }
 
-// TestSteps: no request costs more than the bound, and over it the answer is no.
+// TestSteps checks that no request costs more than the limit, and that a request above it is
+// denied.
 //
 // Attacks 70, 146.
 func TestSteps(t *testing.T) {
@@ -80,9 +81,9 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// FuzzMatch: no arguments make the matcher panic or go on for ever; equal requests are
-// decided equally; what no rule matches is denied; and of what is allowed each argument is
-// one that a rule names.
+// FuzzMatch checks that no arguments make the matcher panic or loop. Equal requests get equal
+// verdicts. Arguments that no rule matches are denied. Each argument of an allowed request is named
+// by a rule.
 //
 // Attacks 57, 146.
 func FuzzMatch(f *testing.F) {

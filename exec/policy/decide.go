@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Reasons that the caller is told. They name rules, and nothing else of the policy.
+// These reasons are sent to the caller. They name rules and nothing else of the policy.
 const (
 	reasonBroken   = "the host's configuration is broken: docker hostexec policy check tells where"
 	reasonName     = "not the name of a command"
@@ -17,10 +17,10 @@ const (
 	reasonTooMuch  = "too many arguments to be matched against rules"
 )
 
-// RuleBroken is the Rule of what is denied because the configuration cannot be read.
+// RuleBroken is the Rule of each denial that has this cause: the configuration cannot be read.
 const RuleBroken = "config"
 
-// Decide answers req.
+// Decide returns the verdict for req.
 func (p *Policy) Decide(req Request) Verdict {
 	if p.Broken != "" {
 		return Verdict{Rule: RuleBroken, Reason: reasonBroken}
@@ -34,11 +34,11 @@ func (p *Policy) Decide(req Request) Verdict {
 	return v
 }
 
-// decision is one decision in the making.
+// decision holds the state of one call of Decide.
 type decision struct {
 	*Policy
 	req     Request
-	c       Command // as --proxy has it, if it is proxied
+	c       Command // the proxied command; valid if proxied is set
 	proxied bool
 	set     Ruleset
 	m       matcher
@@ -63,7 +63,7 @@ func (d *decision) decide() Verdict {
 	case len(d.set.Rules) > 0:
 		return d.byRule(h)
 	}
-	if inside(d.req.Args) == "" { // no pattern is about other containers
+	if inside(d.req.Args) == "" { // list patterns never match requests for other containers
 		if v, ok := d.byList(); ok {
 			return v
 		}
@@ -74,7 +74,8 @@ func (d *decision) decide() Verdict {
 	return Verdict{Reason: d.unknown()}
 }
 
-// unknown returns the reason for denying a command that nothing allows.
+// unknown returns the reason for the denial of a command that no rule, list or --proxy option
+// names.
 func (d *decision) unknown() string {
 	if _, shown := line(d.req.Args); len(d.Auto)+len(d.Manual) > 0 && !shown {
 		return reasonUnlisted
@@ -82,23 +83,24 @@ func (d *decision) unknown() string {
 	return reasonUnknown
 }
 
-// explicit reports whether an action was typed for the command.
+// explicit reports whether the user gave an action for the command (--proxy X=ACTION).
 func (d *decision) explicit() bool { return d.proxied && (d.c.Explicit || d.c.Action != Allow) }
 
-// hit is the rule that decides: the strictest that matches, of equals the first.
+// hit is the rule that decides: the strictest rule that matches, and the first of equally strict
+// rules.
 type hit struct {
 	rule   *Rule
 	action Action
 	args   []string
 	paths  []PathCheck
 	grade  Grade
-	doubt  string // why it asks, although the rule allows
+	doubt  string // why the action is Ask although the rule says allow
 
-	nearest *Rule // where none matches: that which matched most
+	nearest *Rule // if no rule matches: the rule that matched the most arguments
 	far     int
 }
 
-// strictest matches the command's rules, or only those that deny.
+// strictest matches the rules of the command. If denials is set, it matches only rules that deny.
 func (d *decision) strictest(denials bool) (h hit) {
 	before := append([]string{d.req.Args[0]}, d.set.Prepend...)
 	for i := range d.set.Rules {
@@ -133,19 +135,20 @@ func (r *Rule) says(effect string) bool {
 	return false
 }
 
-// command is what a rule or a list runs: the configuration's program before --proxy's.
+// command returns the command that a rule or a list runs. The program path of the configuration
+// takes precedence over the path of --proxy.
 func (d *decision) command() Command {
 	c := d.c
 	c.Name = d.req.Args[0]
 	switch contained := d.place().Contained(); {
-	case c.Placed && (contained || d.set.Place.Contained()): // exec is a path of another place
-	case contained, d.set.Exec != "": // --proxy's was looked for on the host
+	case c.Placed && (contained || d.set.Place.Contained()): // exec is a path in another place
+	case contained, d.set.Exec != "": // --proxy searched its path on the host
 		c.Path = d.set.Exec
 	}
 	return c
 }
 
-// Title is how a rule of command is called where it decides.
+// Title returns the name of a rule of command in verdicts: COMMAND/ID.
 func (r *Rule) Title(command string) string { return command + "/" + r.ID }
 
 func (d *decision) denied(h hit) Verdict {
@@ -157,7 +160,7 @@ func (d *decision) denied(h hit) Verdict {
 }
 
 func (d *decision) byRule(h hit) Verdict {
-	if h.rule == nil && h.nearest == nil { // none is about the container
+	if h.rule == nil && h.nearest == nil { // no rule names the container
 		return Verdict{Command: d.command(), Reason: reasonInside}
 	}
 	if h.rule == nil {
@@ -171,8 +174,8 @@ func (d *decision) byRule(h hit) Verdict {
 	return v
 }
 
-// byList looks the command line up in the lists. What is proxied as a whole stays whole: a
-// list can have it asked for, not make less of it.
+// byList matches the command line against the lists. A command proxied with --proxy keeps its full
+// profile: a list can make the request ask, but cannot narrow the profile.
 func (d *decision) byList() (Verdict, bool) {
 	if len(d.Auto)+len(d.Manual) == 0 {
 		return Verdict{}, false
@@ -208,7 +211,8 @@ func (d *decision) byList() (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// whole is the verdict of --proxy X, explicit or not: the command behaves as a local one.
+// whole returns the verdict of --proxy X, with or without an action. The command behaves like a
+// local command.
 func (d *decision) whole() Verdict {
 	c := d.c
 	rule := "--proxy " + c.Name
@@ -226,8 +230,8 @@ func (d *decision) whole() Verdict {
 	return v
 }
 
-// verdict is what runs when no rule of the command's decided. Where there are rules, what
-// else the configuration says of the command is theirs.
+// verdict returns the verdict of a request that no rule decided. If the command has rules, its
+// other settings in the configuration apply to those rules only.
 func (d *decision) verdict(whole bool) Verdict {
 	set := d.set
 	if len(set.Rules) > 0 {
@@ -235,7 +239,7 @@ func (d *decision) verdict(whole bool) Verdict {
 	}
 	v := Verdict{Command: d.command(), Place: d.place(), Args: d.req.Args, SHA256: d.set.SHA256, Grade: d.grade(d.m.args)}
 	if whole && d.c.Path != "" && v.Place == d.c.Place {
-		v.Command.Path = d.c.Path // which the pin holds for as well: it is of the command
+		v.Command.Path = d.c.Path // the SHA256 applies to this path too, because it belongs to the command
 	}
 	if len(set.Prepend) > 0 {
 		v.Args = append(append([]string{d.req.Args[0]}, set.Prepend...), d.m.args...)

@@ -7,19 +7,20 @@ import (
 	"slices"
 )
 
-// Doubts are why a request is asked about that a rule or a list allows. The person reads them.
+// Doubts are the reasons for asking about a request that a rule or a list allows. The person who
+// approves reads them.
 const (
 	doubtEffects = "the rule states no effects, so it counts as running code"
 	doubtCode    = "it runs code that the container may have written, and the rule does not accept that"
 	doubtOutside = "argument %d names a path outside of the workspace, and the %s does not say anywhere: true"
 )
 
-// effective returns what a rule that matches does, and why it asks if it says that it
-// allows. To allow what may run code of the container's takes an acceptance in writing, and
-// to allow a path outside of the workspace takes a word for it.
+// effective returns the action of a rule that matches, and the reason if the rule allows and the
+// action is Ask. A rule allows code that the container may have written only with Accept. A rule
+// allows paths outside of the workspace only with Anywhere.
 func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string) {
 	if d.place().Contained() {
-		return r.Do, GradeNone, "" // it runs code, and has files, but not the host's
+		return r.Do, GradeNone, "" // the code and the files are those of a container, not of the host
 	}
 	args := d.m.args
 	if r.Fixed != nil {
@@ -30,7 +31,7 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 	switch {
 	case r.says("code"):
 		grade = GradeCertain
-	case known == unknown && len(r.Effects) > 0: // it says what it does, and code is not among it
+	case known == unknown && len(r.Effects) > 0: // the rule states effects, and code is not one of them
 		grade = GradeNone
 	}
 	switch {
@@ -47,8 +48,9 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 	return r.Do, grade, ""
 }
 
-// strays returns the number of the first argument that names a path outside of the
-// workspace, or 0. What is proxied as a whole may name any, and so may a container's command.
+// strays returns the number of the first argument that names a path outside of the workspace, or 0.
+// It returns 0 for commands proxied with --proxy and for commands that run in a container: both may
+// name any path.
 func (d *decision) strays() int {
 	if d.proxied || d.place().Contained() {
 		return 0
@@ -56,8 +58,8 @@ func (d *decision) strays() int {
 	return slices.IndexFunc(d.m.args, func(a string) bool { return leaves(a, atValue) }) + 1
 }
 
-// outside returns the number of the first argument that a pattern matched, and no element
-// that says which it may be, and that names a path outside of the workspace; or 0.
+// outside returns the number of the first argument that a pattern matched and that names a path
+// outside of the workspace, or 0. It skips arguments whose values the rule lists literally.
 func (m *matcher) outside() int {
 	at := 0
 	for i := range m.argv {
@@ -71,8 +73,8 @@ func (m *matcher) outside() int {
 	return 0
 }
 
-// open reports whether it was a pattern of e's that matched a: words and options are spelled
-// out, and paths are looked up below the mounts.
+// open reports whether a pattern of e matched a. Words and options are literal, and paths are
+// resolved below the mounts, so these are not open.
 func (e *Element) open(a string) bool {
 	switch e.Kind {
 	case Re, Args:
@@ -83,7 +85,7 @@ func (e *Element) open(a string) bool {
 	return false
 }
 
-// begin is where the arguments of e begin to be read.
+// begin returns the position at which reading of e's arguments begins.
 func (e *Element) begin() position {
 	if e.loose {
 		return atOperand

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOutside: what a pattern let through asks if it names a path outside of the workspace, even
-// where nobody ran policy check.
+// TestOutside checks that a pattern match with a path outside of the workspace asks. This holds
+// even if nobody ran policy check.
 //
 // Attack 63.
 func TestOutside(t *testing.T) {
@@ -21,7 +21,7 @@ func TestOutside(t *testing.T) {
 	for _, tt := range []struct {
 		args  string
 		want  Action
-		doubt string // a part of it
+		doubt string // a part of the doubt
 	}{
 		{"x cat a/b", Allow, ""},
 		{"x cat -n --to a/b a/b", Allow, ""},
@@ -35,7 +35,7 @@ func TestOutside(t *testing.T) {
 		{"x rm -- -a/b", Allow, ""},
 		{"x rm -- -a/..", Ask, "argument 3 names"},
 		{"x show /etc/hosts f", Allow, ""},
-		{"x show ../x /etc/passwd", Allow, ""}, // which is looked up below the mounts
+		{"x show ../x /etc/passwd", Allow, ""}, // a path element is resolved below the mounts
 		{"x do /x ../y", Allow, ""},
 		{"x no /x", Deny, ""},
 	} {
@@ -57,7 +57,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOutsideOfLists is the same of a line of auto_approve.
+// TestOutsideOfLists checks the same for lines of auto_approve.
 //
 // Attack 63.
 func TestOutsideOfLists(t *testing.T) {
@@ -85,15 +85,15 @@ func TestOutsideOfLists(t *testing.T) {
 	}
 }
 
-// TestEffects: a rule that allows says what the command does, or asks. What it says counts for
-// nothing of a command that is known to run code.
+// TestEffects checks that a rule that allows asks unless it states effects. Stated effects do not
+// count for a command that is known to run code.
 //
 // Attack 216.
 func TestEffects(t *testing.T) {
 	for _, tt := range []struct {
 		line    string
 		without Action // if the rule states no effects
-		with    Action // if it states that it reads
+		with    Action // if the rule states read
 	}{
 		{"ls -l", Allow, Allow}, {"date", Allow, Allow}, {"uname -a", Allow, Allow}, {"cat f", Allow, Allow}, {"base64 f", Allow, Allow},
 		{"kubectl get pods", Ask, Allow}, {"mytool", Ask, Allow}, {"true1", Ask, Allow}, {"lss", Ask, Allow}, {"sort f", Ask, Allow},
@@ -134,8 +134,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestPrograms: a command is what its program links to, too; but one program that is many is
-// what it is called as.
+// TestPrograms checks that a command also has the names of its link targets. A multi-call program
+// has only the name under which it starts.
 //
 // Attack 216.
 func TestPrograms(t *testing.T) {

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// Trial is what became of one rule, list entry or proxied command in a decision.
+// Trial is the outcome of one rule, list entry or proxied command in a decision.
 type Trial struct {
 	Name    string // the rule, the pattern, or --proxy X
-	Where   string // file:line, if it stands in one
-	Action  Action // what it would do
+	Where   string // file:line; empty if it is not from a file
+	Action  Action // the action if this trial decides
 	Matched bool
 	Decides bool
-	Why     string // it did not match, or did not decide
+	Why     string // why it did not match or did not decide
 }
 
-// Explain is Decide with all that was tried on the way, whether or not it mattered.
+// Explain returns the verdict of Decide and every trial of the decision, including those without
+// effect.
 func (p *Policy) Explain(req Request) (Verdict, []Trial) {
 	v := p.Decide(req)
 	if p.Broken != "" {
@@ -43,7 +44,7 @@ func (p *Policy) Explain(req Request) (Verdict, []Trial) {
 	return v, trials
 }
 
-// overruled says why a trial that matched did not decide.
+// overruled returns the reason why a trial that matched did not decide.
 func (d *decision) overruled(t *Trial, v Verdict) string {
 	switch {
 	case v.Rule != "":
@@ -102,7 +103,8 @@ func (d *decision) tryProxy() []Trial {
 	return []Trial{{Name: name, Where: d.c.Where, Action: d.c.Action, Matched: true}}
 }
 
-// why says what the last match failed on: the furthest argument, and what was wanted there.
+// why returns the reason why the last match failed: the furthest argument and the elements expected
+// there.
 func (m *matcher) why() string {
 	if m.over {
 		return reasonTooMuch
@@ -123,7 +125,7 @@ func (m *matcher) why() string {
 	return fmt.Sprintf("argument %d, %s, is not %s", m.far+1, Line([]string{cut(m.args[m.far])}), wanted)
 }
 
-// cut keeps explanations short. What decides is never cut.
+// cut shortens an argument for explanations. Decisions never use shortened arguments.
 func cut(s string) string {
 	if len(s) > 200 {
 		return s[:200] + "..."
@@ -131,7 +133,7 @@ func cut(s string) string {
 	return s
 }
 
-// String is e in words.
+// String describes e in words.
 func (e Element) String() string {
 	switch e.Kind {
 	case Word, Any:
@@ -172,5 +174,5 @@ func (e Element) count() string {
 	return fmt.Sprintf("%d to %s", e.Min, most)
 }
 
-// String is t as it is written.
+// String returns the pattern of t, quoted.
 func (t Token) String() string { return strconv.QuoteToASCII(t.Source) }

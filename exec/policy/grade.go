@@ -4,24 +4,25 @@ package policy
 
 import "strings"
 
-// Grade says how likely it is that a command runs code that the container can write. It is
-// shown before the command runs: a warning that is the same for make and for git is not read.
+// Grade is the probability that a command runs code that the container can write. The grade is
+// shown before the command runs. It has levels because people ignore a warning that is the same for
+// make and for git.
 type Grade string
 
 const (
-	GradeNone     Grade = ""         // it is known to run no such code
-	GradeUnknown  Grade = "unknown"  // nothing is known about it
-	GradePossible Grade = "possible" // it does if configuration or hooks say so: git
-	GradeCertain  Grade = "certain"  // it does: make, sh
+	GradeNone     Grade = ""         // known not to run such code
+	GradeUnknown  Grade = "unknown"  // nothing is known about the command
+	GradePossible Grade = "possible" // runs such code if configuration or hooks name it: git
+	GradeCertain  Grade = "certain"  // always runs such code: make, sh
 )
 
-// Grades are the grades that are shown, the worst first.
+// Grades lists the grades that are shown, worst first.
 var Grades = []Grade{GradeCertain, GradePossible, GradeUnknown}
 
-// Code reports whether the command counts as one that runs code of the container's.
+// Code reports whether the command counts as running code that the container wrote.
 func (g Grade) Code() bool { return g != GradeNone }
 
-// Label returns g in a few words, "" for GradeNone.
+// Label returns a short description of g, or "" for GradeNone.
 func (g Grade) Label() string {
 	switch g {
 	case GradeNone:
@@ -34,7 +35,7 @@ func (g Grade) Label() string {
 	return "HOST CODE EXECUTION"
 }
 
-// Says returns a sentence about g: the commands called names run code from files in from.
+// Says returns a sentence about g: the commands in names run code from files in from.
 func (g Grade) Says(from string, names ...string) string {
 	who, verb := strings.Join(names, ", "), " run"
 	if len(names) == 1 {
@@ -51,15 +52,16 @@ func (g Grade) Says(from string, names ...string) string {
 	return who + verb + " code from " + from
 }
 
-// SaysOfOne is Says for the one command of a question.
+// SaysOfOne returns the sentence of Says for the single command of an approval request.
 func (g Grade) SaysOfOne() string { return g.Says("files that the container can write", "it") }
 
-// grade returns the grade that is shown for k.
+// grade returns the Grade that is shown for k.
 func (k knowledge) grade() Grade {
 	return map[knowledge]Grade{unknown: GradeUnknown, mayRun: GradePossible, runsCode: GradeCertain}[k]
 }
 
-// Grade returns the grade of the command called name, with any arguments. Its program is at path.
+// Grade returns the grade of the command called name with any arguments. path is the command's
+// program.
 func (p *Policy) Grade(name, path string) Grade {
 	return p.programs(name, path).known(nil, false, false).grade()
 }

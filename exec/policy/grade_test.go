@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGrade: the warning of a call that may run code of the container's is not the one of a call
-// that does.
+// TestGrade checks that the warning for a call that may run container code differs from the warning
+// for a call that does.
 func TestGrade(t *testing.T) {
 	for line, want := range map[string]Grade{
 		"make test": GradeCertain, "npm test": GradeCertain, "sh -c x": GradeCertain, "docker run x": GradeCertain, "terraform apply": GradeCertain, "git-lfs pull": GradeCertain,

@@ -4,12 +4,13 @@ package policy
 
 import "slices"
 
-// In is the word before the container that a command for a shell is for, where it is not for
-// one on the host: the first two of its arguments.
+// In is the first argument of a shell command that runs in another container; the container's name
+// follows. Commands for shells on the host do not have it.
 const In = "--in"
 
-// inside returns the container that a request reaches into by a shell, "" if none. A text is
-// the last argument and its options come in pairs, so that no text is taken for it.
+// inside returns the container whose shell the request uses, or "" for a shell on the host. The
+// command text is the last argument, and options come in pairs, so command text is never parsed as
+// In.
 func inside(args []string) string {
 	if len(args) < 4 || args[0] != Shell || args[1] != In {
 		return ""
@@ -17,11 +18,11 @@ func inside(args []string) string {
 	return args[2]
 }
 
-// Inside returns the container in which what v lets run runs, by a shell there, or "".
+// Inside returns the container in which v's command runs through a shell, or "".
 func (v *Verdict) Inside() string { return inside(v.Args) }
 
-// Reaches reports whether anything but a denial is said of shells in a container: by
-// --proxy-shell, which has to name it, or by a rule.
+// Reaches reports whether the policy permits or asks about shells in a container. Either
+// --proxy-shell names the container, or a rule that does not deny names it.
 func (p *Policy) Reaches(container string) bool {
 	if p.Broken != "" || container == "" {
 		return false
@@ -32,8 +33,8 @@ func (p *Policy) Reaches(container string) bool {
 	return slices.ContainsFunc(p.Rules[Shell].Rules, func(r Rule) bool { return r.Do != Deny && r.names(container) })
 }
 
-// names reports whether the rule says, word for word, that it is about shells in a container.
-// One that would match anything is not about them.
+// names reports whether the rule names the container literally. A pattern that matches any
+// container does not count.
 func (r *Rule) names(container string) bool {
 	if len(r.Argv) < 2 {
 		return false
@@ -42,8 +43,8 @@ func (r *Rule) names(container string) bool {
 	return first.Kind == Word && first.Words[0] == In && (second.Kind == Word || second.Kind == Any) && slices.Contains(second.Words, container)
 }
 
-// reachable reports whether a rule, or --proxy-shell where r is nil, may let the request
-// through as far as its container is concerned. What denies denies anywhere.
+// reachable reports whether a rule may apply to the container of the request. r is nil for
+// --proxy-shell. A rule that denies applies to every container.
 func (d *decision) reachable(r *Rule) bool {
 	container := inside(d.req.Args)
 	switch {

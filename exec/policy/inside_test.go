@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestInside is about shells in other containers: nothing lets one be that does not name it.
+// TestInside checks shells in other containers: only an entry that names the container permits
+// them.
 func TestInside(t *testing.T) {
 	word := func(w ...string) Element {
 		if len(w) > 1 {
@@ -40,7 +41,7 @@ func TestInside(t *testing.T) {
 		p       Policy
 		args    []string
 		want    Action
-		reaches bool // web
+		reaches bool // whether the policy permits container web
 	}{
 		{"nothing", Policy{}, web, Deny, false},
 		{"--proxy-shell", Policy{Commands: proxied(Allow)}, web, Deny, false},
@@ -71,7 +72,7 @@ func TestInside(t *testing.T) {
 			if got := tt.p.Reaches("web"); got != tt.reaches {
 				t.Errorf("Reaches(web) = %v, want %v", got, tt.reaches)
 			}
-			tt.p.Explain(Request{Args: tt.args}) // says no more than Decide, and does not panic
+			tt.p.Explain(Request{Args: tt.args}) // must not panic
 		})
 	}
 }

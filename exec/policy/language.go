@@ -7,24 +7,24 @@ import (
 	"slices"
 )
 
-// escape returns an argument that t matches and that names a path outside of the workspace,
-// if there is any. from is where the argument begins; option says that it may begin with -.
+// escape returns an argument that t matches and that names a path outside of the workspace, if one
+// exists. from is the position where the argument begins. option permits a leading -.
 func (t Token) escape(from position, option bool) (example string, found bool) {
 	return search(t.Source, from, option, t.unicode)
 }
 
-// escape returns a command line that p matches and that names such a path, if there is any.
+// escape returns a command line that p matches and that names such a path, if one exists.
 func (p Pattern) escape() (example string, found bool) {
 	return search(`.*(?:`+p.Source+`).*`, atValue, true, false)
 }
 
-// search decides whether a regular expression matches, from begin to end, a text that names
-// a path outside of the workspace: the automaton of the expression and that of position go
-// through all texts together, the shortest first.
+// search decides whether a regular expression matches, from its beginning to its end, a text that names a path
+// outside of the workspace. It runs the automaton of the expression and the automaton of position
+// in parallel over all texts, shortest first.
 func search(source string, from position, option, wide bool) (example string, found bool) {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return "", false // it matches nothing
+		return "", false // an invalid expression matches nothing
 	}
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
@@ -36,26 +36,26 @@ func search(source string, from position, option, wide bool) (example string, fo
 		if s.follow(i) {
 			return s.text(i), true
 		}
-		if s.left <= 0 { // nobody wrote this to be read: it counts as one that leaves
+		if s.left <= 0 { // too complex to search: it counts as matching such a path
 			return "", true
 		}
 	}
 	return "", false
 }
 
-// maxSearch bounds what the search for one pattern may cost.
+// maxSearch limits the cost of the search for one pattern.
 const maxSearch = 1 << 21
 
-// state is where both automata are.
+// state is the state of both automata.
 type state struct {
 	pc   uint32
-	last rune // -1 at the begin, or a character of the last one's class: for ^, $ and \b
+	last rune // -1 at the beginning; else a representative of the last character's class, for ^, $ and \b
 	at   position
 }
 
 type visit struct {
 	state
-	r      rune // what led here
+	r      rune // the character that led to this state
 	parent int
 }
 
@@ -65,7 +65,7 @@ type searcher struct {
 	wide   bool
 	visits []visit
 	seen   map[state]bool
-	runes  map[*rune][]rune // of each set of characters, one of each class
+	runes  map[*rune][]rune // for each set of characters, one character of each class
 	stack  []uint32
 	marks  []bool
 	left   int
@@ -78,7 +78,8 @@ func (s *searcher) add(v visit) {
 	}
 }
 
-// follow adds what visit i leads to, and reports whether a text that ends there is found.
+// follow adds the states that are reachable from visit i. It reports whether a text that ends at i
+// is a result.
 func (s *searcher) follow(i int) bool {
 	v := s.visits[i]
 	for _, next := range []rune{-1, 'a', ' '} {
@@ -101,7 +102,7 @@ func (s *searcher) follow(i int) bool {
 	return false
 }
 
-// reach returns the instructions that read a character or end the match, from pc on.
+// reach returns the instructions reachable from pc that read a character or end the match.
 func (s *searcher) reach(pc uint32, holds syntax.EmptyOp) (all []uint32) {
 	if s.marks == nil {
 		s.marks = make([]bool, len(s.prog.Inst))
@@ -137,7 +138,8 @@ func (s *searcher) reach(pc uint32, holds syntax.EmptyOp) (all []uint32) {
 	return all
 }
 
-// alphabet is all printable ASCII, with what makes the best examples first.
+// alphabet holds all printable ASCII characters. The characters that make the best examples come
+// first.
 var alphabet = func() (all []rune) {
 	for _, r := range "ax01=^/~.-:htps '\"\\" {
 		all = append(all, r)
@@ -150,7 +152,7 @@ var alphabet = func() (all []rune) {
 	return all
 }()
 
-// class is r, or a character that means the same to every position.
+// class returns a representative of the characters that every position treats like r.
 func class(r rune) rune {
 	switch {
 	case r > '~':
@@ -187,13 +189,13 @@ func (s *searcher) classes(inst *syntax.Inst) []rune {
 		}
 	}
 	if s.wide && key != nil && inst.Rune[len(inst.Rune)-1] > '~' {
-		all = append(all, 'é') // to a position, all that is not ASCII is the same
+		all = append(all, 'é') // a position treats all characters other than ASCII alike
 	}
 	s.runes[key] = all
 	return all
 }
 
-// text is what led to visit i.
+// text returns the text that led to visit i.
 func (s *searcher) text(i int) string {
 	var all []rune
 	for ; s.visits[i].parent >= 0; i = s.visits[i].parent {

@@ -9,8 +9,8 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// Line returns args as a POSIX shell would need them typed, in printable ASCII only: what
-// the lists of patterns see, and people. Different args give different lines.
+// Line returns args quoted for a POSIX shell, in printable ASCII only. List patterns match this
+// line, and people read it. Different args give different lines.
 func Line(args []string) string {
 	var b strings.Builder
 	for i, a := range args {
@@ -26,8 +26,8 @@ func Line(args []string) string {
 	return b.String()
 }
 
-// dollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Bytes are three octal
-// digits: hexadecimal ones would swallow a digit that follows.
+// dollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Each byte becomes three octal
+// digits, because a hexadecimal escape would include a digit that follows.
 func dollar(b *strings.Builder, s string) {
 	b.WriteString("$'")
 	for i := range len(s) {

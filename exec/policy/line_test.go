@@ -28,7 +28,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestLineIsShell checks quoting against the real thing: bash reads back what was quoted.
+// TestLineIsShell checks the quoting with bash: bash parses the quoted line back into the
+// arguments.
 //
 // Attack 51.
 func TestLineIsShell(t *testing.T) {
@@ -50,7 +51,7 @@ func TestLineIsShell(t *testing.T) {
 	}
 }
 
-// unquote reads a line back, as far as Line writes it.
+// unquote parses a line that Line wrote.
 func unquote(s string) (args []string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -88,7 +89,7 @@ func unquote(s string) (args []string, ok bool) {
 	return append(args, b.String()), true
 }
 
-// FuzzLine: whatever comes is printable ASCII, and can be told apart from all else.
+// FuzzLine checks that every line is printable ASCII and unambiguous.
 //
 // Attacks 51, 52, 92.
 func FuzzLine(f *testing.F) {

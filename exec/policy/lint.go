@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// Lint says what of a policy does not do what it seems to, or does more. Fatal is what
-// gives a container more than a rule of arguments can take back.
+// Lint returns the problems of a policy: entries with no effect, and entries that allow more than
+// they seem to. A fatal problem grants a container more than argument rules can limit.
 func (p *Policy) Lint() []Problem {
 	l := linter{policy: p}
 	for _, name := range p.names() {
@@ -30,16 +30,16 @@ func (l *linter) add(where, rule string, fatal bool, format string, args ...any)
 	l.problems = append(l.problems, Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...), Fatal: fatal})
 }
 
-// subject is the rule that is being looked at.
+// subject is the rule under examination.
 type subject struct {
 	*Rule
 	title string
-	names programs // the command's, and its program's
+	names programs // of the command and of its program
 	set   *Ruleset
 }
 
 func (l *linter) command(name string, set Ruleset) {
-	// What could not be read has been complained of already.
+	// Rules that do not parse are reported elsewhere.
 	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
 	names := l.policy.programs(name, set.Exec)
 	if slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Contained() {
@@ -65,7 +65,8 @@ func (l *linter) command(name string, set Ruleset) {
 	l.shadows(name, set)
 }
 
-// git reads programs from the repository that it finds, unless that is the host's.
+// git warns about repositories of the container: git runs programs that the repository
+// configuration names, unless the repository is on the host.
 func (l *linter) git(name string, set Ruleset) {
 	env := value(set.Settings.Env)
 	named := env.Set["GIT_DIR"] != "" || slices.ContainsFunc(set.Prepend, func(s string) bool { return strings.HasPrefix(s, "--git-dir=") })
@@ -78,7 +79,7 @@ func (l *linter) git(name string, set Ruleset) {
 	}
 }
 
-// dangers are commands that no rule about arguments makes safe.
+// dangers reports commands that no argument rule makes safe.
 func (l *linter) dangers(s subject) {
 	allow := s.Do == Allow
 	for _, n := range s.names {
@@ -105,8 +106,8 @@ func (l *linter) dangers(s subject) {
 	}
 }
 
-// known is the worst that is known of the command with any arguments that the rule matches.
-// Git is looked at apart.
+// known returns the worst knowledge about the command over all arguments that the rule matches.
+// Lint checks git separately.
 func (s subject) known() knowledge {
 	lists := [][]string{s.Fixed}
 	if s.Fixed == nil {
@@ -119,8 +120,7 @@ func (s subject) known() knowledge {
 	return worst
 }
 
-// verbs are the arguments that the rule begins with, as far as it spells them out, at most
-// two of them.
+// verbs returns the literal words at the start of the rule's arguments, at most two.
 func (r *Rule) verbs() [][]string {
 	all := [][]string{nil}
 	for _, e := range r.Argv {
@@ -141,7 +141,7 @@ func (r *Rule) verbs() [][]string {
 	return all
 }
 
-// free reports whether the caller chooses arguments that are not written in the rule.
+// free reports whether the caller chooses arguments that the rule does not spell out.
 func (r *Rule) free() bool {
 	if r.Fixed != nil {
 		return false
@@ -161,8 +161,8 @@ var (
 	rootOpts = spelling.Words("-H --host -c --context --config")
 )
 
-// rootly reports whether the caller chooses what an engine of containers does for it. A rule
-// that inserts what is to be done, or fixes it, has chosen itself.
+// rootly reports whether the caller chooses the operation of a container engine. It is false for a
+// rule that inserts or fixes the operation.
 func (s subject) rootly(name string) bool {
 	if !engines(name) || s.Fixed != nil {
 		return false
@@ -190,7 +190,7 @@ func (s subject) rootly(name string) bool {
 	})
 }
 
-// settings are those that open more than the rule's arguments say.
+// settings reports settings that permit more than the arguments in the rule show.
 func (l *linter) settings(s subject) {
 	set := s.Settings.Over(s.set.Settings.Over(l.policy.Defaults))
 	if value(set.Stdin).Mode == StdinPipe && s.Do == Allow && slices.ContainsFunc(s.names, readsOrders) {
@@ -202,15 +202,15 @@ func (l *linter) settings(s subject) {
 	}
 }
 
-// ordered are tools that do what their standard input says.
+// ordered contains the tools that take commands from their standard input.
 var ordered = spelling.Words("kubectl helm terraform tofu docker podman git gh at crontab")
 
-// readsOrders reports whether what a command does can stand in its standard input.
+// readsOrders reports whether a command may take commands from its standard input.
 func readsOrders(name string) bool {
 	return Interprets(name) || runs(name) || ordered(tool(name))
 }
 
-// untested says where a rule that leaves a choice says nowhere what it must not match.
+// untested reports a rule that leaves a choice to the caller and has no test.no.
 func (l *linter) untested(s subject) {
 	if s.free() && len(s.No) == 0 && s.Do != Deny {
 		l.add(s.Where, s.title, false, "no test.no: write down what it must never match")

@@ -38,7 +38,7 @@ var lints = []struct {
 	name  string
 	p     *Policy
 	fatal bool
-	want  string // in the first problem; empty: there is none
+	want  string // part of the first problem; empty: no problem
 }{
 	{"nothing", one("ls", with(rule("r", Allow, free), tested)), false, ""},
 	{"interpreter", one("python3", with(rule("r", Allow, free), tested)), true, "runs what its arguments say"},

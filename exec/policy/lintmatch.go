@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// elements looks at a rule's patterns.
+// elements checks the patterns of a rule.
 func (l *linter) elements(s subject) {
 	for _, e := range s.Argv {
 		switch {
@@ -36,8 +36,8 @@ func (l *linter) token(s subject, t Token) {
 	}
 }
 
-// escapes looks for paths outside of the workspace among what a rule's patterns match. Who
-// is asked sees the path, so that only a rule that allows has to say anything of it.
+// escapes reports patterns of a rule that match paths outside of the workspace. It checks only
+// rules that allow: a rule that asks shows the path to the person.
 func (l *linter) escapes(s subject) {
 	if s.Do != Allow || s.Anywhere || s.Fixed != nil {
 		return
@@ -62,7 +62,7 @@ func (l *linter) escape(s subject, t Token, from position, option bool) {
 	}
 }
 
-// parse returns the tree of a pattern that was compiled before.
+// parse returns the syntax tree of a pattern that compiled before.
 func parse(source string) *syntax.Regexp {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -71,7 +71,7 @@ func parse(source string) *syntax.Regexp {
 	return re
 }
 
-// wild reports whether source has .* or .+ in it.
+// wild reports whether source contains .* or .+.
 func wild(source string) bool {
 	var walk func(re *syntax.Regexp) bool
 	walk = func(re *syntax.Regexp) bool {
@@ -87,8 +87,7 @@ func wild(source string) bool {
 	return walk(parse(source))
 }
 
-// fits reports whether t matches anything that begins with prefix, as far as a few samples
-// show.
+// fits reports whether t matches a text that begins with prefix. It tries a few samples only.
 func fits(t Token, prefix string) bool {
 	for _, rest := range []string{"", "x", "1", "-x", "-xx=1", "xxxxxxxx"} {
 		if t.match(prefix + rest) {
@@ -98,7 +97,7 @@ func fits(t Token, prefix string) bool {
 	return false
 }
 
-// anchored reports whether every way through a pattern begins with ^ and ends with $.
+// anchored reports whether every alternative of a pattern begins with ^ and ends with $.
 func anchored(source string) bool { return bound(parse(source), true) && bound(parse(source), false) }
 
 func bound(re *syntax.Regexp, begin bool) bool {
@@ -123,8 +122,8 @@ func bound(re *syntax.Regexp, begin bool) bool {
 	return false
 }
 
-// rootLine reports whether every line that a pattern matches begins as one does that makes
-// its caller root.
+// rootLine reports whether every line that a pattern matches begins with a command that gives its
+// caller root privileges.
 func rootLine(source string) bool {
 	re := parse(source)
 	if re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[1].Op != syntax.OpLiteral {
@@ -134,7 +133,7 @@ func rootLine(source string) bool {
 	return len(f) > 1 && engines(f[0]) && (rootVerbs(f[1]) || len(f) > 2 && rootNested[f[1]] != nil && rootNested[f[1]](f[2]))
 }
 
-// literal are the words that every line begins with that a pattern matches.
+// literal returns the words with which every line that the pattern matches begins.
 func literal(source string) []string {
 	re := parse(source)
 	if re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[0].Op != syntax.OpBeginText || re.Sub[1].Op != syntax.OpLiteral {
@@ -143,24 +142,23 @@ func literal(source string) []string {
 	text := string(re.Sub[1].Rune)
 	words := strings.Fields(text)
 	if len(words) > 0 && !strings.HasSuffix(text, " ") && !(len(re.Sub) == 3 && re.Sub[2].Op == syntax.OpEndText) {
-		words = words[:len(words)-1] // it goes on
+		words = words[:len(words)-1] // the last word may continue
 	}
 	return words
 }
 
-// firstWord is the command of all lines that a pattern matches, or "".
+// firstWord returns the command of all lines that a pattern matches, or "".
 func firstWord(source string) string { return append(literal(source), "")[0] }
 
-// Command is the command of all lines that p matches, or "".
+// Command returns the command of all lines that p matches, or "".
 func (p Pattern) Command() string { return firstWord(p.Source) }
 
-// runs reports whether a line that begins with words is known to run code of the
-// container's.
+// runs reports whether a line that begins with words is known to run code that the container wrote.
 func (l *linter) runs(words []string) bool {
 	return len(words) > 0 && l.policy.programs(words[0], l.policy.Rules[words[0]].Exec).known(words[1:], false, true).code()
 }
 
-// lists looks at auto_approve and manual_approve.
+// lists checks the patterns of auto_approve and manual_approve.
 func (l *linter) lists() {
 	for _, list := range []struct {
 		name string
@@ -192,8 +190,8 @@ func (l *linter) lists() {
 	}
 }
 
-// strays reports whether a pattern that leaves a choice matches lines with paths outside of
-// the workspace.
+// strays reports whether a pattern that leaves a choice matches lines with paths outside of the
+// workspace.
 func (l *linter) strays(p Pattern) bool {
 	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Contained() {
 		return false
@@ -202,7 +200,7 @@ func (l *linter) strays(p Pattern) bool {
 	return found
 }
 
-// open reports whether a pattern leaves anything to the caller.
+// open reports whether a pattern leaves a choice to the caller.
 func open(source string) bool {
 	var walk func(re *syntax.Regexp) bool
 	walk = func(re *syntax.Regexp) bool {
@@ -215,8 +213,8 @@ func open(source string) bool {
 	return walk(parse(source))
 }
 
-// shadows finds rules that never decide: the stricter, or else the earlier, of two that
-// match the same does.
+// shadows reports rules that never decide. If two rules match the same arguments, the stricter one
+// decides; of equally strict rules, the first one decides.
 func (l *linter) shadows(name string, set Ruleset) {
 	for i := range set.Rules {
 		r := &set.Rules[i]
@@ -235,13 +233,14 @@ func (l *linter) shadows(name string, set Ruleset) {
 	}
 }
 
-// decides returns the rule that decides about args, whatever else the policy has.
+// decides returns the title of the rule that decides about args, without the rest of the policy.
 func (l *linter) decides(name string, set Ruleset, args []string) string {
 	p := Policy{Rules: map[string]Ruleset{name: set}}
 	return p.Decide(Request{Args: append([]string{name}, args...), GitDir: true}).Rule
 }
 
-// samples are arguments that r matches: all that it can, if exact, or else those of its tests.
+// samples returns arguments that r matches. If exact is set, these are all of them; else they are
+// the arguments of r's tests.
 func (r *Rule) samples() (all [][]string, exact bool) {
 	var args []string
 	for _, e := range r.Argv {

@@ -4,8 +4,8 @@ package policy
 
 import "slices"
 
-// paths are operands that the container can exchange between the look at them and their use,
-// and copies that a command would write to.
+// paths reports path arguments that the container can replace between the check and their use. It
+// also reports writes to a snapshot, which are lost.
 func (l *linter) paths(s subject) {
 	if s.Do == Deny || s.Fixed != nil || s.set.Place.Contained() {
 		return
@@ -14,12 +14,13 @@ func (l *linter) paths(s subject) {
 		switch {
 		case e.Kind != Path:
 		case e.Snapshot == SnapshotNone && e.Type == TypeDir: // there is no other way, and it is written down
-		case e.Snapshot == SnapshotNone && !slices.Contains(s.names, "git"): // whose pathspecs are names, and which opens its work tree by itself anyway
+		// Git is exempt: its pathspecs are names, and it opens its work tree without them.
+		case e.Snapshot == SnapshotNone && !slices.Contains(s.names, "git"):
 			l.add(s.Where, s.title, false, "snapshot: false: when the command opens the path, the container may have put a link to another file of this host there")
 		case e.Snapshot != SnapshotNone && s.says("write"):
 			l.add(s.Where, s.title, false, "effects has write, but a file that path names is a copy: what is written to it is lost, unless snapshot is false")
 		case e.Type == TypeDir, e.Type == TypeAny && e.Snapshot == SnapshotFiles:
-			l.add(s.Where, s.title, false, "a directory is not copied: when the command opens the path, or what is below it, the container may have put a link to another one of this host there; type: file is safe, snapshot: false says that you know")
+			l.add(s.Where, s.title, false, "a directory is not copied: when the command opens the path, or what is below it, the container may have put a link to another one of this host there; use type: file, or accept it with snapshot: false")
 		}
 	}
 }

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// What one decision may cost. A request over it is denied: who sends arguments that are
-// hard to match wants them not to be.
+// Limits of the cost of one decision. A request that exceeds them is denied, because a caller may
+// send such arguments to avoid a match.
 const (
-	MaxSteps = 131072 // elements tried on arguments, and each 64 bytes that a pattern reads
-	MaxArgs  = 4096   // arguments that rules look at
+	MaxSteps = 131072 // an element tried on an argument is one step, as are each 64 bytes that a pattern reads
+	MaxArgs  = 4096   // arguments that rules match
 )
 
-// cost is what matching a pattern against s counts.
+// cost returns the number of steps of matching a pattern against s.
 func cost(s string) int { return 1 + len(s)/64 }
 
 // matcher matches the arguments of one request against any number of rules.
 type matcher struct {
-	args []string // without the command's name
-	left int      // steps
-	over bool     // there were too few
+	args []string // without the name of the command
+	left int      // steps that remain
+	over bool     // the steps are used up
 
-	argv   []Element // of the rule
-	ends   []int     // where each element ended, after a match
-	failed []uint64  // a bit for each (element, argument) from where nothing matches
+	argv   []Element // of the current rule
+	ends   []int     // the end of each element, after a match
+	failed []uint64  // one bit for each (element, argument) from which no match is possible
 
 	far   int   // the furthest argument at which elements failed
-	tried []int // those elements
+	tried []int // the elements that failed there
 }
 
 func (m *matcher) spend(n int) bool {
@@ -58,9 +58,9 @@ func (m *matcher) match(r *Rule) bool {
 	return m.from(0, 0)
 }
 
-// from reports whether the elements from i on match the arguments from j on, all of both.
-// What failed once is not tried again, so the work is bounded by elements times arguments
-// times the arguments that one element may take.
+// from reports whether all elements from i on match all arguments from j on. It does not retry a
+// pair that failed. So the work is at most elements times arguments times the arguments of one
+// element.
 func (m *matcher) from(i, j int) bool {
 	bit := i*(len(m.args)+1) + j
 	if m.failed[bit/64]&(1<<(bit%64)) != 0 || !m.spend(1) {
@@ -101,7 +101,7 @@ func (m *matcher) try(i, j int) bool {
 	return false
 }
 
-// next goes on after element i, which ended before argument j.
+// next continues after element i, which ended before argument j.
 func (m *matcher) next(i, j int) bool {
 	if !m.from(i+1, j) {
 		return false
@@ -126,7 +126,7 @@ func (m *matcher) several(i, j int) bool {
 	}
 }
 
-// option returns how many arguments the option at j has, or 0 if it is none of e's.
+// option returns the number of arguments of the option at j, or 0 if it is not an option of e.
 func (m *matcher) option(e *Element, j int) int {
 	if j == len(m.args) || !strings.HasPrefix(m.args[j], "-") {
 		return 0
@@ -142,7 +142,7 @@ func (m *matcher) option(e *Element, j int) int {
 			if j+1 < len(m.args) && m.value(o, m.args[j+1]) {
 				return 2
 			}
-		case given && o.Name == name && len(name) > 2: // -n=5 has the value =5, to getopt(3)
+		case given && o.Name == name && len(name) > 2: // getopt(3) parses -n=5 as -n with the value =5
 			if m.value(o, inline) {
 				return 1
 			}
@@ -151,13 +151,13 @@ func (m *matcher) option(e *Element, j int) int {
 	return 0
 }
 
-// value reports whether s can be the value of o. An option cannot.
+// value reports whether s can be the value of o. A text that begins with - cannot.
 func (m *matcher) value(o Opt, s string) bool {
 	return !strings.HasPrefix(s, "-") && m.spend(cost(s)) && o.Value.match(s)
 }
 
-// fits reports whether a is one argument that e stands for. What begins with - is an option
-// until a -- came, and only what spells it out stands for an option.
+// fits reports whether e matches the single argument a. Before a literal --, a text that begins
+// with - is an option, and only an element that spells it out matches it.
 func (m *matcher) fits(e *Element, a string) bool {
 	if !m.spend(1) {
 		return false
@@ -170,13 +170,13 @@ func (m *matcher) fits(e *Element, a string) bool {
 			return false
 		}
 		return m.spend(cost(a)) && e.Token.match(a)
-	case Path: // not even behind --, for ./-x is the same file
+	case Path: // no leading -, even after --: the caller can write ./-x
 		return a != "" && a[0] != '-' && ascii(a)
 	}
 	return false
 }
 
-// note remembers that element i failed on argument j, if none failed later.
+// note records that element i failed on argument j, unless an element failed at a later argument.
 func (m *matcher) note(i, j int) {
 	if j > m.far || len(m.tried) == 0 {
 		m.far, m.tried = j, m.tried[:0]
@@ -186,8 +186,8 @@ func (m *matcher) note(i, j int) {
 	}
 }
 
-// build returns what r runs, after a match, behind what comes before, and which of it are
-// paths to be checked.
+// build returns the arguments that r runs after a match, appended to before. paths lists the
+// arguments whose paths need a check.
 func (m *matcher) build(r *Rule, before []string) (args []string, paths []PathCheck) {
 	args = slices.Clone(before)
 	at := 0

@@ -4,25 +4,25 @@ package policy
 
 import "strings"
 
-// position is the state of a reader that looks for a path in an argument, one character
-// after the other. It knows no program: a path may begin wherever a program could see the
-// begin of a value, as in --opt=/x, -C.., @/x, file:/x and a,../b.
+// position is the state of a scanner that looks for a path in an argument, character by character.
+// It does not depend on the program: a path may begin wherever a program could parse the beginning of a
+// value, as in --opt=/x, -C.., @/x, file:/x and a,../b.
 type position uint8
 
 const (
-	atValue   position = iota // a value begins, and may be an option
-	atOperand                 // a value begins, behind a -- that makes - a character like others
+	atValue   position = iota // beginning of a value, which may be an option
+	atOperand                 // beginning of a value after --, where - has no special meaning
 	inName                    // in a name
-	atName                    // behind a slash
-	oneDot                    // a name that is . so far
-	twoDots                   // a name that is .. so far
+	atName                    // after a slash
+	oneDot                    // a name that consists of . so far
+	twoDots                   // a name that consists of .. so far
 
 	dash           // an option with one dash, which may have a value attached: -C.., -I/x
-	inOption       // behind the dash
-	optionOneDot   // behind it and a dot
-	optionManyDots // behind it and more of them
+	inOption       // after the dash
+	optionOneDot   // after the dash and a dot
+	optionManyDots // after the dash and two or more dots
 
-	schemeH // the letters of http and https, where a value begins
+	schemeH // the letters of http and https at the beginning of a value
 	schemeHT
 	schemeHTT
 	schemeHTTP
@@ -30,7 +30,7 @@ const (
 	schemeColon // http:
 	schemeSlash // http:/
 
-	urlAtName // a URL of the web is no absolute path, but its .. would be those of a path
+	urlAtName // a web URL is not an absolute path, but .. in it counts as in a path
 	urlName
 	urlOneDot
 	urlTwoDots
@@ -38,9 +38,9 @@ const (
 	outside // a path outside of the workspace was found
 )
 
-// leaves reports whether arg, read from position p on, names a path outside of the
-// workspace: an absolute one, one of a home directory, or one with a .. on its way. It says
-// nothing about links.
+// leaves reports whether arg, scanned from position p, names a path outside of the workspace. Such
+// a path is absolute, begins with a home directory, or contains a .. element. Symbolic links are
+// not resolved.
 func leaves(arg string, p position) bool {
 	for _, r := range arg {
 		p = p.next(r)
@@ -48,7 +48,7 @@ func leaves(arg string, p position) bool {
 	return p.end()
 }
 
-// end reports whether an argument that ends at p names a path outside.
+// end reports whether an argument that ends at p names a path outside of the workspace.
 func (p position) end() bool {
 	switch p {
 	case outside, twoDots, optionManyDots, urlTwoDots, schemeSlash:
@@ -57,7 +57,7 @@ func (p position) end() bool {
 	return false
 }
 
-// next returns the position behind r.
+// next returns the position after r.
 func (p position) next(r rune) position {
 	switch {
 	case p == outside:
@@ -95,7 +95,7 @@ func (p position) next(r rune) position {
 	return p.nextOfScheme(r, begins)
 }
 
-// nextOfScheme follows the letters of http and https.
+// nextOfScheme returns the position after r, which may be a letter of http or https.
 func (p position) nextOfScheme(r rune, begins bool) position {
 	switch {
 	case r == 'h' && begins:
@@ -106,8 +106,8 @@ func (p position) nextOfScheme(r rune, begins bool) position {
 	return inName
 }
 
-// nextInOption is next behind one dash. Any letter there may be an option of its own, and what
-// follows it its value.
+// nextInOption returns the position after r in an option with one dash. Each letter there may be an
+// option and the text after it the option's value.
 func (p position) nextInOption(r rune) position {
 	switch {
 	case r == '-' && p == dash: // a long option: its value follows =
@@ -124,7 +124,7 @@ func (p position) nextInOption(r rune) position {
 	return inOption
 }
 
-// nextInURL is next behind http:// and https://.
+// nextInURL returns the position after r in a URL that began with http:// or https://.
 func (p position) nextInURL(r rune) position {
 	over := strings.ContainsRune(` '"`, r)
 	switch {
@@ -144,8 +144,8 @@ func (p position) nextInURL(r rune) position {
 
 func isSlash(r rune) bool { return r == '/' || r == '\\' }
 
-// separates reports whether a value may begin behind r: all do but what names are made of and
-// what closes a bracket.
+// separates reports whether a value may begin after r. Characters of names and closing brackets do
+// not separate.
 func separates(r rune) bool {
 	return r < 0x80 && !wordRune(r) && !strings.ContainsRune(`.-~^)]}/\`, r)
 }

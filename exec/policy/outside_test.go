@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestLeaves: which arguments name a path outside of the workspace, wherever in them a program
-// may look for one.
+// TestLeaves checks which arguments name a path outside of the workspace, anywhere in the argument.
 func TestLeaves(t *testing.T) {
 	for _, s := range strings.Fields(`
 		/ /x // ~ ~/x ~root .. ../x a/.. a/../b ./.. a//.. d/../../../../home/me/.ssh @/x @../x @~ =/x x=/x --x=/y --x=..
@@ -37,7 +36,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestEscape: whether a pattern matches any path outside, by all texts that it matches.
+// TestEscape checks whether a pattern matches a path outside of the workspace.
 //
 // Attack 63.
 func TestEscape(t *testing.T) {
@@ -69,8 +68,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// FuzzEscape holds the search to the truth: where it finds nothing, no text that the pattern
-// matches leaves the workspace, and where it finds something that is an example.
+// FuzzEscape compares the search with leaves. If the search finds nothing, no text that the pattern
+// matches leaves the workspace. If it finds a text, that text is an example.
 //
 // Attack 63.
 func FuzzEscape(f *testing.F) {

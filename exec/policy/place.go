@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Place is where a command runs. Its zero value is the host.
+// Place is where a command runs. The zero value is the host.
 type Place struct {
-	Image   string // of a container that is made for the one call; empty: the host
-	Host    string // the engine that makes it, as DOCKER_HOST names one; empty: the session's
-	Network string // its network, in the engine's words; empty: the engine's default
+	Image   string // image of the container that is created for the call; empty: the host
+	Host    string // the engine that creates it, in the form of DOCKER_HOST; empty: the session's engine
+	Network string // the network, as the engine names it; empty: the engine's default
 	Memory  int64  // bytes; 0: no limit
-	CPUs    int64  // billionths of one; 0: no limit
-	Pids    int64  // processes and threads; 0: as many as any container gets
+	CPUs    int64  // billionths of a CPU; 0: no limit
+	Pids    int64  // processes and threads; 0: the engine's default
 }
 
-// Contained reports whether it is not the host.
+// Contained reports whether p is a container rather than the host.
 func (p Place) Contained() bool { return p.Image != "" }
 
-// String is p as --proxy writes it, without the network and the limits.
+// String returns p in the syntax of --proxy, without the network and the limits.
 func (p Place) String() string {
 	switch {
 	case !p.Contained():
@@ -32,7 +32,7 @@ func (p Place) String() string {
 	return "container:" + p.Image
 }
 
-// Limits are p's engine, network and limits in words; empty where nothing is said of them.
+// Limits describes the engine, network and limits of p in words. It omits those that are not set.
 func (p Place) Limits() string {
 	var words []string
 	if p.Host != "" {
@@ -53,8 +53,8 @@ func (p Place) Limits() string {
 	return strings.Join(words, ", ")
 }
 
-// Place is where the command called name runs: where --proxy says, or else the
-// configuration. It is that however the command is allowed, rules or not.
+// Place returns the place where the command called name runs. --proxy takes precedence over the
+// configuration. The place is the same however the command is allowed.
 func (p *Policy) Place(name string) Place {
 	if c, ok := p.Lookup(name); ok && c.Placed {
 		return c.Place
@@ -69,7 +69,7 @@ func (d *decision) place() Place {
 	return d.set.Place
 }
 
-// Program is what v runs, for people: a path on the host, or a place and a name there.
+// Program describes v's program for people: a path on the host, or a place and a name there.
 func (v Verdict) Program() string {
 	if !v.Place.Contained() {
 		return v.Command.Path

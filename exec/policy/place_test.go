@@ -4,8 +4,8 @@ package policy
 
 import "testing"
 
-// TestPlace: a command runs where --proxy says, or else the configuration, however it is
-// allowed, and a path is never one of the other place.
+// TestPlace checks that a command runs where --proxy says, or else where the configuration says. A
+// path is never used in another place.
 func TestPlace(t *testing.T) {
 	in := Place{Image: "img"}
 	other := Place{Image: "other", Network: "none"}

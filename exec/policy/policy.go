@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy decides whether a request may run on the host, and as what.
+// Package policy decides whether a request may run on the host, and how.
 //
 //	Request -> Decide -> Verdict
 //	           1 a broken configuration denies all
 //	           2 a rule that denies
 //	           3 --proxy X=ACTION
-//	           4 the rules of X, where there are any: deny > ask > allow > no rule: deny
+//	           4 the rules of X, if any: deny > ask > allow > no rule: deny
 //	           5 the lists of patterns: auto, then manual
 //	           6 plain --proxy X allows X
 //	           7 deny
 //
-// Its one law: Decide is a pure function of the policy and the request, and whatever is
-// unset denies. It matches argv elements, never strings joined, but for the two lists of
-// patterns, which see a line that was quoted; it runs nothing, asks nobody and opens no
-// file.
+// Decide is a pure function of the policy and the request, and all unset values deny. Rules match
+// argv elements, never joined strings. Only the two lists of patterns match a joined line, in which
+// each argument is quoted. The package starts no command, asks nobody and opens no file.
 package policy
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// Action is what a verdict says. The zero value denies.
+// Action is the decision of a verdict. The zero value denies.
 type Action int
 
 const (
@@ -43,7 +42,7 @@ func (a Action) String() string {
 	return "deny"
 }
 
-// ParseAction reads allow, ask or deny.
+// ParseAction parses allow, ask or deny.
 func ParseAction(s string) (Action, error) {
 	switch s {
 	case "allow":
@@ -56,48 +55,51 @@ func ParseAction(s string) (Action, error) {
 	return Deny, fmt.Errorf("must be allow, ask or deny: %s", spelling.Quoted(s))
 }
 
-// Shell is the name under which commands for shells with state are decided: its arguments
-// are what the shell gets for the command, and the command's text last. No program has it.
+// Shell is the command name for commands that run in shells with state. Its arguments are the
+// shell's options for the command, and then the command text. No program has this name.
 const Shell = "shell"
 
 var name = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._+-", Min: 1, Max: 64}
 
-// ValidName reports whether s can be the name of a command: what PATH and a symbolic
-// link can carry, and nothing that could be read as an option or a path.
+// ValidName reports whether s can be the name of a command. A name is valid in PATH and as a
+// symbolic link. It cannot be parsed as an option or a path.
 func ValidName(s string) bool { return name.Matches(s) }
 
-// Request is one call, parsed once and never changed.
+// Request is one call. It is parsed once and never changed.
 type Request struct {
-	ID     string   // the host's own, 16 hex digits
-	Args   []string // Args[0] is the command's name
-	Cwd    string   // the caller's, in the container
-	GitDir bool     // no container can write the .git that holds for Cwd
+	ID     string   // chosen by the host, 16 hex digits
+	Args   []string // Args[0] is the name of the command
+	Cwd    string   // the caller's directory in the container
+	GitDir bool     // no container can write the .git directory that git uses in Cwd
 }
 
-// Command is one command that a container may request.
+// Command is a command that a container may request.
 type Command struct {
 	Name     string
 	Action   Action
-	Explicit bool   // the action was typed: --proxy X=ACTION
-	Path     string // on the host, absolute; empty when only the configuration knows the command
-	Keep     bool   // where no rule decides, its jobs may outlive the container
-	Placed   bool   // Place was typed: the configuration's does not count
-	Place    Place  // where it runs, and Path is
-	Where    string // file:line, if it is a configuration that has it proxied
+	Explicit bool   // the user gave the action: --proxy X=ACTION
+	Path     string // absolute, on the host; empty if only the configuration names the command
+	Keep     bool   // its jobs may outlive the container, if no rule decides
+	Placed   bool   // the user gave Place: it replaces the place of the configuration
+	Place    Place  // where it runs and where Path is
+	Where    string // file:line, if a configuration file lists it as proxied
 }
 
-// Policy is what may be requested and how it is decided. Its zero value denies everything.
+// Policy holds the commands that may be requested and the rules that decide. The zero value denies
+// everything.
 type Policy struct {
-	Broken   string // why the configuration cannot be read: denies everything
+	Broken   string // why the configuration cannot be read; if set, everything is denied
 	Commands []Command
-	Rules    map[string]Ruleset // by the command's name
-	Defaults Settings           // of all commands
+	Rules    map[string]Ruleset // by command name
+	Defaults Settings           // for all commands
 	Auto     []Pattern          // approval.auto_approve
 	Manual   []Pattern          // approval.manual_approve
-	Inside   []string           // containers in which --proxy-shell lets shells be; those on the host need no name
+	// Inside lists the containers in which --proxy-shell permits shells. Shells on the host need no
+	// entry.
+	Inside []string
 
-	// Programs are the names of the program that runs each command on this host: that of its
-	// path, and those of all that the path links to.
+	// Programs holds, for each command, the names of its program on this host: the base name of its
+	// path and of every link target on the way.
 	Programs map[string][]string
 }
 
@@ -111,8 +113,8 @@ func (p *Policy) Lookup(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// Names returns the commands that are proxied or have rules, sorted. What the lists of
-// patterns let through has no names.
+// Names returns the commands that are proxied or have rules, sorted. It cannot include the commands
+// that list patterns match.
 func (p *Policy) Names() []string {
 	var names []string
 	for _, c := range p.Commands {
@@ -127,7 +129,7 @@ func (p *Policy) Names() []string {
 	return slices.Compact(names)
 }
 
-// Asks reports whether there is anything that p may have a person asked.
+// Asks reports whether p can lead to an approval request.
 func (p *Policy) Asks() bool {
 	if p.Broken != "" {
 		return false
@@ -137,8 +139,8 @@ func (p *Policy) Asks() bool {
 		return true
 	}
 	for _, set := range p.Rules {
-		// One that allows without accepting the container's code asks where there may be some.
-		// So does one whose patterns match a path outside of the workspace.
+		// A rule that allows asks if it does not accept code and the command may run code from the
+		// container. It also asks if its patterns match a path outside of the workspace.
 		if slices.ContainsFunc(set.Rules, func(r Rule) bool {
 			return r.Do == Ask || r.Do == Allow && (!r.Accept || !r.Anywhere && r.free())
 		}) {

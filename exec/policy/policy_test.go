@@ -49,8 +49,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Who may outlive its container: what --proxy says where it decides, and the rule where one
-// does.
+// TestKeep checks whose jobs may outlive the container. --proxy controls this if it decides, and
+// the rule if a rule decides.
 func TestKeep(t *testing.T) {
 	yes := true
 	keeps, plain := rule("keeps", Allow, w("a")), rule("plain", Allow, w("b"))

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestNoClock holds Decide to being a pure function: of package time it knows durations.
+// TestNoClock checks that Decide is a pure function: the package uses only durations of package
+// time.
 func TestNoClock(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

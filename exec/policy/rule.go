@@ -9,42 +9,42 @@ import (
 	"strings"
 )
 
-// Ruleset is what the configuration says of one command.
+// Ruleset is the configuration of one command.
 type Ruleset struct {
-	Exec     string   // the program on the host, absolute; empty: where --proxy or PATH finds it
+	Exec     string   // the program on the host, absolute; empty: from --proxy or PATH
 	SHA256   string   // of the program
-	Prepend  []string // arguments that the host puts before the caller's
-	GitDir   string   // GitHost, GitMount or empty: what is known of the repository that git reads
+	Prepend  []string // arguments that the host inserts before the caller's
+	GitDir   string   // GitHost, GitMount or empty: which repository git reads
 	Rules    []Rule
 	Settings Settings
-	Place    Place  // where it runs, and Exec is
+	Place    Place  // where it runs and where Exec is
 	Where    string // file:line, for people
 }
 
-// What can be known of the repository that git reads.
+// Values of Ruleset.GitDir.
 const (
-	GitHost  = "host"     // its directory is named by Prepend or the environment, on the host
-	GitMount = "ro-mount" // no container can write its .git
+	GitHost  = "host"     // Prepend or the environment names a git directory on the host
+	GitMount = "ro-mount" // no container can write the .git directory
 )
 
-// CodeAccepted is what a rule accepts that is to allow, without asking, what runs code that
-// the container may have written.
+// CodeAccepted is the value of accept in a rule. With it, the rule allows commands that may run
+// code that the container wrote, without asking.
 const CodeAccepted = "host-code-execution"
 
-// Rule is one rule of a command. Its order among others does not matter: the strictest that
+// Rule is one rule of a command. The order of rules does not matter: the strictest rule that
 // matches decides.
 type Rule struct {
 	ID       string
 	Do       Action
-	Argv     []Element // consume all arguments, in order
-	Fixed    []string  // runs in their place
-	Always   bool      // Fixed runs whatever the arguments are: there is no Argv
+	Argv     []Element // must match all arguments, in order
+	Fixed    []string  // runs instead of the caller's arguments
+	Always   bool      // Fixed runs for any arguments; Argv is empty
 	Effects  []string
-	Accept   bool   // CodeAccepted
-	Anywhere bool   // what its patterns match may name paths outside of the workspace
+	Accept   bool   // the rule accepts CodeAccepted
+	Anywhere bool   // arguments that patterns match may name paths outside of the workspace
 	Reason   string // of a denial, for the caller
 	Settings Settings
-	Yes, No  [][]string // the rule's own tests: what it has to match, and what not
+	Yes, No  [][]string // the rule's own tests: arguments that it must match and must not match
 	Where    string
 
 	ready bool
@@ -52,7 +52,7 @@ type Rule struct {
 
 const maxElements = 64
 
-// Compile checks r and makes it fit to match. A rule that was not compiled denies.
+// Compile checks r and prepares it for matching. A rule that is not compiled denies.
 func (r *Rule) Compile() error {
 	if len(r.Argv) > maxElements {
 		return fmt.Errorf("%d elements, at most %d are allowed", len(r.Argv), maxElements)
@@ -71,8 +71,8 @@ func (r *Rule) Compile() error {
 	return nil
 }
 
-// joined makes flags and options that follow each other one element: a command takes them
-// in any order.
+// joined merges adjacent flags and options into one element, because commands accept them in any
+// order.
 func joined(argv []Element) []Element {
 	var out []Element
 	for _, e := range argv {
@@ -91,13 +91,13 @@ func joined(argv []Element) []Element {
 type Kind int
 
 const (
-	Word    Kind = iota // that argument exactly: Words[0]
-	Any                 // one of Words
+	Word    Kind = iota // one argument equal to Words[0]
+	Any                 // one argument equal to any of Words
 	Re                  // one argument that Token matches
-	Args                // Min to Max of them
+	Args                // Min to Max arguments that Token matches
 	Path                // Min to Max paths below a mount
 	Options             // any number of Flags and Opts, in any order
-	Insert              // consumes nothing: the host puts Words here
+	Insert              // matches no argument: the host inserts Words here
 )
 
 // Element is one part of a rule's argv.
@@ -105,11 +105,11 @@ type Element struct {
 	Kind     Kind
 	Words    []string
 	Token    Token
-	Flags    []string // options without a value, spelled exactly so
-	Opts     []Opt    // options with one
-	Min, Max int      // of Args and Path; Max < 0: any number
-	Type     FileType // of Path
-	Snapshot Snapshot // of Path
+	Flags    []string // options without a value, exactly as spelled
+	Opts     []Opt    // options with a value
+	Min, Max int      // for Args and Path; Max < 0: any number
+	Type     FileType // for Path
+	Snapshot Snapshot // for Path
 
 	loose bool
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What tests write rules with.
+// Constructors of rule elements for the tests.
 
 func w(s string) Element         { return Element{Kind: Word, Words: []string{s}} }
 func anyOf(s ...string) Element  { return Element{Kind: Any, Words: s} }
@@ -55,14 +55,14 @@ func patterns(list ...string) (all []Pattern) {
 
 func decide(p *Policy, args ...string) Verdict { return p.Decide(Request{Args: args, GitDir: true}) }
 
-// TestMatch is the matcher, by the attacks of argument lists that it has to survive.
+// TestMatch checks the matcher against hostile argument lists.
 //
 // Attacks 48, 49, 50, 52, 54, 56, 57, 93.
 func TestMatch(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		argv []Element
-		yes  string // argument lists, parted by |
+		yes  string // argument lists, separated by |
 		no   string
 	}{
 		{"words", []Element{w("status")}, "status", "|status x|statu|status -s|STATUS|status\n|x status"},
@@ -109,7 +109,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestOrder is the order of decisions: each step by what would decide if it did not.
+// TestOrder checks the order of the decision steps. In each case a later step would decide
+// otherwise.
 //
 // Attack 53.
 func TestOrder(t *testing.T) {
@@ -163,7 +164,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRuns is what runs: prepend, insert and fixed, the program, paths, and the profile.
+// TestRuns checks the parts that run: prepend, insert, fixed, the program, paths and the profile.
 //
 // Attack 36.
 func TestRuns(t *testing.T) {
@@ -217,7 +218,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestCode: what runs the container's code asks, unless that is accepted in writing.
+// TestCode checks that commands that run container code ask, unless the rule accepts code.
 //
 // Attacks 59, 90.
 func TestCode(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Problem is something wrong with a policy, or worth a thought.
+// Problem is an error or a warning about a policy.
 type Problem struct {
 	Where string // file:line
 	Rule  string
 	Text  string
-	Fatal bool // the policy must not be used so
+	Fatal bool // the policy must not be used
 }
 
 func (p Problem) String() string {
@@ -29,16 +29,17 @@ func (p Problem) String() string {
 	return text
 }
 
-// Tested is the outcome of one of a rule's own tests.
+// Tested is the outcome of one test that a rule contains.
 type Tested struct {
 	Rule  string
 	Where string
-	Args  []string // with the command's name
-	Want  bool     // that the rule matches
-	Why   string   // it failed; empty: it passed
+	Args  []string // with the name of the command
+	Want  bool     // whether the rule has to match
+	Why   string   // why it failed; empty: it passed
 }
 
-// RunTests runs the tests that rules carry: what each of them has to match, and what not.
+// RunTests runs the tests of all rules: arguments that a rule must match, and arguments that it
+// must not.
 func (p *Policy) RunTests() (all []Tested) {
 	for _, name := range p.names() {
 		set := p.Rules[name]
@@ -49,7 +50,7 @@ func (p *Policy) RunTests() (all []Tested) {
 	return all
 }
 
-// RunTests runs r's own tests, r being a rule of command.
+// RunTests runs the tests of r, which is a rule of command.
 func (r *Rule) RunTests(command string) (all []Tested) {
 	if !r.ready {
 		return nil
@@ -75,7 +76,7 @@ func (r *Rule) RunTests(command string) (all []Tested) {
 	return all
 }
 
-// names are the commands that the configuration knows, sorted.
+// names returns the commands of the configuration, sorted.
 func (p *Policy) names() []string {
 	names := make([]string, 0, len(p.Rules))
 	for name := range p.Rules {
@@ -85,7 +86,7 @@ func (p *Policy) names() []string {
 	return names
 }
 
-// failures are the tests that failed, as problems.
+// failures returns the failed tests as problems.
 func (p *Policy) failures() (all []Problem) {
 	for _, t := range p.RunTests() {
 		if t.Why != "" {
@@ -95,7 +96,7 @@ func (p *Policy) failures() (all []Problem) {
 	return all
 }
 
-// Sort puts problems in the order of the files' lines.
+// Sort sorts problems by file and line.
 func Sort(all []Problem) {
 	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Where, b.Where) })
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Shape is what a rule matches, in a line for people: words as they are typed, /patterns/,
-// [options], PATH, +(what the host inserts), (anywhere) where patterns may name any path.
+// Shape describes the arguments that a rule matches in one line for people. It contains literal
+// words, /patterns/, [options], PATH, +(arguments that the host inserts), and (anywhere) if
+// patterns may name any path.
 func (r *Rule) Shape() string {
 	var parts []string
 	for _, e := range r.Argv {

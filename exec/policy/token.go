@@ -11,11 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPattern is how long a regular expression may be, in bytes.
+// MaxPattern is the maximum length of a regular expression, in bytes.
 const MaxPattern = 1024
 
-// Token is a regular expression that one whole argument has to match. Its zero value
-// matches nothing.
+// Token is a regular expression that must match one whole argument. The zero value matches nothing.
 type Token struct {
 	Source  string
 	unicode bool
@@ -23,8 +22,8 @@ type Token struct {
 	re      *regexp.Regexp
 }
 
-// ParseToken compiles a pattern of one argument. It is anchored at both ends whatever it
-// says, and matches printable ASCII only, or with wide any printable text.
+// ParseToken compiles a pattern for one argument. It anchors the pattern at both ends. The pattern
+// matches printable ASCII only, or any printable text if wide is set.
 func ParseToken(source string, wide bool) (Token, error) {
 	if err := checkPattern(source); err != nil {
 		return Token{}, err
@@ -36,9 +35,9 @@ func ParseToken(source string, wide bool) (Token, error) {
 	return Token{Source: source, unicode: wide, dashed: dashed(source), re: re}, nil
 }
 
-// dashed reports whether all that a pattern matches begins with the same option: -j, --jobs.
+// dashed reports whether every text that a pattern matches begins with the same option: -j, --jobs.
 func dashed(source string) bool {
-	prefix, _ := regexp.MustCompile(source).LiteralPrefix() // it was compiled before
+	prefix, _ := regexp.MustCompile(source).LiteralPrefix() // it compiled before
 	name := strings.TrimLeft(prefix, "-")
 	return name != "" && name != prefix
 }
@@ -57,7 +56,7 @@ func (t Token) match(s string) bool {
 	return t.re.MatchString(s)
 }
 
-// ascii reports whether s is nothing but printable ASCII.
+// ascii reports whether s consists of printable ASCII only.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -71,7 +70,7 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// checkPattern refuses what would make a pattern mean something else than it seems to.
+// checkPattern refuses patterns whose meaning would differ from their appearance.
 func checkPattern(source string) error {
 	if len(source) > MaxPattern {
 		return fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(source), MaxPattern)
@@ -79,7 +78,7 @@ func checkPattern(source string) error {
 	if !printable(source) {
 		return errors.New("a pattern has to be printable")
 	}
-	if _, err := regexp.Compile(source); err != nil { // by itself: a)|(b would break out of its anchors
+	if _, err := regexp.Compile(source); err != nil { // without the anchors: a)|(b would escape from the group
 		return err
 	}
 	if hasFlags(source) {
@@ -88,8 +87,8 @@ func checkPattern(source string) error {
 	return nil
 }
 
-// hasFlags reports whether a valid pattern sets flags: (? that begins neither a group
-// without a name, (?:, nor one with, (?P< and (?<.
+// hasFlags reports whether a valid pattern sets flags. A flag group begins with (?, but not with
+// (?:, (?P< or (?<.
 func hasFlags(source string) bool {
 	class, literal := false, false
 	for i := 0; i < len(source); i++ {
@@ -117,7 +116,7 @@ func hasFlags(source string) bool {
 			if strings.HasPrefix(source[i+1:], "^") {
 				i++
 			}
-			if strings.HasPrefix(source[i+1:], "]") { // a ] that comes first is one
+			if strings.HasPrefix(source[i+1:], "]") { // a ] in the first position is literal
 				i++
 			}
 		case strings.HasPrefix(rest, "(?"):

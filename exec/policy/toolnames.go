@@ -4,26 +4,26 @@ package policy
 
 import "github.com/docker-hostexec/hostexec/exec/spelling"
 
-// reads are the commands that are known to be harmless, whatever their arguments: they show
-// something, and have no configuration in their working directory, no plugins, no pager, no
-// editor, and no option that names a program to run.
+// reads contains commands that are known to be harmless with any arguments. They print information.
+// They have no configuration in their working directory, no plugins, no pager and no editor. No
+// option of theirs names a program to run.
 var reads = spelling.Words(`
 	arch b2sum base32 base64 basename cal cat cksum comm cut date df dirname du echo expr factor false fold free
 	getconf groups head hostid id join logname ls lsblk lscpu md5sum nl nproc numfmt od paste pathchk printf pwd
 	readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat sum tac tail test tr true
 	tsort tty uname uptime users wc who whoami yes`)
 
-// manyInOne are programs that do what they are called as.
+// manyInOne contains the multi-call programs: the name under which they start selects the command.
 var manyInOne = spelling.Words("busybox coreutils toybox uutils")
 
-// families are the tools whose subcommands are programs of their own: git-lfs, ansible-lint.
+// families contains tools whose subcommands are separate programs: git-lfs, ansible-lint.
 var families = spelling.Words("ansible cargo docker git jupyter mix nix npm npx rails vue")
 
-// builders run what stands in files of their working directory, whatever their arguments.
+// builders contains tools that run code from files in their working directory, with any arguments.
 var builders = spelling.Words(`
 	ant bake bazel bazelisk bjam bmake bsdmake buck buck2 buildah bundle bundler bun bunx cabal cake cargo carthage cmake
 	ccmake cmake-gui colormake composer conan corepack cpack cpan cpanm ctest devbox devenv direnv dmake docker-compose
-	dotenv dotenvx dotnet dune earthly flox gem gmake gn go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just
+	dotenv dotenvx dotnet dune earthly flox gem gmake gn gnumake go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just
 	justfile kaniko ko lein leiningen lerna luarocks mage make makepp maturin meson mill mise mix msbuild mvn mvnd mvnw
 	nake nerdctl nimble ninja nix nmake node-gyp nox npm npx nvm nx ocamlbuild opam pack pants paver pdm pip
 	pipenv pipx please plz pmake pnpm pnpx pod podman-compose poe poetry premake qmake qbs rake rebar redo remake rtx
@@ -58,7 +58,7 @@ var builders = spelling.Words(`
 
 	brz bzr darcs fossil gitk gitui gt hg hub jj jupyter lazygit pijul repo sl tig`)
 
-// scripts run the files that they are given, and what their arguments say.
+// scripts contains interpreters: they run script files and code in their arguments.
 var scripts = spelling.Words(`
 	amm ash awk babashka bash bb bpython clisp clj clojure crystal csh csi dart dash deno elixir elvish
 	escript es expect fennel fish gawk gosh groovy guile hush hy ipython janet java jruby jshell julia kotlin kscript
@@ -67,12 +67,12 @@ var scripts = spelling.Words(`
 	rscript Rscript ruby runghc runhaskell sash sbcl scala scala-cli sh swipl tcc tclsh tcsh truffleruby ts-node tsx
 	utop wish xonsh yash ysh zsh`)
 
-// talkers run what they are told in a language of their own, shell commands among it.
+// talkers contains programs with a command language of their own that can run shell commands.
 var talkers = spelling.Words(`
 	busybox coreutils dc ed emacs emacsclient erl ex gdb ghci gnuplot irb iex jshell kak less lldb m4 micro more most
 	mysql nano nvim ocaml pico poly pry psql sed sqlite3 toybox uutils vi view vim vimdiff`)
 
-// wrappers run another command.
+// wrappers contains commands that run another command.
 var wrappers = spelling.Words(`
 	at aws-vault batch chamber chroot chrt chronic command crontab direnv distrobox-host-exec doas doppler
 	dotenv dotenvx dumb-init entr env envchain eatmydata exec fakeroot faketime find firejail flatpak-spawn flock
@@ -81,19 +81,20 @@ var wrappers = spelling.Words(`
 	su sudo systemd-run taskset tini time timeout tmux torify torsocks unbuffer unshare valgrind watch watchexec xargs
 	xvfb-run`)
 
-// repositories are the tools that run code from files only in two cases: hooks of a repository, and
-// programs that its configuration names.
+// repositories contains the tools that run code from files in two cases only: repository hooks, and
+// programs that the repository configuration names.
 var repositories = spelling.Words("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")
 
-// engine are the verbs of an engine of containers that run nothing of the workspace's.
+// engine holds the verbs of container engines that run no code from the workspace.
 var engine = verbs{
 	harmless: spelling.Words("compose/ls compose/version diff events history images info inspect logs port ps search stats top version"),
-	// compose/ps reads the compose files of the directory, and fetches what they include with git.
+	// compose/ps reads the compose files of the directory, and fetches the files that they include
+	// with git.
 	other: spelling.Words(`attach compose/ps kill load login logout pause pull push rename restart rm rmi save start stop tag unpause update
 		wait network system volume`),
 }
 
-// toolVerbs are the tools some of whose verbs run what stands in files.
+// toolVerbs holds the tools of which only some verbs run code from files.
 var toolVerbs = map[string]verbs{
 	"docker": engine,
 	"podman": engine,
@@ -110,5 +111,5 @@ var toolVerbs = map[string]verbs{
 	"tofu":      {harmless: spelling.Words("fmt version")},
 }
 
-// pagers start one when they have a terminal, and a pager starts a shell.
+// pagers contains programs that start a pager on a terminal. A pager can start a shell.
 var pagers = spelling.Words("git gh man less more most journalctl systemctl psql mysql vi vim nvim view aws bat delta kubectl helm ip")

@@ -8,29 +8,30 @@ import (
 	"strings"
 )
 
-// knowledge is what is known about a command, without a look at any file; the higher, the worse.
-// The zero value means that nothing is known: then a rule has to say what the command does.
+// knowledge is the static knowledge about a command, found without opening files; a higher value is
+// worse. The zero value means that nothing is known; then a rule has to state the effects of the
+// command.
 type knowledge int
 
 const (
-	harmless knowledge = iota - 1 // it runs nothing that a container could have written
+	harmless knowledge = iota - 1 // runs no code that a container could have written
 	unknown
-	mayRun   // it runs such code if configuration or hooks say so
-	runsCode // it runs such code
+	mayRun   // runs such code if configuration or hooks name it
+	runsCode // runs such code
 )
 
-// code reports whether the command counts as one that runs code of the container's.
+// code reports whether the command counts as running code that the container wrote.
 func (k knowledge) code() bool { return k >= mayRun }
 
-// verbs are the subcommands of a tool that has both kinds. All that are named in neither set
-// run code: they may be those of plugins.
+// verbs holds the subcommands of a tool of which only some run code. Subcommands in neither set
+// count as running code, because they may come from plugins.
 type verbs struct {
 	harmless func(string) bool
-	other    func(string) bool // they change or show something, which a rule's effects say
+	other    func(string) bool // these change or print something that the rule's effects state
 }
 
-// of returns what is known of the tool when its arguments are args. The verb comes first, or
-// else it is not known.
+// of returns the knowledge about the tool with arguments args. The verb must come first; with other
+// arguments the tool counts as running code.
 func (v verbs) of(args []string) knowledge {
 	for n := min(len(args), 2); n > 0; n-- {
 		switch verb := strings.Join(args[:n], "/"); {
@@ -43,7 +44,7 @@ func (v verbs) of(args []string) knowledge {
 	return runsCode
 }
 
-// tool returns what a command is known as: python3.11 is python, and eslint.js is eslint.
+// tool returns the canonical name of a command: python for python3.11, eslint for eslint.js.
 func tool(name string) string {
 	short, _, _ := strings.Cut(name, ".")
 	if short = strings.TrimRight(short, "0123456789"); short != "" {
@@ -52,25 +53,25 @@ func tool(name string) string {
 	return name
 }
 
-// runs reports whether a command called name runs code that it finds in files of its working
-// directory, whatever its arguments.
+// runs reports whether a command called name runs code from files of its working directory, with
+// any arguments.
 func runs(name string) bool {
 	t := tool(name)
 	family, _, has := strings.Cut(t, "-")
 	return builders(name) || builders(t) || has && families(family)
 }
 
-// Interprets reports whether the command runs what its arguments say, so that two requests
-// for it have nothing in common.
+// Interprets reports whether the command runs code from its arguments. Then two requests for the
+// command have nothing in common.
 func Interprets(name string) bool {
 	return slices.ContainsFunc([]string{name, tool(name)}, func(n string) bool { return scripts(n) || talkers(n) || wrappers(n) })
 }
 
-// programs are the names under which one command is known: its own, those of its program,
-// and those of all that this links to.
+// programs holds the names of one command: its own name, the name of its program, and the names of
+// all link targets on the way.
 type programs []string
 
-// String returns the command's own name, and in parentheses those of its program.
+// String returns the command's own name, followed by the program names in parentheses.
 func (names programs) String() string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -78,7 +79,7 @@ func (names programs) String() string {
 	return names[0] + " (" + strings.Join(names[1:], ", ") + ")"
 }
 
-// names returns the names of the command that is called.
+// names returns the names of the requested command.
 func (d *decision) names() programs {
 	return d.programs(d.req.Args[0], d.set.Exec, d.c.Path)
 }
@@ -92,7 +93,8 @@ func (p *Policy) programs(name string, paths ...string) programs {
 	}
 	all := programs{name}
 	for _, n := range found {
-		// One program that is many does what it is called as, which is the command's own name.
+		// A multi-call program behaves according to the name under which it starts: the command's
+		// own name.
 		if !manyInOne(n) && !slices.Contains(all, n) {
 			all = append(all, n)
 		}
@@ -100,9 +102,9 @@ func (p *Policy) programs(name string, paths ...string) programs {
 	return all
 }
 
-// known returns what is known of a command when its arguments are args. Those that the host
-// fixed say nothing of the container's. The worst that is known of one of the names holds.
-// gitDir says that git reads a repository that no container can write to.
+// known returns the knowledge about a command with arguments args. It returns the worst knowledge
+// of all names. If fixed is set, the host chose the arguments, so interpreters run no code of the
+// container. gitDir reports that git reads a repository that no container can write.
 func (names programs) known(args []string, fixed, gitDir bool) knowledge {
 	worst := harmless
 	for _, n := range names {
@@ -131,13 +133,12 @@ func knownOf(name string, args []string, fixed, gitDir bool) knowledge {
 	return unknown
 }
 
-// gitDir reports whether the repository that git would read is one that no container can
-// write.
+// gitDir reports whether git would read a repository that no container can write.
 func (d *decision) gitDir() bool {
 	return d.set.GitDir == GitHost || d.set.GitDir == GitMount && d.req.GitDir
 }
 
-// grade returns the knowledge about a command without a rule.
+// grade returns the grade of a command that no rule decides about.
 func (d *decision) grade(args []string) Grade {
 	if d.place().Contained() {
 		return GradeNone

@@ -7,90 +7,92 @@ import (
 	"time"
 )
 
-// Verdict is the answer to a request: whether it runs, why, and as what. All that is unset
-// is the narrower choice.
+// Verdict is the answer to a request: whether it runs, why, and how. Each unset field is the more
+// restrictive choice.
 type Verdict struct {
 	Action  Action
-	Rule    string // which rule decided, as the user wrote it; empty when none did
-	Pattern string // the pattern of a list that decided
-	Reason  string // why, when it is deny
-	Doubt   string // why it asks, although a rule allows it
+	Rule    string // the rule that decided, as the user wrote it; empty: none
+	Pattern string // the list pattern that decided
+	Reason  string // why the request is denied
+	Doubt   string // why the action is Ask although a rule allows the request
 	Command Command
 
 	Place    Place       // where it runs
-	Args     []string    // what really runs; Args[0] is the command's name
-	Paths    []PathCheck // those of Args that have to be looked at before it does
+	Args     []string    // the arguments that run; Args[0] is the name of the command
+	Paths    []PathCheck // the arguments to check before the command runs
 	SHA256   string      // of the program, in hex; empty: any
-	Effects  []string    // what the rule says of itself: read, write, network, code
-	Grade    Grade       // how likely it is that the command runs code that the container can write
+	Effects  []string    // stated by the rule: read, write, network, code
+	Grade    Grade       // probability that the command runs code that the container can write
 	Profile  Profile
 	Timeout  time.Duration // of the run; 0: none
 	Env      Env
-	NewPrivs bool // it may gain privileges
-	Leave    bool // what it leaves running is not ended with the session
-	Keep     bool // as a job it may outlive the session's container, without anybody being asked
-	Record   bool // its output is kept
+	NewPrivs bool // the command may gain privileges
+	Leave    bool // processes that it leaves behind survive the session
+	Keep     bool // as a job, it may outlive the session's container without approval
+	Record   bool // its output is recorded
 
-	Steps int // of matching that the decision took
+	Steps int // steps of matching in this decision
 }
 
-// Known reports whether the request named a command that can be requested at all.
+// Known reports whether the request named a command that the policy knows.
 func (v Verdict) Known() bool { return v.Command.Name != "" }
 
-// Profile is what of the caller's a command gets.
+// Profile states which streams of the caller a command gets.
 type Profile struct {
-	Whole  bool // all, as if it were local: nothing below holds
+	Whole  bool // all of them, as if it were local; the fields below do not apply
 	TTY    bool
 	Stdin  Stdin
-	Output int64 // bytes of stdout and stderr together
+	Output int64 // maximum bytes of stdout and stderr together
 }
 
-// StdinMode is what a command reads.
+// StdinMode is the source of a command's stdin.
 type StdinMode int
 
 const (
 	StdinNone    StdinMode = iota // /dev/null
-	StdinPipe                     // the caller's
-	StdinCapture                  // the caller's, read whole before anybody is asked
+	StdinPipe                     // the caller's stdin
+	StdinCapture                  // the caller's stdin, read completely before the approval request
 )
 
-// Stdin is a mode, and for StdinCapture the bytes that it may have.
+// Stdin is a mode, and for StdinCapture the maximum number of bytes.
 type Stdin struct {
 	Mode  StdinMode
 	Limit int64
 }
 
-// Env is what the environment of a command is made of.
+// Env describes how the environment of a command is built.
 type Env struct {
-	Clean bool              // from a short list of names, not from all that the watcher has
-	Pass  []string          // names of the watcher's that are added to that list
-	Set   map[string]string // what the host sets, over all else
+	Clean bool              // starts from a short list of names, not from the watcher's whole environment
+	Pass  []string          // variables of the watcher that are added to that list
+	Set   map[string]string // variables that the host sets; they override all others
 }
 
-// PathCheck is an argument that has to resolve below one of the container's mounts.
+// PathCheck is an argument that must resolve below one of the container's mounts.
 type PathCheck struct {
 	Index    int    // in Verdict.Args
-	Root     string // ws: any mount of the container's that is mapped
+	Root     string // ws: any mapped mount of the container
 	Type     FileType
 	Snapshot Snapshot
 }
 
-// Snapshot is of which paths a copy is what is shown and what runs: between the look at a file
-// and its use the container can put another one, or a link, in its place. The zero value copies.
+// Snapshot states which paths are copied before approval. The person sees the copy, and the command
+// uses it. Otherwise the container could replace a file, or put a link there, between the check and
+// the use. The zero value copies.
 type Snapshot int
 
 const (
-	SnapshotFiles Snapshot = iota // of files, on the host; a directory is what its name leads to
-	SnapshotAll                   // of files, wherever the command runs; a directory is refused
-	SnapshotNone                  // of none
+	SnapshotFiles Snapshot = iota // files, for commands on the host; a directory is not copied
+	SnapshotAll                   // files, wherever the command runs; a directory is refused
+	SnapshotNone                  // nothing
 )
 
-// Copies reports whether a file is copied for a command that runs in a container or not.
+// Copies reports whether files are copied for a command. contained reports whether it runs in a
+// container.
 func (s Snapshot) Copies(contained bool) bool {
 	return s == SnapshotAll || s == SnapshotFiles && !contained
 }
 
-// FileType is what a path has to be.
+// FileType is the required type of a path.
 type FileType string
 
 const (
@@ -99,11 +101,12 @@ const (
 	TypeDir  FileType = "dir"
 )
 
-// DefaultOutput is how much a command may write that a rule or a list allowed.
+// DefaultOutput is the default limit in bytes of the output of a command that a rule or a list
+// allowed.
 const DefaultOutput = 64 << 20
 
-// Settings are how a command runs. What is nil is inherited: a rule's from its command's,
-// a command's from the defaults'.
+// Settings control how a command runs. A nil field is inherited: a rule inherits from its command,
+// and a command from the defaults.
 type Settings struct {
 	Stdin    *Stdin
 	TTY      *bool
@@ -116,8 +119,8 @@ type Settings struct {
 	Env      *Env
 }
 
-// Over returns s where it says something, and base elsewhere. Names to pass and variables
-// to set add up.
+// Over returns s, with unset fields taken from base. The names to pass and the variables to set are
+// merged.
 func (s Settings) Over(base Settings) Settings {
 	or(&base.Stdin, s.Stdin)
 	or(&base.TTY, s.TTY)
@@ -151,15 +154,15 @@ func (e *Env) Over(base *Env) *Env {
 	return sum
 }
 
-// pinned keeps what nobody opened a terminal for from looking for one: a pager in an
-// allowed git log is a shell.
+// pinned keeps commands without a terminal from starting a pager or a prompt. A pager in an allowed
+// git log gives the caller a shell.
 var pinned = map[string]string{
 	"PAGER": "cat", "GIT_PAGER": "cat", "GH_PAGER": "cat", "MANPAGER": "cat", "SYSTEMD_PAGER": "cat",
 	"LESSSECURE": "1", "SYSTEMD_PAGERSECURE": "1", "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never",
 }
 
-// apply gives v what s says. A whole command has what a local one has, but for its time,
-// its environment and what becomes of it.
+// apply copies the settings to v. A whole command behaves like a local one, except for its timeout,
+// its environment and its lifetime.
 func (s Settings) apply(v *Verdict, whole bool) {
 	v.Profile = Profile{Whole: whole}
 	if !whole {

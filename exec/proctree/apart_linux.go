@@ -15,8 +15,9 @@ import (
 
 // What this program does when it is started again as MonitorName: its second argument.
 const (
-	asMonitor = "monitor" // of a command on a terminal
-	asCommand = "command" // it becomes the command
+	asMonitor    = "monitor"    // of a command on a terminal
+	asSupervisor = "supervisor" // of a command whose descendants stay below it
+	asCommand    = "command"    // it becomes the command
 )
 
 // dirFD is where this program, started again, finds the command's directory, if it has one.
@@ -30,8 +31,11 @@ func self(args []string) int {
 	runtime.LockOSThread()
 	unix.CloseOnExec(controlFD)
 	start := become
-	if args[1] == asMonitor {
+	switch args[1] {
+	case asMonitor:
 		start = monitor
+	case asSupervisor:
+		start = supervisor
 	}
 	var err error
 	if dir := args[2]; dir != "" {
@@ -63,7 +67,7 @@ func (c *Child) startSelf(sp *spawner, d *deaths, as string, s Start, attr *sysc
 		dir = procFD(dirFD)
 		attr.Files = append(attr.Files, uintptr(s.Dir))
 	}
-	if as == asMonitor {
+	if as != asCommand {
 		c.monitor = link // before others can see c
 	}
 	err = c.start(sp, d, "/proc/self/exe", append([]string{MonitorName, as, dir, s.Path}, s.Args...), attr)

@@ -18,6 +18,8 @@ type Child struct {
 	id      string
 	session int // pid of the session's leader: Pid, or its monitor
 	monitor *monitorLink
+	adopts  bool          // the monitor is a supervisor; guarded by children.mu, as left is
+	left    bool          // the supervisor is an orphan now
 	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
 	done    chan struct{} // closed when Pid is dead; it is not reaped yet
 	stopped chan struct{}

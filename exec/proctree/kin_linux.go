@@ -76,7 +76,7 @@ type sight struct {
 }
 
 // see looks at those of this process's children that match and at their descendants. c
-// is nil for a child that no Parent forked: an orphan.
+// is nil for an orphan: a child that no Parent forked, or the supervisor of a command that was reaped.
 func (k kin) see(match func(pid int, c *Child) bool) sight {
 	s := sight{dead: map[int]bool{}}
 	var roots []int
@@ -124,6 +124,11 @@ func (k kin) own() map[int]*Child {
 	for _, pid := range k.of(unix.Getpid()) {
 		own[pid] = children.byPID[pid]
 	}
+	for pid, c := range own {
+		if c != nil && c.left {
+			own[pid] = nil
+		}
+	}
 	return own
 }
 
@@ -166,6 +171,9 @@ func readStat(pid int) (s stat, ok bool) {
 // what id names: the marker of a shell's command names the request, a dot, and the shell.
 func hasMarker(pid int, id string) bool {
 	value, _ := markerOf(pid)
+	if string(value) == id {
+		return true
+	}
 	for part := range bytes.SplitSeq(value, []byte(".")) {
 		if string(part) == id {
 			return true

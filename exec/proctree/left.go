@@ -28,6 +28,10 @@ func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, 
 // it is a command of the session itself nothing is ended, and that is an error.
 func EndLost(session string, grace time.Duration) (bool, error) { return endLost(session, grace) }
 
+// Kept reports whether the keeper of a session runs, whose watcher serves folder: it ends what the
+// watcher has left.
+func Kept(folder, session string) bool { return kept(folder, session) }
+
 // Lingers reports whether anything lives of a process that was started with the marker id and
 // has been reaped.
 func Lingers(id string) bool { return lingers(id) }

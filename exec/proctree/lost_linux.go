@@ -43,6 +43,18 @@ func lost(session string, spared map[int]bool) sight {
 	return s
 }
 
+// kept looks at the arguments of all keepers: the watcher's program, its folder, and more. A command
+// of the session may call itself so, but has the session's marker.
+func kept(folder, session string) bool {
+	for _, pid := range readable() {
+		args := commandLine(pid)
+		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !says(environ(pid), SessionMarker+"="+session+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
 // readable returns the processes whose environment this one may read, without the kernel's
 // threads, which have none.
 func readable() (pids []int) {

@@ -30,18 +30,26 @@ func startMonitored(ctx context.Context, sp *spawner, d *deaths, s Start) (*Chil
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
 	c := newChild(s.ID)
-	c.done = make(chan struct{})
-	link, err := c.startSelf(sp, d, asMonitor, s, attr)
-	if err != nil {
+	if err := c.startMonitor(ctx, sp, d, asMonitor, s, attr); err != nil {
 		return nil, err
+	}
+	return c, nil
+}
+
+// startMonitor starts this program again, which starts the command.
+func (c *Child) startMonitor(ctx context.Context, sp *spawner, d *deaths, as string, s Start, attr *syscall.ProcAttr) error {
+	c.done = make(chan struct{})
+	link, err := c.startSelf(sp, d, as, s, attr)
+	if err != nil {
+		return err
 	}
 	if c.Pid, err = link.started(ctx); err != nil {
 		c.giveUp(link)
-		return nil, err
+		return err
 	}
 	// ends when the monitor's end of the pair is closed, at its death; Reap waits for it.
 	go c.listen()
-	return c, nil
+	return nil
 }
 
 func newLink() (link *monitorLink, theirs int, err error) {
@@ -129,6 +137,10 @@ func (c *Child) reapMonitored() syscall.WaitStatus {
 	c.mu.Lock()
 	c.reaped = true
 	c.mu.Unlock()
+	if status >= 0 && supervisorOf(c.Pid) == c.session {
+		c.leave()
+		return syscall.WaitStatus(status)
+	}
 	c.monitor.release()
 	own := c.reapLeader()
 	<-c.monitor.heard

@@ -26,6 +26,7 @@ type Start struct {
 	TTY      bool   // Files[0] becomes the controlling terminal, under a monitor
 	NewPrivs bool   // setuid programs work
 	Leave    bool   // what it leaves running outlives this process
+	Adopt    bool   // what it leaves running stays below a supervisor, marker or not; not with TTY
 }
 
 // Parent starts processes that are children of this process, each in a session of its
@@ -80,6 +81,9 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	}
 	if s.TTY {
 		return startMonitored(ctx, sp, p.deaths, s)
+	}
+	if s.Adopt {
+		return startSupervised(ctx, sp, p.deaths, s)
 	}
 	if !s.prompt() {
 		return startApart(ctx, sp, p.deaths, s)
@@ -164,7 +168,11 @@ func (s *Start) marked() []string {
 			list = append(list, kv)
 		}
 	}
-	list = append(list, Marker+"="+s.ID)
+	id := s.ID
+	if s.Adopt { // of the supervisor, which is a part of the command and not one of its own
+		id = supervised + id
+	}
+	list = append(list, Marker+"="+id)
 	if s.Session != "" {
 		list = append(list, SessionMarker+"="+s.Session)
 	}

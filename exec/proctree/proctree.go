@@ -4,6 +4,7 @@
 //
 //	run -> Keep (keeper) -> watcher: Parent -> Child -> ... its tree
 //	                                        -> Monitor (a tty call) -> Child -> ...
+//	                                        -> Supervisor (a shell) -> Child -> ... and its orphans
 //
 // Its one law: a process is signalled before it is reaped and by nothing that may
 // meanwhile name another one; so a tree ends whole, and only it does. Trees end however

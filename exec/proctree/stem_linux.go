@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -13,9 +14,10 @@ import (
 
 // stem is what a Stem has on this system.
 type stem struct {
-	root member
-	had  map[member]bool // children and orphans there were
-	met  *met
+	root    member
+	adopter int             // pid of the root's supervisor, or 0
+	had     map[member]bool // children and orphans there were
+	met     *met
 }
 
 // met is what was found when the stem was interrupted: a parent that ends of that takes along what
@@ -33,7 +35,7 @@ func (s Stem) ending(look func() sight) ending {
 }
 
 func lookAt(pid int, id string) Stem {
-	s := Stem{id: id, stem: stem{had: map[member]bool{}, met: &met{found: map[member]bool{}}}}
+	s := Stem{id: id, stem: stem{adopter: supervisorOf(pid), had: map[member]bool{}, met: &met{found: map[member]bool{}}}}
 	if st, ok := readStat(pid); ok && st.alive() {
 		s.root = member{pid, st.start}
 	}
@@ -46,7 +48,18 @@ func lookAt(pid int, id string) Stem {
 			s.note(kid)
 		}
 	}
+	for _, kid := range s.adopted(k) {
+		s.note(kid)
+	}
 	return s
+}
+
+// adopted returns the orphans that the root's supervisor has now.
+func (s Stem) adopted(k kin) []int {
+	if s.adopter == 0 || supervisorOf(s.root.pid) != s.adopter {
+		return nil
+	}
+	return slices.DeleteFunc(k.of(s.adopter), func(pid int) bool { return pid == s.root.pid })
 }
 
 func (s Stem) note(pid int) {
@@ -97,16 +110,29 @@ func (s Stem) branch(b member, request string) func() sight {
 	}
 }
 
-// orphans looks at those children of this process's that lost a parent below the stem.
-// What only forked still carries the marker that the stem itself was started with.
+// orphans looks at those children of this process, and of the root's supervisor, that lost a parent
+// below the stem. What only forked still carries the marker that the stem itself was started with.
 func (s Stem) orphans(k kin, request string) sight {
-	return k.see(func(pid int, c *Child) bool {
-		if c != nil || !s.new(pid) {
+	match := func(pid int) bool {
+		if !s.new(pid) {
 			return false
 		}
 		value, _ := markerOf(pid)
 		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
-	})
+	}
+	seen := k.see(func(pid int, c *Child) bool { return c == nil && match(pid) })
+	adopted := s.adopted(k)
+	settle(slices.Clone(adopted))
+	var roots []int
+	for _, pid := range adopted {
+		if match(pid) {
+			roots = append(roots, pid)
+		} else if !alive(pid) {
+			seen.dead[pid] = true // too late to tell whether it would have matched
+		}
+	}
+	k.walk(roots, &seen)
+	return seen
 }
 
 func (s Stem) interrupt(request string) {

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Event is what happened at one time.
+// Event is one event of a recording.
 type Event struct {
-	After time.Duration // the beginning
-	Code  string        // "o" is output, "m" a remark about the recording
+	After time.Duration // since the beginning of the recording
+	Code  string        // "o": output; "m": a remark about the recording
 	Data  string
 }
 
-// Remark reports whether e says something about the recording and is no output.
+// Remark reports whether e is a remark about the recording, not output.
 func (e Event) Remark() bool { return e.Code == markerCode }
 
 // Player reads a recording.
@@ -33,8 +33,8 @@ type Player struct {
 	line   int
 }
 
-// Open opens the recording of the request that is called request, or the only one whose
-// id begins so.
+// Open opens the recording of the request with the ID request, or the only recording whose ID
+// begins with request.
 func Open(dir, request string) (*Player, error) {
 	name, err := find(dir, request)
 	if err != nil {
@@ -85,11 +85,12 @@ func find(dir, request string) (string, error) {
 	return "", fmt.Errorf("%q begins %d recordings: give more of it", request, len(hits))
 }
 
-// maxLine is more than any event has that a Recording makes: pieces of output are small.
+// maxLine is greater than the length of any event that a Recording writes: output is recorded in
+// small pieces.
 const maxLine = 16 << 20
 
-// read returns a line, without its end. Half a line at the end is the end: whoever wrote
-// it was killed.
+// read returns a line without its end. An incomplete line at the end counts as the end of the file:
+// the writer was killed.
 func (p *Player) read() ([]byte, error) {
 	var line []byte
 	for {

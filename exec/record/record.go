@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record keeps what a command wrote, and when, to be played again.
+// Package record stores the output of a command with its times, for replay.
 //
 //	command --Recording.Stdout--> DIR/REQUEST --Open--> Player.Next --> Event
 //
-// A recording is an asciicast of version 2, which other players know as well: a line of
-// JSON that describes it, then a line for each event. Its one law: it holds output only,
-// never input, and no more than MaxSize; what is left out at its end it says. It shows
-// nothing: what a command wrote is dangerous to a terminal. Bytes that are no UTF-8 are not
-// kept as they were: JSON has no words for them.
+// A recording is an asciicast file of version 2, which other players support too. It has one JSON
+// line with a header, and one line for each event. It contains output only, never input, and at
+// most MaxSize bytes; a remark at the end reports a cut. Bytes that are not valid UTF-8 are not
+// preserved, because JSON cannot encode them. The package displays nothing, because output may
+// contain control sequences.
 package record
 
 import (
@@ -24,11 +24,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// MaxSize is how large a recording may become.
+// MaxSize is the maximum size of a recording in bytes.
 const MaxSize = 64 << 20
 
-// Header describes a recording: the first line of it. Width and Height may be zero when
-// there is no terminal; then those that every player has are written.
+// Header describes a recording and is its first line. If Width or Height is not positive, as
+// without a terminal, 80 by 24 is written.
 type Header struct {
 	Version   int    `json:"version"`
 	Width     int    `json:"width"`
@@ -38,24 +38,24 @@ type Header struct {
 	Title     string `json:"title,omitempty"`
 }
 
-// Recording is a recording that is being made. Its methods may be called at once.
+// Recording is a recording in progress. Its methods are safe for concurrent use.
 type Recording struct {
 	now   func() time.Time
 	begin time.Time
 
 	mu   sync.Mutex // guards the fields below
-	f    *os.File   // nil once it is closed
+	f    *os.File   // nil after Close
 	size int64
 	max  int64
 	full bool
-	err  error     // the first; then nothing more is written
-	rest [2][]byte // of stdout and stderr: the beginning of a character whose end has not come
+	err  error     // the first error; after it nothing is written
+	rest [2][]byte // of stdout and stderr: the start of an incomplete character
 }
 
 var form = spelling.Form{Of: "0-9a-f", Min: 1, Max: 64}
 
-// Create begins the recording of a request in dir, which it makes if need be. There is
-// none of that request yet.
+// Create starts the recording of a request in dir, which it creates if necessary. It fails if the
+// request already has a recording.
 func Create(dir, request string, h Header) (*Recording, error) {
 	r, err := create(dir, request, h)
 	if err != nil {
@@ -71,7 +71,7 @@ func create(dir, request string, h Header) (*Recording, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// With O_EXCL no symbolic link is followed (open(2)).
+	// O_EXCL also refuses symbolic links (open(2)).
 	f, err := os.OpenFile(filepath.Join(dir, request), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
@@ -87,11 +87,11 @@ func create(dir, request string, h Header) (*Recording, error) {
 	return r, nil
 }
 
-// Stdout records that the command wrote p. It keeps nothing of p, and an error of it is
-// Close's: a command does not fail because its recording does.
+// Stdout records the output p on stdout. It does not retain p. Close returns its error, because a
+// command does not fail if its recording fails.
 func (r *Recording) Stdout(p []byte) { r.output(0, p) }
 
-// Stderr is Stdout for the other stream; players show both as one.
+// Stderr records the output p on stderr. Players show both streams as one.
 func (r *Recording) Stderr(p []byte) { r.output(1, p) }
 
 func (r *Recording) output(stream int, p []byte) {
@@ -106,14 +106,7 @@ func (r *Recording) output(stream int, p []byte) {
 	r.event("o", string(whole[:n]))
 }
 
-// Resize records that the command's terminal has another size.
-func (r *Recording) Resize(width, height int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.event("r", fmt.Sprintf("%dx%d", width, height))
-}
-
-// partial returns how many bytes at the end of p may be the beginning of a character.
+// partial returns the number of bytes at the end of p that may be the start of a character.
 func partial(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		tail := p[len(p)-n:]
@@ -127,22 +120,22 @@ func partial(p []byte) int {
 	return 0
 }
 
-// event writes one event, and as the last one that there was no room for more.
+// event writes one event. If the recording is full, it writes a last event that says so.
 func (r *Recording) event(code, data string) {
 	if data == "" || r.full {
 		return
 	}
 	after := json.Number(fmt.Sprintf("%.6f", max(r.now().Sub(r.begin), 0).Seconds()))
 	if r.full = !r.line([3]any{after, code, data}); r.full {
-		r.max += 200 // for this
+		r.max += 200 // for the remark
 		r.line([3]any{after, markerCode, fmt.Sprintf("truncated: a recording holds at most %d bytes", MaxSize)})
 	}
 }
 
-// markerCode is of an event that says something about the recording.
+// markerCode is the code of an event that is a remark about the recording.
 const markerCode = "m"
 
-// line writes one line; it reports false when there is no room for it.
+// line writes one line. It reports false if the line exceeds the size limit.
 func (r *Recording) line(v any) bool {
 	if r.err != nil || r.f == nil {
 		return true
@@ -159,7 +152,7 @@ func (r *Recording) line(v any) bool {
 	return true
 }
 
-// Close ends the recording. It returns the first error that there was in making it.
+// Close ends the recording. It returns the first error of the recording.
 func (r *Recording) Close() error {
 	if r == nil {
 		return nil

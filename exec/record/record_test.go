@@ -54,7 +54,6 @@ func TestRecording(t *testing.T) {
 	r.now = func() time.Time { return begin.Add(1500 * time.Millisecond) }
 	r.Stdout([]byte("one\n"))
 	r.Stderr(nil)
-	r.Resize(100, 30)
 	r.Stderr([]byte("\x1b[31mt\xc3"))
 	r.Stdout([]byte("2"))
 	r.Stderr([]byte("\xa9\xff\n\xe2\x82"))
@@ -115,7 +114,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Both streams at once, through writers, one of which takes nothing.
+// TestTee checks concurrent writes to both streams, through writers of which one fails.
 func TestTee(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Create(dir, request, Header{})

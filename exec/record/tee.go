@@ -4,8 +4,7 @@ package record
 
 import "io"
 
-// Out returns a writer that records what it is given as the command's stdout, and then
-// gives it to w. A nil Recording records nothing.
+// Out returns a writer that records stdout and then writes to w. A nil Recording records nothing.
 func (r *Recording) Out(w io.Writer) io.Writer {
 	if r == nil || w == nil {
 		return w
@@ -13,7 +12,7 @@ func (r *Recording) Out(w io.Writer) io.Writer {
 	return tee{r.Stdout, w}
 }
 
-// Err is Out for stderr.
+// Err returns a writer that records stderr and then writes to w. A nil Recording records nothing.
 func (r *Recording) Err(w io.Writer) io.Writer {
 	if r == nil || w == nil {
 		return w
@@ -26,7 +25,7 @@ type tee struct {
 	w    io.Writer
 }
 
-// Write records p even if nobody takes it: the command has written it.
+// Write records p even if w fails, because the command has written it.
 func (t tee) Write(p []byte) (int, error) {
 	t.note(p)
 	return t.w.Write(p)

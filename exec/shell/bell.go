@@ -49,7 +49,7 @@ func (b *bell) ring() {
 				return
 			}
 			id, ext, _ := strings.Cut(filepath.Base(e.Name), ".")
-			if ext == "exit" || ext == "pid" {
+			if kind, _, _ := strings.Cut(ext, "."); kind == "exit" || kind == "pid" { // which may have the value behind it
 				b.tell(id)
 			}
 		case _, ok := <-b.events.Errors: // polling sees what was lost

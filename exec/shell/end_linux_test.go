@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -375,20 +376,36 @@ func testDeafPipe(t *testing.T, r *room) {
 	}
 }
 
-// TestRemoveUnmarked: what has cleared its environment is known as the shell's child alone, and
-// ends with the shell.
+// TestRemoveUnmarked: what has cleared its environment ends with the shell, detached or not, and
+// whether the shell still lives or not.
+//
+// Attack 234.
 func TestRemoveUnmarked(t *testing.T) {
-	for _, ignore := range []string{"", "trap '' TERM HUP INT; "} {
+	for _, text := range []string{
+		`env -i setsid sh -c "$0; sleep 1000; :" &`,
+		`env -i setsid sh -c "trap '' TERM HUP INT; $0; sleep 1000; :" &`,
+		`(env -i setsid sh -c "$0; sleep 1000; :" &)`,
+		`(env -i setsid sh -c "trap '' TERM HUP INT; $0; sleep 1000; :" &)`,
+		`(env -i setsid sh -c "$0; sleep 1000; :" &); exit`,
+		`exec sh -c '(env -i setsid sh -c "$0; sleep 1000; :" &)'`,
+	} {
 		r := newRoom(t)
 		s := r.shell(t, "one")
-		out := r.text(t, s, `env -i setsid sh -c "`+ignore+`sleep 1000; :" & echo $!`).out
-		pid := strings.TrimSpace(out)
-		eventually(t, "it runs", func() bool { return strings.HasPrefix(commandLine(pid), "sh\x00") })
+		file := filepath.Join(r.work, "pid")
+		text = strings.ReplaceAll(text, "$0", "echo \\$\\$ >"+file)
+		r.do(t.Context(), s, Command{Text: text})
+		var pid string
+		eventually(t, "it runs", func() bool {
+			b, _ := os.ReadFile(file)
+			pid = strings.TrimSpace(string(b))
+			return pid != ""
+		})
+		r.text(t, r.shell(t, "other"), `:`)
 		if !r.Remove("one") {
 			t.Error("there was no shell")
 		}
 		if line := commandLine(pid); line != "" {
-			t.Errorf("%q: %s is left", ignore, line)
+			t.Errorf("%q: %s is left", text, line)
 		}
 	}
 }

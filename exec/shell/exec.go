@@ -47,7 +47,7 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	t := d.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		r.interrupt()
+		r.interrupt(r.shell.pool.graceFor(ctx))
 	} else if err == nil {
 		l.last = code
 		d.keep()
@@ -155,10 +155,10 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	}
 }
 
-// interrupt ends what the command started and has the shell give it up.
-func (r *run) interrupt() {
-	code, ok := r.giveUp()
-	r.prune() // what it left in the background
+// interrupt ends what the command started and has the shell give it up. grace is between TERM and KILL.
+func (r *run) interrupt(grace time.Duration) {
+	code, ok := r.giveUp(grace)
+	r.prune(grace) // what it left in the background
 	if ok {
 		r.life.last = code
 		return
@@ -170,7 +170,7 @@ func (r *run) interrupt() {
 // giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
 // goes on with the next line of the text. It does so too when the last of a pipe ends of
 // that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
-func (r *run) giveUp() (code int, ok bool) {
+func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 	r.stem.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
 		r.stem.Interrupt(r.command.ID)
@@ -184,9 +184,9 @@ func (r *run) giveUp() (code int, ok bool) {
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
 	go func() {
 		defer close(pruned)
-		r.prune()
+		r.prune(grace)
 	}()
-	for late := time.Now().Add(r.shell.pool.grace() + r.shell.pool.patience()); time.Now().Before(late); {
+	for late := time.Now().Add(grace + r.shell.pool.patience()); time.Now().Before(late); {
 		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.life.alive() {
 			return code, err == nil
 		}
@@ -209,8 +209,8 @@ func (r *run) waitFor(d time.Duration) (int, error) {
 	return r.wait(ctx)
 }
 
-func (r *run) prune() {
-	if err := r.stem.Prune(r.command.ID, r.shell.pool.grace()); err != nil {
+func (r *run) prune(grace time.Duration) {
+	if err := r.stem.Prune(r.command.ID, grace); err != nil {
 		r.shell.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}
 }

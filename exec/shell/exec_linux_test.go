@@ -5,7 +5,6 @@ package shell
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +101,7 @@ func testTexts(t *testing.T, r *room) {
 			t.Errorf("%s: %q: code %d, stdout %q, stderr %q\nwant code %d, stdout %q, stderr with %q",
 				tt.row, tt.text, got.code, got.out, got.err, tt.code, tt.out, tt.err)
 		}
-		if got := r.text(t, s, fmt.Sprintf(`s=$?; echo "$still $((first == $$))"; (exit "$s")`)).out; got != "here 1\n" {
+		if got := r.text(t, s, `s=$?; echo "$still $((first == $$))"; (exit "$s")`).out; got != "here 1\n" {
 			t.Fatalf("after %s the shell says %q: it is not the same", tt.row, got)
 		}
 	}

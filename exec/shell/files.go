@@ -3,8 +3,10 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,7 +60,12 @@ func (f *files) write(script, text string) error {
 func (f *files) rung() <-chan struct{} { return f.rings }
 func (f *files) exited() (int, bool)   { return f.number(f.done + ".exit") }
 func (f *files) pid() (int, bool)      { return f.number(f.done + ".pid") }
-func (f *files) keep()                 { f.pool.drawer.keep(f.sheets) }
+
+func (f *files) keep() {
+	if len(f.named) == 0 { // else the script may have got another name
+		f.pool.drawer.keep(f.sheets)
+	}
+}
 
 func (f *files) remove() {
 	f.bell.forget(f.id)
@@ -76,7 +83,7 @@ func (f *files) remove() {
 // number reads what renamed wrote, whole.
 func (f *files) number(file string) (int, bool) {
 	b, err := os.ReadFile(file)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, false
 	}
 	line, whole := strings.CutSuffix(string(b), "\n")
@@ -87,12 +94,14 @@ func (f *files) number(file string) (int, bool) {
 	return n, err == nil
 }
 
-// numberInName looks for a value in a file's name: renamed writes it there on a full disk.
+// numberInName looks for a value in a file's name: renamed puts it there on a full disk.
 func (f *files) numberInName(file string) (int, bool) {
-	matches, _ := filepath.Glob(file + ".*") // the pattern is a good one
-	for _, name := range matches {
-		if n, err := strconv.Atoi(strings.TrimPrefix(name, file+".")); err == nil {
-			f.named = append(f.named, name)
+	dir, base := filepath.Split(file)
+	entries, _ := os.ReadDir(dir) // without it nothing has ended
+	for _, e := range entries {
+		value, ok := strings.CutPrefix(e.Name(), base+".")
+		if n, err := strconv.Atoi(value); ok && err == nil {
+			f.named = append(f.named, filepath.Join(dir, e.Name()))
 			return n, true
 		}
 	}

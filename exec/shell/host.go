@@ -20,7 +20,7 @@ type onHost struct {
 	pool   *Pool
 	life   *life
 	in     *os.File // the shell reads what to do from the other end
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	born   proctree.Stem // the shell as it was then
 	hangUp sync.Once
 }
@@ -37,12 +37,12 @@ func (s *Shell) startHost(b Birth) (*life, error) {
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
 	defer r.Close()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	l := newLife()
 	g := &onHost{pool: s.pool, life: l, in: w, cancel: cancel}
 	l.ground = g
 	up, failed := make(chan struct{}), make(chan error, 1)
-	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs}
+	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
 		l.pid = pid
 		close(up)
@@ -50,7 +50,7 @@ func (s *Shell) startHost(b Birth) (*life, error) {
 	// ends when the shell does; end and Pool.Close see to that and wait.
 	s.pool.wg.Go(func() {
 		defer w.Close()
-		defer cancel()
+		defer cancel(nil)
 		st, err := s.pool.Runner.Run(ctx, c, streams)
 		l.end(st.Code)
 		failed <- err
@@ -126,5 +126,5 @@ func (g *onHost) rid() {
 func (g *onHost) kill() {
 	g.hangUp.Do(g.born.HangUp) // a second HangUp would suspend it once more
 	g.in.Close()
-	g.cancel()
+	g.cancel(endError{g.pool.grace()})
 }

@@ -20,7 +20,7 @@ func testLeak(t *testing.T, r *room) {
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
 	var wg sync.WaitGroup
-	shells, commands, each := shells, commands, 2 // what it reads from, and its pidfd
+	shells, commands, each := shells, commands, 3 // what it reads from, its pidfd, and its supervisor
 	if r.in != nil {
 		shells, commands, each = shells/5, commands/5, 3 // processes, and descriptors
 	}

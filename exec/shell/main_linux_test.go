@@ -21,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == proctree.MonitorName {
+		os.Exit(proctree.Monitor(os.Args))
+	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
 }

@@ -53,11 +53,13 @@ var mv = sync.OnceValue(func() string {
 
 // renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv
 // cannot run. On a full disk an empty file can often still be made: then the value goes into its name.
-// After that it notifies the host.
-func (n names) renamed(value, file string) string {
+// Without inodes no file can be made: then the file spare, which nobody opens by its name any more, gets that
+// name. After that it notifies the host.
+func (n names) renamed(value, file, spare string) string {
 	to := quote(file)
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
-	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value
+	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value +
+		` || ` + n.mv + ` ` + quote(spare) + ` ` + to + `.` + value
 	if n.news != "" {
 		text += `; [[ -p ` + quote(n.news) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
 	}
@@ -66,7 +68,7 @@ func (n names) renamed(value, file string) string {
 
 // pidTold tells the pid of a copy: into the FIFO, or, where there is none, by a file.
 func (n names) pidTold() string {
-	file := n.renamed(`"$BASHPID"`, n.pid)
+	file := n.renamed(`"$BASHPID"`, n.pid, n.script)
 	if n.news == "" {
 		return file
 	}
@@ -155,7 +157,7 @@ func (c Command) background(n names, l *life) string {
 	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.pidTold() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
 		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
-		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit) + "\n} &\n\\builtin disown\n"
+		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
 const quiet = " </dev/null >/dev/null 2>&1\n"
@@ -198,7 +200,7 @@ func (c Command) after(n names) string {
 		b.WriteString(`[[ ${__hostexec_pwd+x} ]] && { \builtin cd -- "$__hostexec_pwd" || \builtin cd || \builtin cd /; ` +
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
-	b.WriteString(n.renamed(`"$__hostexec"`, n.exit))
+	b.WriteString(n.renamed(`"$__hostexec"`, n.exit, n.err))
 	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said __hostexec_works TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
 	return b.String()
 }

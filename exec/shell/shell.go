@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -47,6 +48,8 @@ type Pool struct {
 	Patience time.Duration
 	Log      *slog.Logger
 	Limits   *limit.Session // what all shells may have on the disk counts there; nil counts for itself
+
+	within atomic.Pointer[time.Duration] // Within; nil before
 
 	wg     sync.WaitGroup // of the shells' processes
 	drawer drawer
@@ -233,4 +236,27 @@ func (p *Pool) limits() *limit.Session {
 
 func (p *Pool) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }
 
-func (p *Pool) grace() time.Duration { return cmp.Or(p.Grace, proctree.DefaultGrace) }
+// Within replaces Grace from now on, as for the end of all shells.
+func (p *Pool) Within(grace time.Duration) { p.within.Store(&grace) }
+
+func (p *Pool) grace() time.Duration {
+	if d := p.within.Load(); d != nil {
+		return *d
+	}
+	return cmp.Or(p.Grace, proctree.DefaultGrace)
+}
+
+// graceFor returns the time between TERM and KILL for what ends with ctx.
+func (p *Pool) graceFor(ctx context.Context) time.Duration {
+	var says executor.Graceful
+	if errors.As(context.Cause(ctx), &says) {
+		return says.Grace()
+	}
+	return p.grace()
+}
+
+// endError is the cause that ends a shell's process.
+type endError struct{ grace time.Duration }
+
+func (endError) Error() string          { return "the shell ends" }
+func (e endError) Grace() time.Duration { return e.grace }

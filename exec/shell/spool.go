@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"slices"
@@ -35,7 +36,8 @@ type spooled struct {
 
 	held    limit.Hold
 	backlog dir.Backlog
-	over    bool // the command was told to end
+	over    bool  // the command was told to end
+	full    error // the disk was full when it was looked at
 }
 
 // add looks after f until drop, and calls fail when it holds too much.
@@ -62,6 +64,18 @@ func (s *spool) close() {
 
 func (s *spool) lookLocked() {
 	s.files = slices.DeleteFunc(s.files, func(e *spooled) bool { return e.look(s.closed) })
+}
+
+// full returns the error of a writer to f if the disk is full, or was while f was looked after.
+func (s *spool) full(f *os.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.files {
+		if e.f == f {
+			return cmp.Or(e.full, full(f))
+		}
+	}
+	return nil
 }
 
 // drop says that f's command has ended. The file is closed once nobody else has it open:
@@ -113,6 +127,7 @@ func (e *spooled) look(over bool) (closed bool) {
 	if err != nil {
 		return false
 	}
+	e.full = cmp.Or(e.full, full(e.f)) // before parts of the file are given back
 	n, err := e.backlog.Waits(e.f, at)
 	if err != nil {
 		return false

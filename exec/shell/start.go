@@ -30,7 +30,7 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 	t := j.desk.follow(o, fail)
 	code, err := j.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
-		j.end()
+		j.end(s.pool.graceFor(ctx))
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -78,7 +78,7 @@ func (j *job) await(ctx context.Context) error {
 		case <-j.desk.rung():
 		case <-tick.C:
 		case <-ctx.Done():
-			j.prune()
+			j.prune(j.shell.pool.graceFor(ctx))
 			return context.Cause(ctx)
 		case <-j.life.ended:
 			return &TerminatedError{j.life.code}
@@ -117,9 +117,9 @@ func (j *job) wait(ctx context.Context) (int, error) {
 	}
 }
 
-// end ends the copy and its tree.
-func (j *job) end() {
-	if err := j.stem.Cut(j.pid, j.command.ID, j.shell.pool.grace()); err != nil {
+// end ends the copy and its tree. grace is between TERM and KILL.
+func (j *job) end(grace time.Duration) {
+	if err := j.stem.Cut(j.pid, j.command.ID, grace); err != nil {
 		j.shell.pool.Log.Error("end a command of a shell", "request", j.command.ID, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -15,6 +15,7 @@ type Output struct {
 	Out, Err io.Writer
 	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
 	Started  func(request string, pid int) // called once, before any byte; nil is nothing
+	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing
 }
 
 // fileTail copies what is written to a command's files, until it is told that this was all.
@@ -80,5 +81,8 @@ func rest(w io.Writer, f *os.File) error {
 func (t *fileTail) finish() error {
 	close(t.stop)
 	t.done.Wait()
+	if err := errors.Join(t.files.pool.spool.full(t.files.out), t.files.pool.spool.full(t.files.err)); err != nil && t.out.Full != nil {
+		t.out.Full(err)
+	}
 	return t.err
 }

@@ -250,14 +250,15 @@ send() {
 # told says how command $1 has ended, and where the shell stands then.
 told() {
 	local code= f
-	[[ ! ${ended[$1]} && -e $d/$1.exit ]] || return
-	read -r code <"$d/$1.exit"
-	if [[ ! $code ]]; then # the disk was full
+	[[ ${ended[$1]} ]] && return
+	[[ -e $d/$1.exit ]] && read -r code <"$d/$1.exit"
+	if [[ ! $code ]]; then # it has not ended, or the disk was full
 		set +f
 		for f in "$d/$1.exit".[0-9]*; do code=${f##*.}; done
 		set -f
+		[[ $code == [0-9]* ]] || return
+		trash+=("$f")
 	fi
-	[[ $code == [0-9]* ]] || return
 	ended[$1]=1
 	cd -P "/proc/$shell/cwd" && printf 'at %s\n' "${PWD//[[:cntrl:]]/?}"
 	cd /

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxListed is how many bytes of a command's arguments a list shows: a container that starts many
-// calls with long ones must not have all of their text held once more.
+// MaxListed is the maximum number of bytes of a command's arguments in a list. A container that
+// starts many calls with long arguments must not double their memory.
 const MaxListed = 512
 
-// Clip returns the beginning of args, at most max bytes and a mark of the cut, in memory of its
-// own. It reports whether that is less than all.
+// Clip returns a copy of the beginning of args, at most max bytes long, with a mark if it is cut.
+// It reports whether args was cut.
 func Clip(args []string, max int) (list []string, cut bool) {
 	left := max
 	for i, arg := range args {
@@ -27,12 +27,12 @@ func Clip(args []string, max int) (list []string, cut bool) {
 	return list, false
 }
 
-// runeStart returns the end of the last whole character in the first n bytes of s.
+// runeStart returns the end of the last complete character in the first n bytes of s.
 func runeStart(s string, n int) int {
 	for m := n; m > max(0, n-utf8.UTFMax); m-- {
 		if utf8.RuneStart(s[m]) {
 			return m
 		}
 	}
-	return n // no text
+	return n // not UTF-8
 }

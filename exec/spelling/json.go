@@ -13,11 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep a request may be nested. What is sent here has two levels.
+// maxDepth is the maximum nesting depth of a request. Valid requests have two levels.
 const maxDepth = 16
 
-// AmbiguousError says why a text that may be JSON is not taken for any: two programs could read it
-// differently. It is printable ASCII.
+// AmbiguousError is the reason why a text is refused: two JSON parsers could read it differently.
+// It is printable ASCII.
 type AmbiguousError string
 
 func (e AmbiguousError) Error() string { return string(e) }
@@ -29,11 +29,11 @@ const (
 	errMore      AmbiguousError = "there is more behind it"
 )
 
-// Decode reads text, one value of JSON, into v, for those whose words are not to be trusted:
-// two programs that read it have to read the same. encoding/json takes the last of several
-// equal keys, a key in another case, and makes U+FFFD of what is no character; here all of
-// them are an AmbiguousError, and so are keys that v has no field for, and deep nesting. The keys
-// of a map may differ in case alone. v has no embedded structs.
+// Decode decodes text, one JSON value from an untrusted sender, into v. It ensures that all parsers
+// read the text alike. encoding/json uses the last of several equal keys, ignores the case of keys,
+// and replaces invalid characters with U+FFFD. Decode returns an AmbiguousError for each of these,
+// for keys without a field in v, and for deep nesting. Keys of a map may differ only in case. v has
+// no embedded structs.
 func Decode(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errUTF8
@@ -51,7 +51,7 @@ func Decode(text []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// walk goes over the next value, which is for one of type t; nil is any.
+// walk checks the next value, which is decoded into type t. A nil t accepts any value.
 func walk(in *json.Decoder, t reflect.Type, depth int) error {
 	tok, err := in.Token()
 	if err == io.EOF {
@@ -75,7 +75,7 @@ func walk(in *json.Decoder, t reflect.Type, depth int) error {
 		}
 	}
 	if err == nil {
-		_, err = in.Token() // the end of it
+		_, err = in.Token() // the closing delimiter
 	}
 	return err
 }
@@ -87,7 +87,7 @@ func walkObject(in *json.Decoder, t reflect.Type, depth int) error {
 		if err != nil {
 			return err
 		}
-		key, _ := tok.(string) // nothing else comes there
+		key, _ := tok.(string) // always a string here
 		of, known := field(t, key)
 		switch {
 		case had[key]:
@@ -103,7 +103,7 @@ func walkObject(in *json.Decoder, t reflect.Type, depth int) error {
 	return nil
 }
 
-// field returns the type of what key is in an object for t, and whether there may be one.
+// field returns the type of the value of key in an object for t, and whether the key is permitted.
 func field(t reflect.Type, key string) (reflect.Type, bool) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return elem(t), true
@@ -138,9 +138,10 @@ func shownKey(key string) string {
 	return strconv.QuoteToASCII(key)
 }
 
-// pairs reports whether each \u escape of text, which is JSON, is a character, or is with the next.
+// pairs reports whether each \u escape of text, which is JSON, is a character or part of a
+// surrogate pair.
 func pairs(text []byte) bool {
-	high := false // the escape before was the first half of a pair
+	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
 			if high {
@@ -162,9 +163,9 @@ func pairs(text []byte) bool {
 	return !high
 }
 
-// ASCII returns text with an escape in place of each character that is no printable ASCII, nor the
-// end of a line or a tab. encoding/json leaves DEL, C1 controls and what turns lines around as they
-// are, and a terminal obeys them. Of JSON programs read the same.
+// ASCII returns text with escapes for all characters except printable ASCII, newline and tab.
+// encoding/json does not escape DEL, C1 controls and bidirectional controls, which a terminal
+// executes. JSON parsers read the result as the same value.
 func ASCII(text []byte) []byte {
 	if !bytes.ContainsFunc(text, escaped) {
 		return text
@@ -186,7 +187,7 @@ func ASCII(text []byte) []byte {
 
 func escaped(r rune) bool { return r > '~' || r < ' ' && r != '\n' && r != '\t' }
 
-// ASCIIWriter returns a writer to w of what ASCII makes of each text that is written to it.
+// ASCIIWriter returns a writer that applies ASCII to each text and writes the result to w.
 func ASCIIWriter(w io.Writer) io.Writer { return asciiWriter{w} }
 
 type asciiWriter struct{ w io.Writer }

@@ -17,10 +17,11 @@ type request struct {
 	Sub  *struct {
 		Any json.RawMessage `json:"any"`
 	} `json:"sub"`
+	//lint:ignore U1000 an unexported field that no key may set
 	hidden int
 }
 
-// TestDecode refuses what two readers of JSON could read differently.
+// TestDecode checks that texts that two JSON parsers could read differently are refused.
 //
 // Attack 45.
 func TestDecode(t *testing.T) {
@@ -80,7 +81,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What Decode takes it reads as encoding/json does.
+// FuzzDecode checks that the result of Decode equals that of encoding/json.
 //
 // Attack 45.
 func FuzzDecode(f *testing.F) {
@@ -98,7 +99,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestASCII escapes what a terminal could obey. Programs read the same.
+// TestASCII checks that control characters are escaped and that JSON parsers read the same value.
 func TestASCII(t *testing.T) {
 	if got := string(ASCII([]byte("a\x7f\u009b\U0001f600"))); got != `a\u007f\u009b\ud83d\ude00` {
 		t.Errorf("ASCII = %s", got)

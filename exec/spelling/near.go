@@ -2,11 +2,13 @@
 
 package spelling
 
-// maxNear is the longest word that is compared: a longer one is not a typing error.
+// maxNear is the length of the longest word that is compared, because a longer word is not a typing
+// error.
 const maxNear = 64
 
-// Near returns which of words a person may have meant by typed, or "". A short word may have one
-// slip, others two. A slip is a letter too many or too few, another letter, or two that changed places.
+// Near returns the word that a person may have meant by typed, or "". A short word may contain one
+// typing error, other words two. An error is a missing, additional or different letter, or two
+// swapped letters.
 func Near(typed string, words []string) (near string) {
 	most := 2
 	if len(typed) < 6 {
@@ -26,7 +28,7 @@ func Near(typed string, words []string) (near string) {
 	return near
 }
 
-// slips counts how many slips lead from a to b: the distance of optimal string alignment.
+// slips returns the number of typing errors between a and b: the optimal string alignment distance.
 func slips(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Quoted returns s as a message shows it: unchanged if it is one word of printable ASCII, and
+// Quoted returns s for use in a message: unchanged if it is one word of printable ASCII, and
 // otherwise in double quotes, as in Go.
 func Quoted(s string) string {
 	if q := strconv.QuoteToASCII(s); s == "" || len(q) != len(s)+2 || strings.Contains(s, " ") {

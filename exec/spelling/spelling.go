@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling says what names, ids and the like may look like. It does little of what
-// regular expressions do, and takes no memory: a watcher is there all day, and those of all
-// rooms, which it would have from its start, were a third of what it had.
+// Package spelling defines the permitted forms of names, IDs and similar words. It supports a small
+// part of regular expressions without allocating memory. Compiled regular expressions took a third
+// of the memory of a watcher, which runs all day.
 package spelling
 
 import "math"
 
-// Unbounded is the Max of a word that may be as long as it likes.
+// Unbounded is the Max of a word without a maximum length.
 const Unbounded = math.MaxInt
 
-// Form is the form of a word: of which characters it is, and how many. The zero value is
-// that of the empty word alone.
+// Form is the form of a word: its permitted characters and its length. The zero value matches only
+// the empty word.
 type Form struct {
-	First    string // characters that it may begin with, as Of; empty: any of Of
-	Of       string // characters that it may have: ASCII, and ranges of it: a-z. A - at the end is one
-	Min, Max int    // how many
+	First    string // permitted first characters, in the notation of Of; empty: those of Of
+	Of       string // permitted characters: ASCII characters and ranges such as a-z. A - at the end is literal
+	Min, Max int    // length in bytes
 }
 
-// Container is the form of a container's name: a name that the engine accepts, and that is short
-// enough for a file name with a suffix.
+// Container is the form of the name of a container: the engine accepts the name, and the name with
+// a suffix is a valid file name.
 var Container = Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.-", Min: 1, Max: 201}
 
 // Matches reports whether s has the form f.

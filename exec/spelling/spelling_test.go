@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestMatches has each form say of words what the regular expression says that it stands for.
-// TestQuoted: a plain word stays plain, and nothing else looks like one.
+// TestQuoted checks that only a plain word is unchanged.
 func TestQuoted(t *testing.T) {
 	for s, want := range map[string]string{
 		"make": "make", "x=/bin/y": "x=/bin/y", "it's": "it's", "": `""`, "a b": `"a b"`, `a"b`: `"a\"b"`, `a\b`: `"a\\b"`, "a\x1b[2J": `"a\x1b[2J"`, "m\u00e4ke": `"m\u00e4ke"`,
@@ -47,7 +46,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestContainer: there is one limit for the names of containers.
+// TestContainer checks that there is one limit for the names of containers.
 func TestContainer(t *testing.T) {
 	for name, want := range map[string]bool{
 		"web": true, "a": true, strings.Repeat("n", 201): true, strings.Repeat("n", 202): false, "": false, "-a": false, ".a": false, "a/b": false, "a\n": false,

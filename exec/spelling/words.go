@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Words returns a function that reports whether a word is one of those in s, which are separated
-// by white space. The set is made at the first use: a program starts faster without it.
+// Words returns a function that reports whether a word is in s, a list separated by white space.
+// The set is built at the first use, so that programs start faster.
 func Words(s string) func(word string) bool {
 	set := sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent runs one agent over stdio, as a process of this host's or in a container,
-// from one configuration.
+// Package agent runs one agent over stdio, as a process on this host or in a container, from one
+// configuration.
 //
 //	client --stdin---> (initialize, session/new) --> agent
-//	client <--stdout-- as it is ------------------- agent
-//	client <--stderr-- as it is, while it is read -- agent
+//	client <--stdout-- unchanged ------------------- agent
+//	client <--stderr-- unchanged, while it is read -- agent
 //
-// Its one law: what client and agent say to each other passes untouched, whatever it is and
-// however long: nothing here reads a line of it. An agent ends with its client, and what a
-// failure finds done is undone. It does not decide what an agent may call: that is its
-// session's, as for any container.
+// Data between client and agent passes unchanged and without a limit; this package never parses it. An
+// agent ends with its client, and a failure undoes all earlier steps. The session decides which commands
+// the agent may call, as for any container.
 package agent
 
 import (
@@ -26,53 +25,53 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// Mode is where an agent runs.
+// Mode is the place where an agent runs.
 type Mode string
 
-// The modes. Unset is InProcess.
+// The modes. The default is InProcess.
 const (
 	InProcess   Mode = "process"
 	InContainer Mode = "container"
 )
 
-// Spec is an agent as it is to run.
+// Spec is the specification of an agent to run.
 type Spec struct {
-	Name string // for people, and the audit log
+	Name string // shown to users and in the audit log
 	Mode Mode
-	Args []string // its command; in a container none is the image's own
-	Env  []string // NAME=value, beyond what it has anyway
+	Args []string // the command; in a container, empty means the image's own
+	Env  []string // NAME=value, added to the default environment
 
-	Container Container // where Mode is InContainer
+	Container Container // used if Mode is InContainer
 }
 
-// Container is what an agent's container is made of.
+// Container is the configuration of an agent's container.
 type Container struct {
 	Image      string
-	DockerHost string // where neither a flag nor the environment nor a context says
+	DockerHost string // used if flags, environment and context name no engine
 	Network    string
 	Memory     int64  // bytes; 0: no limit
-	CPUs       int64  // billionths of one; 0: no limit
-	Base       string // the host's directory in which each agent has one of its own
-	Path       string // where that is in the container
-	Keep       bool   // the container stays when it has ended
+	CPUs       int64  // in units of 1e-9 CPU; 0: no limit
+	Base       string // host directory with the directories of the agents
+	Path       string // mount point of the agent's directory in the container
+	Keep       bool   // keep the container after its end
 	Startup    time.Duration
 }
 
-// Given is what was typed, which goes before what is configured. Empty is not given.
+// Given holds the command line's values, which override the configuration. Empty means not given.
 type Given struct {
 	Mode  string
 	Args  []string
 	Image string
 }
 
-// Host is what a Spec depends on beyond its configuration.
+// Host holds the values of the host that a Spec depends on.
 type Host struct {
-	Lookup     func(string) (string, bool) // a variable of the environment
-	Workspaces string                      // where workspaces are if nothing is said
+	Lookup     func(string) (string, bool) // looks up an environment variable
+	Workspaces string                      // the default directory of workspaces
 }
 
-// New makes a Spec. Of what is configured only what the mode uses is looked at. It warns of
-// variables that are not set, by name: values are secrets.
+// New makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
+// because values are secrets.
 func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error) {
 	mode := or(g.Mode, c.Mode, string(InProcess))
 	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
@@ -96,7 +95,7 @@ func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error)
 	return s, warnings, nil
 }
 
-// called is what an agent is called that has no name: as its program, or else its image.
+// called returns the default name of an agent: the name of its program, or else of its image.
 func (s *Spec) called() string {
 	if len(s.Args) > 0 {
 		return filepath.Base(s.Args[0])
@@ -123,7 +122,7 @@ func environment(vars []config.Variable, lookup func(string) (string, bool)) (en
 	return env, warnings, nil
 }
 
-// newContainer reads what stands in agent.container.
+// newContainer reads the agent.container section.
 func newContainer(said map[string]string, image string, h Host) (c Container, err error) {
 	c = Container{
 		Image:      or(image, said["image"]),
@@ -180,7 +179,7 @@ func seconds(s string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), err
 }
 
-// or returns the first of words that is not empty.
+// or returns the first non-empty word, or "".
 func or(words ...string) string {
 	for _, w := range words {
 		if w != "" {

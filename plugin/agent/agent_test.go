@@ -80,7 +80,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// What is warned of is the name: the text of a value may be a secret.
+// TestNewWarns checks that a warning has the variable's name but not the value, which may be a secret.
 func TestNewWarns(t *testing.T) {
 	_, warnings, err := New(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Given{}, host)
 	if err != nil || len(warnings) != 1 || warnings[0] != "agent.env: A: NONE is not set; an empty value is used" {
@@ -132,7 +132,7 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
-// TestErrorHints: what fails says what to do next, in its text or beside it.
+// TestErrorHints checks that each error says what to do next.
 func TestErrorHints(t *testing.T) {
 	c := Container{Startup: time.Second}
 	_, _, none := New(config.Agent{}, Given{}, host)

@@ -14,7 +14,7 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// Engine is what is needed of an engine, beyond the making of containers.
+// Engine is the part of the engine's API that this package uses, except for creating containers.
 type Engine interface {
 	Ping(ctx context.Context) (types.Ping, error)
 	Info(ctx context.Context) (system.Info, error)
@@ -28,10 +28,10 @@ type Engine interface {
 	copier
 }
 
-// pinging is how long an engine has to show that it is there.
+// pinging is the time limit for the engine's first reply.
 const pinging = 5 * time.Second
 
-// Check fails fast: without an engine, or without the image, nothing is made.
+// Check returns an error if the engine or the image is not available, before anything is created.
 func Check(ctx context.Context, api Engine, name string) (image.InspectResponse, error) {
 	short, cancel := context.WithTimeout(ctx, pinging)
 	defer cancel()

@@ -18,22 +18,22 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Contained is one agent in a container. All of it is set before Run.
+// Contained is one agent in a container. Set all exported fields before Run.
 type Contained struct {
 	API   Engine
 	Spec  Spec
 	Extra Extra
-	User  string // the image's
-	Hello []byte // goes before Stdin
+	User  string // user of the image
+	Hello []byte // sent before Stdin
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Create makes the container. Where it fails none is left.
+	// Create creates the container. If it fails, no container is left.
 	Create func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
-	Gone   func() <-chan struct{} // closed when the session's watcher has gone; called once there is a container
+	Gone   func() <-chan struct{} // closed when the session's watcher has ended; called after the container exists
 	Start  func()                 // called just before the container starts
-	// Stopping reports whether somebody else stops the session, and the container with it.
+	// Stopping reports whether another process is stopping the session and its container.
 	Stopping func() bool
 	Log      func(format string, args ...any)
 
@@ -41,7 +41,7 @@ type Contained struct {
 	tail tail
 }
 
-// tidying is how long the engine may take over what ends a container.
+// tidying is the time limit for stopping or removing a container.
 const tidying = time.Minute
 
 var (
@@ -49,9 +49,9 @@ var (
 	errWatcher = errors.New("the session's watcher has gone, and the agent with it: docker hostexec logs may tell why")
 )
 
-// Run runs the agent to its end and returns its exit code. When ctx is done it is stopped.
-// A code that is not 0, unless it was stopped, is an Error too, that shows its last lines.
-// Where the agent did not start nothing of it is left.
+// Run runs the agent to its end and returns its exit code. If ctx ends, it stops the agent. A nonzero code
+// without a stop is also returned as an Error with the agent's last lines. If the agent does not start,
+// Run removes everything it has created.
 func (c *Contained) Run(ctx context.Context) (int, error) {
 	p, err := c.begin(ctx)
 	if err != nil {
@@ -63,21 +63,21 @@ func (c *Contained) Run(ctx context.Context) (int, error) {
 // Discard removes the workspace of an agent that was not started.
 func (c *Contained) Discard() {
 	if c.Extra.Workspace != "" {
-		_ = os.Remove(c.Extra.Workspace) // unless there is something in it
+		_ = os.Remove(c.Extra.Workspace) // fails if the directory is not empty
 	}
 }
 
-// begun is a container that runs.
+// begun is a running container.
 type begun struct {
-	exit     <-chan int // its code, once
+	exit     <-chan int // receives the exit code once
 	forget   context.CancelFunc
-	copies   chan struct{} // closed when all that it wrote is through
-	broken   chan error    // receives when the client takes no more
+	copies   chan struct{} // closed when all output is copied
+	broken   chan error    // receives an error when the client's stdout fails
 	attached []types.HijackedResponse
 }
 
-// begin creates, attaches, waits and starts, in that order: so nothing that the agent says
-// or does is missed. A step that fails undoes those before it.
+// begin creates, attaches, waits and starts, in this order, so that no output or exit is missed. If a step
+// fails, begin undoes the earlier ones.
 func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Spec.Container.Startup, errStartup)
 	defer cancel()
@@ -121,8 +121,8 @@ func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 	return p, nil
 }
 
-// attach opens two connections, for one would have a stream whose reader is slow hold up the
-// other. A terminal has only one stream.
+// attach opens one connection for stdout and one for stderr, because on one connection a slow reader of
+// one stream would block the other. A terminal has only one stream.
 func (c *Contained) attach(ctx context.Context, p *begun) error {
 	ways := []container.AttachOptions{{Stream: true, Stdin: true, Stdout: true}, {Stream: true, Stderr: true}}
 	if c.Extra.TTY {
@@ -140,9 +140,9 @@ func (c *Contained) attach(ctx context.Context, p *begun) error {
 	return nil
 }
 
-// monitor waits for the container's end, registered before it starts: one that ends at once
-// is not missed. What ends the caller's context, starting, ends only an engine's failure to
-// answer that it will tell, not the watch over the container.
+// monitor starts to wait for the container's end before the container starts, so that an immediate exit is
+// not missed. The end of starting cancels only the request itself, if the engine has not sent headers by
+// then.
 func (c *Contained) monitor(starting context.Context, p *begun) {
 	var ctx context.Context
 	ctx, p.forget = context.WithCancel(context.Background())
@@ -150,31 +150,54 @@ func (c *Contained) monitor(starting context.Context, p *begun) {
 	exit := make(chan int, 1)
 	done, failed := c.API.ContainerWait(ctx, c.id, container.WaitConditionNextExit)
 	p.exit = exit
-	// ends with the container, or when forget is called.
+	// Ends with the container, or when forget is called.
 	go func() { exit <- c.await(ctx, done, failed) }()
 }
 
-// await returns the code of a container that has ended. It outlasts an engine that is away.
+// await returns the exit code of the container. It survives an interruption of the engine.
 func (c *Contained) await(ctx context.Context, done <-chan container.WaitResponse, failed <-chan error) int {
 	for {
 		select {
 		case end := <-done:
-			// With an error the code is -1, which would be exit code 255: it says nothing about the container.
-			if end.Error == nil || end.StatusCode >= 0 {
+			if end.StatusCode >= 0 {
 				return int(end.StatusCode)
 			}
-			c.Log("wait for container %.12s: %s", c.id, end.Error.Message)
+			// The code -1 would be exit code 255: it says nothing about the container.
+			c.Log("wait for container %.12s: %v", c.id, end.Error)
 		case err := <-failed:
 			if errdefs.IsNotFound(err) {
-				return 128 + 9 // it was removed
+				return removed
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return 128 + 9
-		case <-time.After(time.Second):
+		if code, ended := c.look(ctx); ended {
+			return code
 		}
 		done, failed = c.API.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
+	}
+}
+
+// removed is the code of a container that was removed before the engine has told its own.
+const removed = 128 + 9
+
+// look returns the code of a container that has ended, once it is known what has become of it. A container
+// that was not started yet does not run either, but has no code.
+func (c *Contained) look(ctx context.Context) (code int, ended bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return removed, true
+		case <-time.After(time.Second):
+		}
+		got, err := c.API.ContainerInspect(ctx, c.id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return removed, true
+		case err != nil || got.State.Status == container.StateCreated:
+		case got.State.Running || got.State.ExitCode < 0:
+			return 0, false
+		default:
+			return got.State.ExitCode, true
+		}
 	}
 }
 
@@ -187,7 +210,7 @@ func (p *begun) close() {
 	}
 }
 
-// follow stays with the container until it has ended, and all that it wrote is through.
+// follow waits until the container has ended and all its output is copied.
 func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) {
 	defer p.close()
 	stopped := true
@@ -215,8 +238,8 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 	return code, err
 }
 
-// runs reports whether the container runs, as far as the engine says. The watcher goes at once when
-// a container has been removed, perhaps before its exit code is here.
+// runs reports whether the container is running. It is needed because the watcher ends as soon as a
+// container is removed, perhaps before the exit code arrives.
 func (c *Contained) runs() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pinging)
 	defer cancel()
@@ -224,7 +247,7 @@ func (c *Contained) runs() bool {
 	return err == nil && got.State.Running || err != nil && !errdefs.IsNotFound(err)
 }
 
-// stop asks the container to end, and ends it after watch.AgentGrace.
+// stop asks the container to end, and kills it after watch.AgentGrace.
 func (c *Contained) stop(p *begun) int {
 	c.Log("container %.12s is stopped", c.id)
 	ctx, cancel := context.WithTimeout(context.Background(), tidying)
@@ -242,8 +265,8 @@ func (c *Contained) stop(p *begun) int {
 	}
 }
 
-// drain returns when all that the container wrote is through. A client that had it stopped, or
-// wants us to end, may take no more of it.
+// drain waits until all output of the container is copied. After a stop or the end of ctx, it waits only
+// for a limited time, because the client may have stopped reading.
 func (p *begun) drain(ctx context.Context, stopped bool) {
 	if !stopped {
 		select {
@@ -259,7 +282,7 @@ func (p *begun) drain(ctx context.Context, stopped bool) {
 }
 
 func (c *Contained) remove() {
-	// Whatever ended the agent must not end this.
+	// The removal must not be cancelled with the agent's context.
 	ctx, cancel := context.WithTimeout(context.Background(), tidying)
 	defer cancel()
 	err := c.API.ContainerRemove(ctx, c.id, container.RemoveOptions{Force: true, RemoveVolumes: true})

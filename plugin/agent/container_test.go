@@ -11,10 +11,19 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// waited is an engine that is asked a second time how a container has ended.
+// waited fakes an engine that is asked a second time for the exit code.
 type waited struct {
 	Engine
-	code int64
+	code   int64
+	states *[]container.State // one after the other; the last stays
+}
+
+func (e waited) ContainerInspect(context.Context, string) (container.InspectResponse, error) {
+	state := (*e.states)[0]
+	if len(*e.states) > 1 {
+		*e.states = (*e.states)[1:]
+	}
+	return container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{State: &state}}, nil
 }
 
 func (e waited) ContainerWait(context.Context, string, container.WaitCondition) (<-chan container.WaitResponse, <-chan error) {
@@ -23,17 +32,24 @@ func (e waited) ContainerWait(context.Context, string, container.WaitCondition) 
 	return done, nil
 }
 
-// TestAwait: an engine that could not wait has not said how the container ended.
+// TestAwait checks that an error of the wait request is not taken for an exit code.
 func TestAwait(t *testing.T) {
+	created := container.State{Status: container.StateCreated}
+	running := container.State{Status: container.StateRunning, Running: true}
+	exited := container.State{Status: container.StateExited, ExitCode: 5}
 	for _, tt := range []struct {
-		name  string
-		first any
-		want  int
+		name   string
+		first  any
+		states []container.State
+		want   int
 	}{
-		{"an exit code", container.WaitResponse{StatusCode: 255}, 255},
-		{"a code with what went wrong at its end", container.WaitResponse{StatusCode: 3, Error: &container.WaitExitError{Message: "why"}}, 3},
-		{"no code", container.WaitResponse{StatusCode: -1, Error: &container.WaitExitError{Message: "context canceled"}}, 7},
-		{"an engine that went away", errors.New("EOF"), 7},
+		{"an exit code", container.WaitResponse{StatusCode: 255}, nil, 255},
+		{"a code with what went wrong at its end", container.WaitResponse{StatusCode: 3, Error: &container.WaitExitError{Message: "why"}}, nil, 3},
+		{"no code", container.WaitResponse{StatusCode: -1, Error: &container.WaitExitError{Message: "context canceled"}}, []container.State{running}, 7},
+		{"no code, and no reason", container.WaitResponse{StatusCode: -1}, []container.State{running}, 7},
+		{"no code, and it has ended", container.WaitResponse{StatusCode: -1}, []container.State{exited}, 5},
+		{"an engine that went away", errors.New("EOF"), []container.State{running}, 7},
+		{"an engine that went away before the start", errors.New("EOF"), []container.State{created, created, exited}, 5},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			done, failed := make(chan container.WaitResponse, 1), make(chan error, 1)
@@ -43,7 +59,7 @@ func TestAwait(t *testing.T) {
 			case error:
 				failed <- first
 			}
-			c := &Contained{API: waited{code: 7}, Log: func(string, ...any) {}}
+			c := &Contained{API: waited{code: 7, states: &tt.states}, Log: func(string, ...any) {}}
 			if got := c.await(t.Context(), done, failed); got != tt.want {
 				t.Errorf("%s: await = %d, want %d", tt.name, got, tt.want)
 			}

@@ -7,17 +7,17 @@ import (
 	"github.com/docker/docker/api/types/mount"
 )
 
-// Extra is what a container gets beyond its Spec, as docker run gives it.
+// Extra holds the container options that are not in the Spec, in the form of docker run.
 type Extra struct {
 	Binds     []string
 	Mounts    []mount.Mount
 	Labels    map[string]string
-	Workspace string // the host's directory at Container.Path; empty: there is none
+	Workspace string // the host directory at Container.Path; empty: none
 	TTY       bool
 }
 
-// translate makes of s what the engine is asked for. The engine never removes the container
-// by itself: its end is read first.
+// translate converts s to the engine's configuration. AutoRemove is off, because the exit code is read
+// before the removal.
 func translate(s *Spec, x Extra) (*container.Config, *container.HostConfig) {
 	config := &container.Config{
 		Image:       s.Container.Image,
@@ -25,10 +25,10 @@ func translate(s *Spec, x Extra) (*container.Config, *container.HostConfig) {
 		Labels:      x.Labels,
 		Tty:         x.TTY,
 		OpenStdin:   true,
-		StdinOnce:   true, // the agent's stdin ends with its client's
+		StdinOnce:   true, // the agent's stdin ends with the client's stdin
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	}
-	if len(s.Args) > 0 { // all of the command, as in process mode: not the image's with it behind
+	if len(s.Args) > 0 { // replaces entrypoint and command, as in process mode
 		config.Entrypoint, config.Cmd = s.Args[:1], s.Args[1:]
 	}
 	host := &container.HostConfig{
@@ -42,7 +42,7 @@ func translate(s *Spec, x Extra) (*container.Config, *container.HostConfig) {
 		host.Mounts = append([]mount.Mount{{Type: mount.TypeBind, Source: x.Workspace, Target: s.Container.Path}}, host.Mounts...)
 	}
 	if !s.Container.Keep {
-		host.LogConfig = container.LogConfig{Type: "none"} // gigabytes for nobody: the last lines are kept here
+		host.LogConfig = container.LogConfig{Type: "none"} // avoids large logs; the last lines are kept in memory
 	}
 	return config, host
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Type is what kind of failure an Error is, for programs.
+// Type is the kind of an Error, for programs.
 type Type string
 
-// The types.
+// The types of errors.
 const (
 	ImageNotFound     Type = "image_not_found"
 	DockerUnavailable Type = "docker_unavailable"
@@ -21,21 +21,21 @@ const (
 	ContainerExited   Type = "container_exited"
 	CommandNotFound   Type = "command_not_found"
 	InvalidConfig     Type = "invalid_config"
-	Failed            Type = "failed" // all else
+	Failed            Type = "failed" // all other errors
 )
 
-// Error is why an agent did not run, or how its container failed.
+// Error is the reason why an agent did not run, or how its container failed.
 type Error struct {
 	Type    Type
-	Message string // for people; programs know some by heart, so their texts are fixed
-	Hint    string // what to type next, where the message does not say
+	Message string // for users; fixed, because programs compare some
+	Hint    string // the next command to type, unless Message names it
 	Cause   error  // or nil
 }
 
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
-// MarshalJSON is what --json shows: type, message and cause, all of them strings.
+// MarshalJSON returns the output for --json: type, message and cause, all of them strings.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	cause := ""
 	if e.Cause != nil {
@@ -48,7 +48,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	}{e.Type, e.Message, cause})
 }
 
-// invalid is the error of a setting that is not valid. hint is a valid one.
+// invalid returns the error for an invalid setting. hint is a valid example.
 func invalid(hint, format string, args ...any) error {
 	return &Error{Type: InvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -79,7 +79,7 @@ func startupTimeout(c *Container, cause error) error {
 	}
 }
 
-// exited is how a container failed, with the last lines of what it wrote.
+// exited returns the error for a failed container, with its last lines of output.
 func exited(code int, lines []string) error {
 	text := fmt.Sprintf("Container exited with code %d. Last %d log lines:", code, maxLines)
 	if len(lines) == 0 {
@@ -88,7 +88,7 @@ func exited(code int, lines []string) error {
 	return &Error{Type: ContainerExited, Message: text + strings.Join(append([]string{""}, lines...), "\n")}
 }
 
-// printable is text in which nothing moves a cursor.
+// printable returns s with control characters escaped, so that it cannot move the cursor.
 func printable(s string) string {
 	quoted := strconv.QuoteToASCII(s)
 	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// request is one of JSON-RPC.
+// request is a JSON-RPC request.
 type request struct {
 	JSONRPC string `json:"jsonrpc"`
 	ID      int    `json:"id"`
@@ -15,8 +15,8 @@ type request struct {
 	Params  any    `json:"params"`
 }
 
-// Handshake returns the two lines that begin a session in cwd: initialize, with id 0, and
-// session/new, with id 1. The agent answers both to the client.
+// Handshake returns the two lines that begin a session in cwd: initialize with id 0, and session/new with
+// id 1. The client gets the agent's replies to both.
 func Handshake(cwd string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -25,7 +25,7 @@ func Handshake(cwd string) []byte {
 		{"2.0", 0, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": struct{}{}}},
 		{"2.0", 1, "session/new", map[string]any{"cwd": cwd, "mcpServers": []any{}}},
 	} {
-		_ = enc.Encode(r) // a buffer takes it, and all of it can be encoded
+		_ = enc.Encode(r) // cannot fail
 	}
 	return b.Bytes()
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// MaxSocket is how long the path of a unix socket may be: sun_path holds one byte more (unix(7)).
+// MaxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
 const MaxSocket = 107
 
-// Environ is the environment of an agent that runs here: base with add over it, the shims of
-// the session's share before all else in its PATH, and where they find the host. It is an
-// error if they could not.
+// Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
+// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if the
+// path of share cannot work.
 func Environ(base, add []string, share string) ([]string, error) {
 	if sock := filepath.Join(share, "socket"); len(sock) > MaxSocket || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is no path from which an agent could call commands: it is too long for a socket, or has a colon", sock), Hint: "set HOSTEXEC_HOME to a short directory of yours"}
@@ -29,8 +29,8 @@ func Environ(base, add []string, share string) ([]string, error) {
 	return Set(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
 }
 
-// Set returns base with the variables of add in place of those of the same names, and
-// without what docker tells its plugins.
+// Set returns base with the variables of add, which replace those with the same names. It removes the
+// variables that docker sets for plugins.
 func Set(base, add []string) []string {
 	names := map[string]bool{}
 	for _, kv := range add {
@@ -53,8 +53,8 @@ func get(env []string, name string) string {
 	return ""
 }
 
-// Program finds the agent's program, which must not be a shim of its own session: it is
-// looked for in the PATH that it would have without one.
+// Program finds the agent's program. It uses the PATH without the session's shims, because the program
+// must not be one of them.
 func (s *Spec) Program(base []string) (string, error) {
 	name := s.Args[0]
 	if strings.ContainsRune(name, filepath.Separator) {

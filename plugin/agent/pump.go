@@ -8,19 +8,18 @@ import (
 	"sync"
 )
 
-// pump moves what client and agent say to each other, and keeps the last lines of what the
-// agent does.
+// pump copies the data between client and agent, and keeps the agent's last lines.
 func (c *Contained) pump(p *begun) {
-	// ends with the client's stdin, or with the process: a read of it may last for ever.
+	// Ends with the client's stdin, or with the process: a read from stdin may block forever.
 	go c.feed(p)
 	var wg sync.WaitGroup
-	// end with the container, whose connections they read; what stdout's reader does not take
-	// holds up stdout alone.
+	// These end with the container, whose connections they read. A slow reader of stdout delays stdout
+	// only.
 	wg.Go(func() { c.takeStdout(p) })
 	if len(p.attached) > 1 {
 		wg.Go(func() { c.takeStderr(p) })
 	}
-	// ends with those two.
+	// Ends with those two.
 	go func() {
 		wg.Wait()
 		close(p.copies)
@@ -34,10 +33,10 @@ func (c *Contained) feed(p *begun) {
 		_, err = io.Copy(to.Conn, c.Stdin)
 	}
 	if err != nil {
-		c.Log("stdin: %v", err) // the agent has ended, mostly
+		c.Log("stdin: %v", err) // usually because the agent has ended
 	}
 	if c.Extra.TTY {
-		_, err = to.Conn.Write([]byte{4}) // what ends a terminal's input; its output would end with the connection's
+		_, err = to.Conn.Write([]byte{4}) // EOT ends a terminal's input; CloseWrite would end the output too
 	} else {
 		err = to.CloseWrite()
 	}
@@ -73,15 +72,15 @@ func (c *Contained) takeStderr(p *begun) {
 	c.noteEnd("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
 }
 
-// noteEnd tells of a stream that did not end as it should. That is no failure: how the
-// container ends is.
+// noteEnd logs an error at the end of a stream. It is not a failure: only the container's exit code
+// counts.
 func (c *Contained) noteEnd(name string, err error) {
 	if err != nil {
 		c.Log("%s: %v", name, err)
 	}
 }
 
-// writing remembers why it could not write.
+// writing is a writer that keeps its last error.
 type writing struct {
 	w   io.Writer
 	err error

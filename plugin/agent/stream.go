@@ -11,36 +11,36 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// demux takes the engine's frames apart, to their end. It must be the engine's: a frame's
-// length is believed.
+// demux splits the engine's frames until EOF. frames must come from the engine, because the frame length
+// is trusted.
 func demux(stdout, stderr io.Writer, frames io.Reader) error {
 	_, err := stdcopy.StdCopy(stdout, stderr, frames)
 	return err
 }
 
-// A spill hands bytes on to a reader who may not read. As long as he does, however slowly,
-// he gets them all, and whoever writes waits for him. Once he has taken nothing for a
-// while, nobody waits for him any more: what there is no room for is dropped, and when he
-// reads again he is told how much. An agent whose stderr nobody reads goes on.
+// A spill copies bytes to a reader that may stop reading. As long as the reader makes progress, it gets
+// all bytes, and writers wait for it. After a time without progress, writers do not wait any more. Bytes
+// that do not fit into the buffer are dropped, and the reader later gets their number. An agent therefore
+// continues if nobody reads its stderr.
 type spill struct {
 	dst     io.Writer
-	patient time.Duration // how long nothing may be taken
+	patient time.Duration // time limit without progress
 	queue   chan []byte
 	done    chan struct{}
-	taken   atomic.Int64 // chunks
-	stalled bool         // the writer's own, as is dropped
+	taken   atomic.Int64 // number of chunks that the reader has taken
+	stalled bool         // used by the writer only, like dropped
 	dropped int
 }
 
 const (
-	chunk    = 8 << 10 // each is taken or not: small, so that a slow reader is seen to read
-	chunks   = 256     // at most 2 MiB wait
+	chunk    = 8 << 10 // bytes; small, so that a slow reader shows progress
+	chunks   = 256     // at most 2 MiB are buffered
 	patience = 2 * time.Second
 )
 
 func newSpill(dst io.Writer, patient time.Duration) *spill {
 	s := &spill{dst: dst, patient: patient, queue: make(chan []byte, chunks), done: make(chan struct{})}
-	// ends when close was called and the reader has taken all, or with the process.
+	// Ends after close when the reader has taken all chunks, or with the process.
 	go s.run()
 	return s
 }
@@ -56,7 +56,7 @@ func (s *spill) run() {
 	}
 }
 
-// Write takes p, or drops it. It never fails.
+// Write queues p or drops it. It never fails.
 func (s *spill) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		m := min(len(p)-n, chunk)
@@ -87,7 +87,7 @@ func (s *spill) put(b []byte) {
 	s.dropped += len(b)
 }
 
-// note is b behind a word about what was dropped before it.
+// note puts a message before b if bytes were dropped.
 func (s *spill) note(b []byte) []byte {
 	if s.dropped == 0 {
 		return b
@@ -95,7 +95,7 @@ func (s *spill) note(b []byte) []byte {
 	return append(fmt.Appendf(nil, "\nhostexec: %d bytes that the agent wrote here are lost: nobody read them\n", s.dropped), b...)
 }
 
-// close returns when the reader has all, or has taken nothing for a while.
+// close returns when the reader has taken all chunks, or has made no progress for a while.
 func (s *spill) close() {
 	close(s.queue)
 	tick := time.NewTicker(s.patient)

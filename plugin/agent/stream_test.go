@@ -14,7 +14,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// frames are an engine's, of >stdout and of !stderr.
+// frames returns engine frames with parts of stdout (prefix >) and stderr (prefix !).
 func frames(parts ...string) []byte {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -57,14 +57,14 @@ func TestDemux(t *testing.T) {
 	}
 }
 
-// A reader who takes a little now and then gets everything, however late.
+// TestSpillSlow checks that a slow reader gets all bytes.
 func TestSpillSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		s := newSpill(w, patience)
-		sent := bytes.Repeat([]byte("0123456789abcdef"), chunks*chunk/8) // twice what it holds
+		sent := bytes.Repeat([]byte("0123456789abcdef"), chunks*chunk/8) // twice the buffer size
 		got := make(chan []byte, 1)
-		// ends when the pipe is closed, below.
+		// Ends when the pipe is closed, below.
 		go func() {
 			var all []byte
 			buf := make([]byte, chunk)
@@ -87,7 +87,8 @@ func TestSpillSlow(t *testing.T) {
 	})
 }
 
-// A reader who takes nothing holds nobody up for longer than once, and is told what he missed.
+// TestSpillStalled checks that a stalled reader delays the writer only once, and gets the number of
+// dropped bytes.
 func TestSpillStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -100,7 +101,7 @@ func TestSpillStalled(t *testing.T) {
 		if took := time.Since(start); took != patience {
 			t.Errorf("writing took %s, want %s", took, patience)
 		}
-		// ends when the pipe is closed, below.
+		// Ends when the pipe is closed, below.
 		all := make(chan string, 1)
 		go func() {
 			b, _ := io.ReadAll(r)
@@ -119,7 +120,7 @@ func TestSpillStalled(t *testing.T) {
 	})
 }
 
-// A reader who never reads does not keep the end from coming.
+// TestSpillUnread checks that close returns even if nobody reads.
 func TestSpillUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	maxLines = 50      // of both streams together
-	maxLine  = 4 << 10 // bytes of each
+	maxLines = 50      // total for both streams
+	maxLine  = 4 << 10 // bytes per line
 )
 
-// tail keeps the last lines of what an agent writes, on both its streams, in the order in
-// which they ended.
+// tail keeps the last lines that an agent writes on both streams, in the order in which they end.
 type tail struct {
 	mu    sync.Mutex // guards the fields below
 	lines [maxLines][]byte
-	n     int // how many there were
+	n     int // number of lines so far
 }
 
 func (t *tail) add(line []byte) {
@@ -39,12 +38,12 @@ func (t *tail) last() []string {
 	return all
 }
 
-// stream returns a writer for one of the streams; flush adds the line that has no end.
+// stream returns a writer for one stream. Its flush adds an unfinished last line.
 func (t *tail) stream() *tailed { return &tailed{tail: t} }
 
 type tailed struct {
 	tail *tail
-	line []byte // the beginning of the one that is not over
+	line []byte // the unfinished line
 	cut  bool
 }
 
@@ -69,7 +68,7 @@ func (w *tailed) grow(p []byte) {
 	w.line = append(w.line, p[:min(len(p), room)]...)
 }
 
-// flush ends the last line, if there is one.
+// flush adds the unfinished line, if there is one.
 func (w *tailed) flush() {
 	if len(w.line) > 0 {
 		w.close()

@@ -19,8 +19,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// MakeWorkspace makes the directory of the agent whose session is id, below base, and
-// returns its path without symbolic links.
+// MakeWorkspace creates the directory of the agent with session id below base. It returns the path without
+// symbolic links.
 func MakeWorkspace(base, id string) (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", fmt.Errorf("make the directory of workspaces: %w", err)
@@ -36,15 +36,14 @@ func MakeWorkspace(base, id string) (string, error) {
 	return dir, nil
 }
 
-// copier is what of an engine gives a directory away.
+// copier is the part of the engine's API for changing the owner of a directory.
 type copier interface {
 	CopyToContainer(ctx context.Context, id, path string, content io.Reader, opts container.CopyToContainerOptions) error
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 }
 
-// own has the container's user own the workspace, which is mounted at target: only the
-// engine may give a directory of somebody's to somebody else. The group stays this user's,
-// who may write there too.
+// own makes the container's user the owner of the workspace, which is mounted at target. Only the engine
+// may give a directory to another user. The group stays this user's group and may write.
 func own(ctx context.Context, api Engine, id, target, user string) error {
 	uid, err := lookupUID(ctx, api, id, user)
 	if err != nil {
@@ -69,10 +68,10 @@ func own(ctx context.Context, api Engine, id, target, user string) error {
 	return api.CopyToContainer(ctx, id, "/", &b, container.CopyToContainerOptions{})
 }
 
-// maxPasswd is more than any image's list of users has.
+// maxPasswd limits the bytes of a passwd file that are read.
 const maxPasswd = 1 << 20
 
-// lookupUID returns the number of an image's user, which may be a name with a group behind it.
+// lookupUID returns the uid of an image's user. user may be a name or number, followed by a group.
 func lookupUID(ctx context.Context, api copier, id, user string) (int, error) {
 	name, _, _ := strings.Cut(user, ":")
 	if name == "" || name == "root" {
@@ -96,7 +95,7 @@ func lookupUID(ctx context.Context, api copier, id, user string) (int, error) {
 	return 0, fmt.Errorf("the image's user %s is not in its /etc/passwd", printable(name))
 }
 
-// uidIn finds a user in the text of a passwd(5).
+// uidIn finds a user in a passwd(5) file.
 func uidIn(passwd io.Reader, name string) (int, bool) {
 	for in := bufio.NewScanner(passwd); in.Scan(); {
 		f := strings.Split(in.Text(), ":")

@@ -38,10 +38,11 @@ type Files struct {
 	closing  sync.Once
 	loop     sync.WaitGroup
 	flight   sync.WaitGroup // calls
-	again    chan struct{}  // a call has ended: what had to wait may begin
+	again    chan struct{}  // there is room: what had to wait may begin
 
 	mu    sync.Mutex // guards the fields below
 	count int        // calls in flight
+	left  bool       // a request was not taken, and may still be there
 	sent  int        // bytes of requests that were read, and nobody has heard yet
 }
 
@@ -185,6 +186,7 @@ func (l *Files) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count >= maxFlying || l.sent >= maxSent {
+		l.left = true
 		return false
 	}
 	l.count++
@@ -193,24 +195,38 @@ func (l *Files) enter() bool {
 
 func (l *Files) leave() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.count--
-	l.mu.Unlock()
-	select {
-	case l.again <- struct{}{}:
-	default:
-	}
+	l.retryLocked()
 }
 
 // hold notes that n bytes more of requests were read, or, if it is less than 0, heard.
 func (l *Files) hold(n int) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.sent += n
-	l.mu.Unlock()
 	if n < 0 {
-		select {
-		case l.again <- struct{}{}:
-		default:
-		}
+		l.retryLocked()
+	}
+}
+
+// leaveSome notes that requests were left where they are.
+func (l *Files) leaveSome() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left = true
+}
+
+// retryLocked has the directories read if a request may have been left in one. Mostly none was, and to
+// read them costs a third of a call.
+func (l *Files) retryLocked() {
+	if !l.left {
+		return
+	}
+	l.left = false
+	select {
+	case l.again <- struct{}{}:
+	default:
 	}
 }
 
@@ -224,6 +240,7 @@ func (l *Files) take(p *place, id string) bool {
 	if !ok {
 		l.mu.Lock()
 		l.count--
+		l.left = true // it may have lacked what a call has that ends: descriptors
 		l.mu.Unlock()
 		return false
 	}

@@ -177,6 +177,9 @@ func (l *Files) scan(now time.Time) (taken bool) {
 		for _, id := range ids {
 			taken = l.take(p, id) || taken
 		}
+		if len(ids) == maxFlying { // there may be more
+			l.leaveSome()
+		}
 	}
 	return taken
 }

@@ -14,31 +14,31 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Agent is what the configuration says of an agent. It is what stands there, unchecked: what
-// it means depends on the mode, and what a mode does not use may say anything. Nothing in
-// it allows a request, so a mistake in it breaks nothing else, and unknown keys are passed
-// over with a warning: files of other programs that run agents can stay as they are.
+// Agent is the agent section of the configuration, unchecked. The meaning of a value depends on the mode,
+// and keys that a mode does not use may have any value. The section allows no request, so an error in it
+// does not break the rest of the configuration. Unknown keys cause a warning only, so that files of other
+// programs that run agents can be used unchanged.
 type Agent struct {
 	Name    string
 	Mode    string
 	Command string
 	Args    []string
 	Env     []Variable
-	// Container is what container: says, by key.
+	// Container holds the values of the container section, by key.
 	Container map[string]string
 
 	Warnings []string
 	problems []policy.Problem
 }
 
-// Variable is one of an agent's environment, its value as it is written.
+// Variable is one environment variable of an agent. Value is the unexpanded text.
 type Variable struct{ Name, Value string }
 
 // containerKeys are the keys of agent.container.
 var containerKeys = []string{"image", "docker_host", "network_mode", "memory_limit", "cpu_limit", "workspace_host_base",
 	"workspace_container_path", "auto_remove", "startup_timeout_seconds"}
 
-// Err says what of the agent's section cannot be understood, or nil.
+// Err returns the first error in the agent's section, or nil.
 func (a *Agent) Err() error {
 	if len(a.problems) == 0 {
 		return nil
@@ -46,8 +46,8 @@ func (a *Agent) Err() error {
 	return fmt.Errorf("%s", a.problems[0])
 }
 
-// LoadAgent reads the agent section of a file that is not hostexec's own. All else in it is
-// passed over.
+// LoadAgent reads the agent section of a file that is not one of hostexec's own. It ignores all other
+// sections.
 func LoadAgent(path string) (Agent, error) {
 	open := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noBlock, 0) }
 	text, _, err := readWith(path, open, func(fs.FileInfo) error { return nil })
@@ -66,7 +66,7 @@ func LoadAgent(path string) (Agent, error) {
 	return a, a.Err()
 }
 
-// read adds what n says, over what was said before.
+// read merges n into a. Values in n replace values that were read before.
 func (a *Agent) read(r *reader, n *yaml.Node) {
 	word := func(what string, into *string) func(*yaml.Node) { return scalar(r, what, into, text) }
 	r.lenient(n, "agent", map[string]func(*yaml.Node){
@@ -83,7 +83,7 @@ func (a *Agent) readEnv(r *reader, n *yaml.Node) {
 	a.Env = nil
 	r.each(n, "env", func(key, value *yaml.Node) {
 		v := Variable{Name: key.Value}
-		if !null(value) { // NAME: with nothing behind it sets it to nothing
+		if !null(value) { // NAME: without a value sets it to the empty string
 			scalar(r, key.Value, &v.Value, text)(value)
 		}
 		a.Env = append(a.Env, v)
@@ -98,7 +98,7 @@ func (a *Agent) readContainer(r *reader, n *yaml.Node) {
 	known := map[string]func(*yaml.Node){}
 	for _, key := range containerKeys {
 		known[key] = func(n *yaml.Node) {
-			value := n.Value // a list here is found to be wrong where it is used
+			value := n.Value // the user of the value reports a list as an error
 			if n.Kind != yaml.ScalarNode {
 				value = "?"
 			}
@@ -109,7 +109,7 @@ func (a *Agent) readContainer(r *reader, n *yaml.Node) {
 	a.Container = said
 }
 
-// take has what r found become a's.
+// take adds the problems and warnings of r to a.
 func (a *Agent) take(r *reader) {
 	a.problems = append(a.problems, r.problems...)
 	for _, w := range r.warnings {
@@ -117,7 +117,7 @@ func (a *Agent) take(r *reader) {
 	}
 }
 
-// lenient is fields for a mapping that may have keys of others.
+// lenient is like fields, but an unknown key is a warning, not an error.
 func (r *reader) lenient(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
 	r.each(n, what, func(key, value *yaml.Node) {
 		if read, ok := known[key.Value]; ok {
@@ -128,7 +128,7 @@ func (r *reader) lenient(n *yaml.Node, what string, known map[string]func(*yaml.
 	})
 }
 
-// agent takes over the agent section of one of hostexec's own files.
+// agent merges the agent section of one of hostexec's own files.
 func (c *Config) agent(d *document) {
 	if d.agent == nil {
 		return
@@ -137,7 +137,7 @@ func (c *Config) agent(d *document) {
 	c.Agent.read(r, d.agent)
 	c.Agent.take(r)
 	for _, p := range append(r.problems, r.warnings...) {
-		p.Fatal = len(r.problems) > 0 // policy check fails, requests are decided
+		p.Fatal = len(r.problems) > 0 // policy check fails; requests are still decided
 		c.warnings = append(c.warnings, p)
 	}
 }

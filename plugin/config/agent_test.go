@@ -97,7 +97,7 @@ func TestLoadAgent(t *testing.T) {
 	}
 }
 
-// What is wrong with an agent's section is wrong with that alone: the rules beside it hold.
+// TestAgentBreaksNothing checks that an error in the agent section does not affect the rules.
 func TestAgentBreaksNothing(t *testing.T) {
 	for _, tt := range []struct {
 		text string

@@ -17,9 +17,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Check returns all that is wrong with the configuration or worth a thought, in the order
-// of the files' lines: what cannot be read, what the linter finds, the rules' own tests, and
-// programs that others could replace.
+// Check returns all errors and warnings about the configuration, in the order of the files' lines: files
+// that cannot be read, findings of the linter, failed tests of rules, and programs that other users could
+// replace.
 func Check(src Source) []policy.Problem {
 	c := Load(src)
 	all := slices.Clone(c.warnings)
@@ -28,7 +28,7 @@ func Check(src Source) []policy.Problem {
 	}
 	p := c.Policy(nil)
 	p.Broken = ""
-	found := p.Lint() // which has the failures of c.selfTest too
+	found := p.Lint() // includes the failures of c.selfTest
 	for _, q := range c.problems {
 		if !slices.Contains(found, q) {
 			all = append(all, q)
@@ -37,7 +37,7 @@ func Check(src Source) []policy.Problem {
 	all = append(all, found...)
 	for _, name := range slices.Sorted(maps.Keys(c.rules)) {
 		set := c.rules[name]
-		if set.Exec == "" || set.Place.Contained() { // then it is the image's
+		if set.Exec == "" || set.Place.Contained() { // a contained command uses the program of its image
 			continue
 		}
 		if err := program(set.Exec, set.SHA256); err != nil {
@@ -48,7 +48,7 @@ func Check(src Source) []policy.Problem {
 	return all
 }
 
-// program checks that nobody but the user and root can change what path runs.
+// program checks that only the user and root can change the program at path.
 func program(path, digest string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func program(path, digest string) error {
 			if err != nil {
 				return err
 			}
-			if fi.Mode()&os.ModeSymlink == 0 { // a link has no mode of its own
+			if fi.Mode()&os.ModeSymlink == 0 { // the mode of a link has no effect
 				if err := trustworthy(fi); err != nil {
 					return fmt.Errorf("%s: %w", p, err)
 				}

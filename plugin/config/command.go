@@ -63,7 +63,7 @@ func digestOf(s string) (string, error) {
 	return s, nil
 }
 
-// settings are the keys that defaults, commands and rules have in common.
+// settings returns the keys that defaults, commands and rules have in common.
 func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"stdin":     maybe(d.reader, "stdin", &s.Stdin, stdin),
@@ -78,7 +78,7 @@ func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
 	}
 }
 
-// maxCapture is how much standard input can be shown before it is used.
+// maxCapture limits the bytes of standard input that can be captured and shown before use.
 const maxCapture = 1 << 20
 
 func stdin(s string) (policy.Stdin, error) {
@@ -166,7 +166,7 @@ func ruleID(s string) (string, error) {
 	return s, nil
 }
 
-// unnamedID is what a rule without an id is called: by its place in its file.
+// unnamedID returns the id of a rule without one: its position in its file.
 func unnamedID(r role, number int) string { return r.String() + "#" + strconv.Itoa(number) }
 
 func (d *document) rule(n *yaml.Node, number int) policy.Rule {
@@ -211,7 +211,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	return r
 }
 
-// CheckEffects says why all cannot be the effects of a rule.
+// CheckEffects returns an error if one of the effects of a rule is unknown.
 func CheckEffects(all []string) error {
 	for _, e := range all {
 		if _, err := choice("read", "write", "network", "code")(e); err != nil {

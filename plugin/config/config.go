@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config reads what the person at the host has written down: what containers may
-// request, who is asked and how, and what is recorded.
+// Package config reads the user's configuration: the requests that containers may make, how the user is
+// asked for approval, and what is recorded.
 //
-//	config.yaml                  of all projects
-//	projects/<name>.yaml         of one, over it
-//	<workspace>/.hostexec.yaml   a proposal, that counts for nothing until it is trusted
+//	config.yaml                  for all projects
+//	projects/<name>.yaml         for one project, takes precedence
+//	<workspace>/.hostexec.yaml   a proposal, ignored until the user trusts it
 //	        |  the bytes that are hashed are the bytes that are parsed
 //	        v
-//	     Config -> policy.Policy, and a section for each room
+//	     Config -> policy.Policy, and one section for each package that uses it
 //
-// Its one law: a file that is not understood whole allows nothing. An unknown key, a
-// duplicate one, a rule that fails its own tests: each breaks the configuration, and a
-// broken configuration denies every request. Only what is said of an agent, which allows
-// nothing, breaks nothing either. It decides nothing itself.
+// A file that cannot be parsed completely allows nothing. An unknown key, a duplicate key or a rule that
+// fails its own tests breaks the configuration. A broken configuration denies every request. The agent
+// section is the exception: it allows nothing, so an error in it breaks nothing. This package makes no
+// decisions about requests.
 package config
 
 import (
@@ -32,15 +32,15 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Source says where to look.
+// Source names the places of the configuration files.
 type Source struct {
 	Store     string // the state directory
 	Project   string // the directory where the session was started, absolute; empty: none
 	Workspace string // the directory that the container works in, absolute; empty: none
-	File      string // takes the place of config.yaml; empty: none
+	File      string // replaces config.yaml; empty: not set
 }
 
-// Global returns the path of the file that holds for all projects.
+// Global returns the path of the file that applies to all projects.
 func (s Source) Global() string {
 	if s.File != "" {
 		return s.File
@@ -65,10 +65,10 @@ func (s Source) Proposal() string {
 	return filepath.Join(s.Workspace, ".hostexec.yaml")
 }
 
-// ProjectName is what a directory's project is called: its base name, with a - for each
-// character but letters, digits and . _ + -, without any of those before the first letter
-// or digit, cut to 64. Directories of the same base name share it; a file that says
-// project: /its/directory is for that one alone.
+// ProjectName returns the name of the project in dir. The name is the base name, with a - for each
+// character other than letters, digits and . _ + -. Leading characters . _ + - are removed, and the name
+// is cut to 64 bytes. Directories with the same base name share a project name. A file with project:
+// /its/directory applies to that directory only.
 func ProjectName(dir string) string {
 	if dir == "" {
 		return ""
@@ -77,7 +77,7 @@ func ProjectName(dir string) string {
 	return name[:min(len(name), 64)]
 }
 
-// named is r, or what stands for it in the name of a project.
+// named returns r, or the character that replaces it in a project name.
 func named(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._+-", r):
@@ -86,7 +86,7 @@ func named(r rune) rune {
 	return '-'
 }
 
-// Config is all that is configured, for one project. It is not changed after Load.
+// Config is the whole configuration of one project. It does not change after Load.
 type Config struct {
 	Approval Approval
 	Audit    Audit
@@ -94,10 +94,10 @@ type Config struct {
 	Jobs     Jobs
 	Limits   Limits
 	Proxies  []Proxy  // for run in this project
-	Agent    Agent    // that docker hostexec agent runs
-	Warnings []string // what was passed over
-	Err      error    // why everything is denied
-	Digest   string   // of all that was read, in hex
+	Agent    Agent    // for docker hostexec agent
+	Warnings []string // about ignored parts
+	Err      error    // the reason why everything is denied
+	Digest   string   // of all text that was read, in hex
 
 	rules        map[string]policy.Ruleset
 	defaults     policy.Settings
@@ -108,37 +108,36 @@ type Config struct {
 	hash         []byte
 }
 
-// Approval is how a person is asked.
+// Approval configures how the user is asked.
 type Approval struct {
-	Timeout time.Duration // 0: the queue's own
-	Always  bool          // wait for an answer even when nobody seems to be there to give one
-	Durable bool          // a request outlives its caller for a while
+	Timeout time.Duration // 0: the queue's default
+	Always  bool          // wait for an answer even if no approver seems to be present
+	Durable bool          // a request is kept for a while after its caller has ended
 }
 
-// Audit is what is written down, and where.
+// Audit configures what is recorded, and where.
 type Audit struct {
-	Sync         string // always, approved, or empty: as the system does
+	Sync         string // always, approved, or empty: the system's default
 	PerContainer bool
 	Redact       []*regexp.Regexp
-	Rotate       int64 // bytes; 0: as the program thinks best
-	Keep         int   // how many rotated logs; 0: as the program thinks best
+	Rotate       int64 // bytes; 0: the program's default
+	Keep         int   // the number of rotated logs that are kept; 0: the program's default
 }
 
-// Jobs is how much is kept of what a session's jobs write, in bytes; 0: as the program
-// thinks best.
+// Jobs limits the stored output of a session's jobs, in bytes; 0 means the program's default.
 type Jobs struct {
-	Output int64 // of each
-	Disk   int64 // of all together, on disk
+	Output int64 // per job
+	Disk   int64 // of all jobs together, on disk
 }
 
-// Notify is how a person is told that something waits.
+// Notify configures how the user is notified of a waiting request.
 type Notify struct {
 	Command       []string
-	Desktop, Bell *bool // nil: as the program thinks best
+	Desktop, Bell *bool // nil: the program's default
 }
 
-// Load reads the configuration. It does not fail: what cannot be used denies everything,
-// and Err says why.
+// Load reads the configuration. It returns no error: if a file cannot be used, the configuration denies
+// every request and Err says why.
 func Load(src Source) *Config {
 	c := &Config{rules: map[string]policy.Ruleset{}}
 	c.read(src.Global(), global, src)
@@ -161,7 +160,7 @@ func Load(src Source) *Config {
 	return c
 }
 
-// read reads one file of the host's, if it is there.
+// read reads one file on the host, if it exists.
 func (c *Config) read(path string, r role, src Source) {
 	text, st, err := readFile(path)
 	c.stamps = append(c.stamps, st)
@@ -175,7 +174,7 @@ func (c *Config) read(path string, r role, src Source) {
 	c.add(parse(path, text, r), src)
 }
 
-// add takes over what a document says.
+// add merges the values of a document.
 func (c *Config) add(d *document, src Source) {
 	c.digest(d)
 	if d.role == project && d.project != "" && filepath.Clean(d.project) != filepath.Clean(src.Project) {
@@ -185,7 +184,7 @@ func (c *Config) add(d *document, src Source) {
 	c.merge(d)
 }
 
-// digest adds a document to what Digest is of.
+// digest adds a document to the hash that Digest is made of.
 func (c *Config) digest(d *document) {
 	for _, b := range [][]byte{[]byte(d.file), d.text} {
 		c.hash = binary.BigEndian.AppendUint64(c.hash, uint64(len(b)))
@@ -193,7 +192,7 @@ func (c *Config) digest(d *document) {
 	}
 }
 
-// selfTest has a rule that fails its own tests break the configuration.
+// selfTest breaks the configuration if a rule fails its own tests.
 func (c *Config) selfTest() {
 	for _, t := range c.Policy(nil).RunTests() {
 		if t.Why != "" {
@@ -202,7 +201,7 @@ func (c *Config) selfTest() {
 	}
 }
 
-// Policy returns what decides for a session whose --proxy commands are cmds.
+// Policy returns the policy of a session with the --proxy commands cmds.
 func (c *Config) Policy(cmds []policy.Command) *policy.Policy {
 	p := &policy.Policy{
 		Commands: cmds,
@@ -218,7 +217,7 @@ func (c *Config) Policy(cmds []policy.Command) *policy.Policy {
 	return p
 }
 
-// Stale reports whether a file has changed since Load. It looks, but does not read.
+// Stale reports whether a file has changed since Load. It calls stat and does not read files.
 func (c *Config) Stale() bool {
 	for _, s := range c.stamps {
 		if s.stale() {
@@ -228,8 +227,8 @@ func (c *Config) Stale() bool {
 	return false
 }
 
-// Files returns the files that were looked for, there or not. None of them may lie below a
-// mount, but for the workspace's, which is pinned.
+// Files returns all paths that Load tried, also those of missing files. None of them may be below a mount,
+// except for the workspace's file, whose digest is checked.
 func (c *Config) Files() []string {
 	var files []string
 	for _, s := range c.stamps {
@@ -241,17 +240,17 @@ func (c *Config) Files() []string {
 // Parts returns the files of the configuration that exist.
 func (c *Config) Parts() (files []string) {
 	for _, s := range c.stamps {
-		if s.info != nil && filepath.Ext(s.path) == ".yaml" { // not the record of trusted files
+		if s.info != nil && filepath.Ext(s.path) == ".yaml" { // excludes the trust directory
 			files = append(files, s.path)
 		}
 	}
 	return files
 }
 
-// Program returns the program that a command names, or "".
+// Program returns the program of a command, or "".
 func (c *Config) Program(name string) string { return c.rules[name].Exec }
 
-// Programs returns the programs that commands name. None may lie below a mount.
+// Programs returns the programs of all commands on the host. None may be below a mount.
 func (c *Config) Programs() []string {
 	var all []string
 	for _, set := range c.rules {

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// home is a state directory with these files, and a project called app beside it.
+// home returns a Source with a state directory, a project called app, and the given files.
 func home(t *testing.T, files map[string]string) Source {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// proxies are c's, each with the base name and line of where it stands.
+// proxies returns c's proxies, each with the base name and line of its origin.
 func proxies(c *Config) (all []string) {
 	for _, p := range c.Proxies {
 		all = append(all, p.Value+" "+filepath.Base(p.Where))
@@ -142,7 +142,7 @@ func proxies(c *Config) (all []string) {
 	return all
 }
 
-// broken is what breaks a file, and where that is said to be.
+// broken lists texts that break a file, with the expected error.
 var broken = []struct{ name, text, want string }{
 	{"not yaml", "a: [", ":1: "},
 	{"not UTF-8", "version: 1\n# caf\xe9", ":2: not UTF-8"},
@@ -150,7 +150,7 @@ var broken = []struct{ name, text, want string }{
 	{"no mapping", "- a", ":1: the file: keys and values wanted"},
 	{"unknown key", "version: 1\nbogus: 1", `:2: unknown key "bogus" in the file`},
 	{"duplicate key of a section with two names", "approval: {timeout: 1m}\nhostexec: {timeout: 2m}", `:2: duplicate key "timeout" in hostexec: approval and hostexec are the same section`},
-	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: x* matches nothing at all`},
+	{"redaction of nothing", "audit:\n  redact: ['x*']", `:2: redact: x* matches the empty text`},
 	{"unknown key in a section", "approval:\n  auto: []", `:2: unknown key "auto" in approval`},
 	{"unknown key in a rule", "commands:\n x:\n  rules:\n  - {do: allow, argv: [], allow: x}", `:4: unknown key "allow" in rule`},
 	{"duplicate key", "version: 1\napproval: {}\napproval: {}", `:3: duplicate key "approval" in the file: it stands in line 2 already`},
@@ -229,7 +229,7 @@ var broken = []struct{ name, text, want string }{
 	{"too large", strings.Repeat("#", maxFile+1), "at most"},
 }
 
-// TestBroken: nothing is allowed then.
+// TestBroken checks that a broken configuration allows nothing.
 //
 // Attacks 69, 188, 205.
 func TestBroken(t *testing.T) {
@@ -263,7 +263,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestBadPattern: a pattern of the lists that is none is passed over, and check says so.
+// TestBadPattern checks that an invalid pattern is ignored and that Check reports it.
 func TestBadPattern(t *testing.T) {
 	src := home(t, map[string]string{"state/config.yaml": "approval:\n  auto_approve:\n  - '('\n  - '^ls$'\n"})
 	c := Load(src)

@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// corpus are argument lists that every preset has to refuse, without asking. A space parts
-// arguments; an underscore in braces is a space.
+// corpus lists argument lists that every preset must refuse without asking. A space separates arguments;
+// {_} is a space inside one.
 const corpus = `
 git -c core.sshCommand=id fetch origin
 git -c alias.x=!id x
@@ -186,7 +186,7 @@ func TestPresetsRefuseCorpus(t *testing.T) {
 	if n < 88 {
 		t.Errorf("%d entries, want 88 at least", n)
 	}
-	// Nor with anything strange appended to what is allowed.
+	// Unusual arguments after an allowed command are not allowed either.
 	for _, args := range [][]string{{"git", "status"}, {"docker", "ps"}, {"gh", "pr", "list"}, {"terraform", "version"}} {
 		for _, odd := range []string{"", "-", "--", "-x", "x\n", "x\x00", "\xff", "prod\xfe", "\u202e", "\u3164", "--\n", "x y", "$(id)", "`id`", ";id"} {
 			if v := p.Decide(policy.Request{Args: append(args[:len(args):len(args)], odd), GitDir: true}); v.Action == policy.Allow {

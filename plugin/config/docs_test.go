@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocs: what the manual shows is understood.
+// TestDocs parses the examples of the manual.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {
@@ -20,7 +20,7 @@ func TestDocs(t *testing.T) {
 	}
 	for i, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
-		d := parse("policy.md", []byte(block), role(i)) // the first is config.yaml, the second a project's
+		d := parse("policy.md", []byte(block), role(i)) // the first example is config.yaml, the second a project's file
 		for _, p := range append(d.problems, d.warnings...) {
 			t.Error(p)
 		}

@@ -15,16 +15,16 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// role is what a file may say.
+// role determines which sections a file may have.
 type role int
 
 const (
 	global role = iota
 	project
-	workspace // commands, the lists and proxies: what it is allowed, not how it is watched
+	workspace // commands, approval lists and proxies only: it cannot change how requests are recorded or reported
 )
 
-// document is one file, read.
+// document is one parsed file.
 type document struct {
 	*reader
 	role role
@@ -56,7 +56,7 @@ type audit struct {
 	keep         *int
 }
 
-// parse reads a file's text. What is wrong with it is in the document's problems.
+// parse reads the text of a file. Errors are in the document's problems.
 func parse(file string, text []byte, r role) *document {
 	d := &document{reader: &reader{file: file}, role: r, text: text, commands: map[string]policy.Ruleset{}}
 	root := d.tree(text)
@@ -83,7 +83,7 @@ func parse(file string, text []byte, r role) *document {
 	if r != workspace {
 		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
 		known["limits"] = d.readLimits
-		known["agent"] = func(n *yaml.Node) { d.agent = n } // what it says allows nothing
+		known["agent"] = func(n *yaml.Node) { d.agent = n } // this section allows no request
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}
 	if r == project {
@@ -117,7 +117,7 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 		known["durable"] = maybe(d.reader, "durable", &a.durable, truth)
 		known["wait"] = maybe(d.reader, "wait", &a.always, waits)
 		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
-			if said { // by the section's other name
+			if said { // under the section's other name
 				known[key] = func(n *yaml.Node) {
 					d.fail(n, "duplicate key %q in %s: approval and hostexec are the same section", key, name)
 				}
@@ -132,7 +132,7 @@ func waits(s string) (always bool, err error) {
 	return s == "always", err
 }
 
-// patience is how long a person has: never no time at all.
+// patience parses the time that the user has to answer. Zero is an error.
 func patience(s string) (time.Duration, error) {
 	t, err := duration(s)
 	if err == nil && t == 0 {
@@ -141,9 +141,9 @@ func patience(s string) (time.Duration, error) {
 	return t, err
 }
 
-// patterns reads a list of regular expressions, as words or as {pattern: word}, which may say
-// anywhere: true besides where auto is. A bad one
-// is passed over: what it would have let through is denied, or is --proxy's to decide.
+// patterns reads a list of regular expressions. An entry is a string or {pattern: string}, which may have
+// anywhere: true if auto is set. An invalid pattern is ignored with a warning: requests that it would have
+// allowed are denied, or the --proxy option decides.
 func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
@@ -164,7 +164,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func
 			}
 			p, err := policy.ParsePattern(source)
 			if err != nil {
-				d.warn(n, true, "%s: %s: %v: passed over", what, policy.Line([]string{source}), err)
+				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.Line([]string{source}), err)
 				return
 			}
 			p.Where, p.Anywhere = d.where(n), anywhere
@@ -198,7 +198,7 @@ func (d *document) readJobs(n *yaml.Node) {
 	})
 }
 
-// room is a size that holds something.
+// room parses a size. Zero is an error.
 func room(s string) (int64, error) {
 	n, err := size(s)
 	if err == nil && n == 0 {
@@ -213,7 +213,7 @@ func redaction(s string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(s)
 	if err == nil && re.MatchString("") {
-		return nil, fmt.Errorf("%s matches nothing at all, which is everywhere", quoted(s))
+		return nil, fmt.Errorf("%s matches the empty text, which is everywhere: require at least one character, as in x+", quoted(s))
 	}
 	return re, err
 }
@@ -231,7 +231,7 @@ func (d *document) readNotify(n *yaml.Node) {
 	})
 }
 
-// readProxies reads what run proxies unasked, in the form of its --proxy.
+// readProxies reads the commands that run proxies by default. The form is that of --proxy.
 func (d *document) readProxies(n *yaml.Node) {
 	seen := map[string]bool{}
 	d.list(n, "proxies", func(n *yaml.Node) {

@@ -17,9 +17,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Add appends r to file, a rule of the command argv[0] that matches its arguments and nothing
-// else, and returns the rule's title. Of r it takes Do, Effects and Accept. Comments stay,
-// empty lines do not. Adding what is there already changes nothing.
+// Add appends a rule to file and returns its title. The rule belongs to the command argv[0], matches
+// exactly these arguments, and has r's Do, Effects and Accept. Comments in the file are kept, empty lines
+// are not. If the rule exists already, the file does not change.
 func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	if len(argv) == 0 {
 		return "", errors.New("no command named")
@@ -64,17 +64,17 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	})
 }
 
-// ruleOf names a rule after what it matches, so that it is there once.
+// ruleOf derives the id of a rule from argv and do, so that adding a rule twice has no effect.
 func ruleOf(argv []string, do policy.Action) string {
 	sum := sha256.Sum256([]byte(do.String() + "\x00" + strings.Join(argv, "\x00")))
 	return "added-" + hex.EncodeToString(sum[:4])
 }
 
-// ErrNoRule: a file has no rule of that name.
+// ErrNoRule means that the file has no rule with the given title.
 var ErrNoRule = errors.New("there is no rule")
 
-// Remove takes the rule called title, COMMAND/ID, out of file. A command that has no rule
-// left, and nothing else, goes too.
+// Remove removes the rule with the title COMMAND/ID from file. It removes a command too if nothing is left
+// of it.
 func Remove(file, title string) error {
 	name, id, ok := strings.Cut(title, "/")
 	if !ok {
@@ -100,7 +100,7 @@ func Remove(file, title string) error {
 	})
 }
 
-// findRule returns the place of the rule called id in a file.
+// findRule returns the index of the rule with the given id, or -1.
 func findRule(rules *yaml.Node, r role, id string) int {
 	if rules == nil {
 		return -1
@@ -113,8 +113,8 @@ func findRule(rules *yaml.Node, r role, id string) int {
 	return -1
 }
 
-// edit changes a file in one step: a reader sees the old text or the new one, and the new
-// one is one that can be read.
+// edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can
+// be parsed.
 func edit(file string, change func(root *yaml.Node) error) error {
 	text, _, err := readFile(file)
 	if err != nil {
@@ -143,7 +143,7 @@ func edit(file string, change func(root *yaml.Node) error) error {
 	return replace(file, b.Bytes())
 }
 
-// roleOf is what a file of the host's may say.
+// roleOf returns the role of a file on the host.
 func roleOf(file string) role {
 	if filepath.Base(filepath.Dir(file)) == "projects" {
 		return project
@@ -151,18 +151,18 @@ func roleOf(file string) role {
 	return global
 }
 
-// replace writes file if its text can be read.
+// replace writes file atomically if text can be parsed.
 func replace(file string, text []byte) (err error) {
 	if d := parse(file, text, roleOf(file)); len(d.problems) > 0 {
 		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // of people who keep such files elsewhere
+		file = real // for users who keep the file elsewhere
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*") // 0600
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
@@ -190,7 +190,7 @@ func lookup(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// child is lookup that makes the value if it is not there.
+// child is like lookup, but creates a missing value.
 func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
 	c := lookup(n, key)
 	switch {
@@ -215,10 +215,10 @@ func drop(n *yaml.Node, key string) {
 	}
 }
 
-// bareWord is a word that needs no quotes.
+// bareWord returns a scalar without quotes.
 func bareWord(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
-// word is a word of an argument list, quoted: what it means to YAML does not matter.
+// word returns a quoted argument, so that YAML does not interpret it.
 func word(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 }

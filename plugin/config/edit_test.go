@@ -68,7 +68,7 @@ commands:
 	}
 }
 
-// TestAddToNothing: there need be no file, and what a command was made for goes with it.
+// TestAddToNothing adds a rule without a file. Removing the rule removes its command too.
 func TestAddToNothing(t *testing.T) {
 	src := home(t, nil)
 	title, err := Add(src.OfProject(), []string{"make", "test"}, policy.Rule{Do: policy.Allow, Effects: []string{"code", "read"}, Accept: true})
@@ -91,7 +91,7 @@ func TestAddToNothing(t *testing.T) {
 	}
 }
 
-// TestRemoveUnnamed: a rule without an id is its file's, by its number.
+// TestRemoveUnnamed removes rules without ids by their numbers, each from its own file only.
 func TestRemoveUnnamed(t *testing.T) {
 	const text = "commands: {ls: {rules: [{do: allow, argv: [a]}, {do: allow, argv: [b]}]}}"
 	src := home(t, map[string]string{"state/config.yaml": text, "state/projects/app.yaml": text})
@@ -109,7 +109,7 @@ func TestRemoveUnnamed(t *testing.T) {
 	}
 }
 
-// TestEditRefuses: a file that is not understood is not touched.
+// TestEditRefuses checks that an invalid file is not changed.
 func TestEditRefuses(t *testing.T) {
 	for name, text := range map[string]string{"broken": "commands: [", "of another shape": "commands: [x]", "unknown key": "bogus: 1"} {
 		src := home(t, map[string]string{"state/config.yaml": text})
@@ -151,7 +151,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestPrograms: a program that others could replace is no program to allow.
+// TestPrograms checks that a program that other users could replace is refused.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
 	prog := filepath.Join(dir, "prog")

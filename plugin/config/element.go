@@ -55,7 +55,7 @@ func has(n *yaml.Node, key string) bool {
 	return false
 }
 
-// span are the keys that say how many arguments an element takes.
+// span returns the keys for the number of arguments that an element takes.
 func (d *document) span(e *policy.Element) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"min": scalar(d.reader, "min", &e.Min, count),
@@ -63,7 +63,7 @@ func (d *document) span(e *policy.Element) map[string]func(*yaml.Node) {
 	}
 }
 
-// token reads an element that is a pattern, with more keys than that.
+// token reads an element that is a pattern. The keys in more are allowed besides the pattern's own.
 func (d *document) token(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
 	source, wide, bad := "", false, len(d.problems)
 	known := map[string]func(*yaml.Node){

@@ -13,9 +13,9 @@ import (
 
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
-// Expand puts the values of variables into text: ${NAME}, ${NAME:-DEFAULT} where NAME is
-// unset or empty, and $$ for a dollar. All else, $NAME too, stays as it is. The names of
-// those that are unset and have no default are returned: they stand for nothing.
+// Expand replaces ${NAME} by the variable's value, ${NAME:-DEFAULT} by DEFAULT if NAME is unset or empty,
+// and $$ by a dollar. All other text stays as it is, including $NAME. It returns the names of unset
+// variables without a default, which it replaces by nothing.
 func Expand(text string, lookup func(string) (string, bool)) (expanded string, unset []string) {
 	expanded = reference().ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$$" {
@@ -38,8 +38,8 @@ var leadingVariable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\A\$(?:\{(HOME|XDG_[A-Z_]+)\}|(HOME|XDG_[A-Z_]+))(/|\z)`)
 })
 
-// ExpandDir returns the absolute directory that text names, in which a leading ~, $HOME or
-// $XDG_... stands for what the host has there.
+// ExpandDir returns the absolute path of the directory text. A leading ~, $HOME or $XDG_... is replaced by
+// its value on the host.
 func ExpandDir(text string, lookup func(string) (string, bool)) (string, error) {
 	if rest, ok := strings.CutPrefix(text, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()

@@ -13,17 +13,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// maxFile is how large a file of the configuration may be.
+// maxFile is the maximum size of a configuration file, in bytes.
 const maxFile = 256 << 10
 
-// readFile reads a file of the host's own; nil if there is none.
+// readFile reads a file that belongs to the host. It returns nil if there is none.
 func readFile(path string) ([]byte, stamp, error) {
 	open := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noBlock, 0) }
 	return readWith(path, open, trustworthy)
 }
 
-// readForeign reads a file in a directory that a container may write: no link is followed,
-// nothing but a plain file is opened, and it is read once.
+// readForeign reads a file in a directory that a container may write. It follows no links, opens regular
+// files only, and reads once.
 func readForeign(path string) ([]byte, stamp, error) {
 	return readWith(path, dir.OpenPlain, func(fs.FileInfo) error { return nil })
 }
@@ -32,13 +32,13 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 	st := stamp{path: path}
 	f, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil { // what it says of denying is not there
+		if _, err := os.Lstat(path); err == nil { // a dangling link must not hide rules that deny
 			return nil, st, errors.New("a link that leads nowhere")
 		}
 		return nil, st, nil
 	}
 	if err != nil {
-		st.info, _ = os.Stat(path) // so that it is not stale until it changes
+		st.info, _ = os.Stat(path) // so that the file is not stale until it changes
 		return nil, st, bare(err)
 	}
 	defer f.Close()
@@ -62,7 +62,7 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 	return append([]byte{}, text...), st, err
 }
 
-// bare is err without the path, which stands before it already.
+// bare returns err without the path, which the message already contains.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -71,17 +71,17 @@ func bare(err error) error {
 	return err
 }
 
-// recent reports whether a file was changed so lately that a change now, within the clock's
-// grain, would not show. A time to come is none that the clock has given.
+// recent reports whether a file changed less than a second ago. Another change could then keep the same
+// time stamp. A time in the future counts as well if it is less than a second away.
 func recent(info fs.FileInfo) bool { return time.Since(info.ModTime()).Abs() < time.Second }
 
-// stamp is what a file looked like when it was read.
+// stamp holds the metadata of a file at the time it was read.
 type stamp struct {
 	path  string
-	info  fs.FileInfo // nil: there was none
-	fresh bool        // it had only just been written
+	info  fs.FileInfo // nil: there was no file
+	fresh bool        // changed just before it was read
 
-	foreign bool // a container may have made it: no link is followed
+	foreign bool // a container may have made it: links are not followed
 }
 
 func (s stamp) stale() bool {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLinkToNothing: rules that are written down, but not there, are not no rules.
+// TestLinkToNothing checks that a dangling link is an error, not an empty configuration.
 func TestLinkToNothing(t *testing.T) {
 	src := home(t, nil)
 	if err := os.MkdirAll(src.Store, 0o700); err != nil {

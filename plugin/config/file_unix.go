@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-const executable = true // files have a mode that says so
+const executable = true // the file mode says whether a file is executable
 
-const noBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY // a pipe or a terminal in its place must not hold us
+const noBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY // so that open does not block on a pipe or a terminal
 
-// trustworthy refuses a file that others than the user and root can have written.
+// trustworthy refuses a file that users other than the current user and root can have written.
 func trustworthy(fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {

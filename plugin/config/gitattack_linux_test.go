@@ -15,17 +15,17 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestGitPoisoned has repositories that run a program: with the commands that show it, and
-// then by each rule of the preset, in a container that has .git read-only by then.
+// TestGitPoisoned uses repositories that run a program. It first runs plain commands that prove the
+// attack, then each rule of the preset, in a container with a read-only .git.
 //
-// Attacks 88, 89, 225.
+// Attacks 88, 89, 225, 230.
 func TestGitPoisoned(t *testing.T) {
 	v, more := newVictim(t), moreCalls(t)
 	for _, tt := range gitPoisons {
 		t.Run(tt.name, func(t *testing.T) {
 			v.reset(t)
 			v.sh(t, v.work, tt.poison)
-			v.fired(t) // which may do so itself
+			v.fired(t) // the script may run the program itself
 			for _, plain := range strings.Split(tt.plain, "|") {
 				if plain == "" {
 					continue
@@ -61,7 +61,7 @@ func TestGitPoisoned(t *testing.T) {
 	}
 }
 
-// TestGitPresetStays looks at what the preset's rules run: none goes into submodules.
+// TestGitPresetStays checks that no command of the preset's rules descends into submodules.
 //
 // Attack 88.
 func TestGitPresetStays(t *testing.T) {
@@ -89,12 +89,12 @@ func TestGitPresetStays(t *testing.T) {
 	}
 }
 
-// ownRules are a person's rules, without the preset's precautions.
+// ownRules are rules of a user, without the precautions of the preset.
 const ownRules = "version: 1\ncommands:\n  git:\n    exec: /usr/bin/git\n    gitdir: ro-mount\n    env: {clean: true}\n" +
 	"    rules: [{id: all, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {args: '[^/].*', min: 0, max: 9}], test: {no: [[-c]]}},\n" +
 	"      {id: options, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {flags: [--no-recurse-submodules, --ignore-submodules=all, -q, -mx, --submodule=diff]}, {args: '[^/-].*', max: 9}], test: {no: [[-c]]}}]\n"
 
-// TestGitDescends has rules that let git go into other repositories, and run hooks.
+// TestGitDescends has rules that let git descend into other repositories and run hooks.
 //
 // Attack 88.
 func TestGitDescends(t *testing.T) {
@@ -104,7 +104,7 @@ func TestGitDescends(t *testing.T) {
 	for _, tt := range []struct {
 		name, script string
 		mounts       []dir.Mount
-		args, says   string // says is empty: it runs
+		args, says   string // says is empty: the command runs
 	}{
 		{"a submodule", ``, nil, "status", "descends into the submodule lib"},
 		{"a submodule, ignored", ``, nil, "status --ignore-submodules=all", ""},
@@ -135,6 +135,8 @@ func TestGitDescends(t *testing.T) {
 		{"what the person includes", none + `; git config --global include.path ` + v.work + `/c`, nil, "status", "which the container can write"},
 		{"a log that is a link", none + `; rm .git/logs/HEAD; ln -s ../../../home/x .git/logs/HEAD`, nil, "commit -q -mx f", ".git/logs/HEAD is a link"},
 		{"a log that is a link, read", none + `; rm .git/logs/HEAD; ln -s ../../../home/x .git/logs/HEAD`, nil, "status", ""},
+		{"objects that are fetched when they are missing", none + `; git config remote.origin.promisor true`, nil, "status", "fetches objects that are missing"},
+		{"the same, by a filter", none + `; git config remote.origin.partialCloneFilter blob:none`, nil, "status", "fetches objects that are missing"},
 		{"rebase", none, nil, "rebase main", "runs commands that the repository may hold"},
 		{"an alias", none + `; git config alias.st status`, nil, "st", "sets alias.st"},
 	} {
@@ -153,8 +155,8 @@ func TestGitDescends(t *testing.T) {
 	}
 }
 
-// TestGitHost has a repository of the host's own for a work tree of the container's, whose
-// submodules are the container's, too.
+// TestGitHost uses a repository of the host with a work tree of the container. The container controls the
+// submodules as well.
 //
 // Attack 88.
 func TestGitHost(t *testing.T) {
@@ -171,7 +173,8 @@ func TestGitHost(t *testing.T) {
 	}
 }
 
-// TestGitOrdinary has repositories as they are: by the preset, all that only looks runs unasked.
+// TestGitOrdinary uses ordinary repositories. With the preset, all read-only commands run without a
+// question.
 func TestGitOrdinary(t *testing.T) {
 	v := newVictim(t)
 	for _, tt := range []struct{ name, script string }{
@@ -205,8 +208,8 @@ func TestGitOrdinary(t *testing.T) {
 	}
 }
 
-// TestGitPersonsFilter has the work tree choose the files for a program of the person's own
-// configuration, as .gitattributes does. That program runs: it is the host's.
+// TestGitPersonsFilter lets the work tree choose the files for a filter in the user's own configuration,
+// as .gitattributes does. The filter runs, because it belongs to the host.
 func TestGitPersonsFilter(t *testing.T) {
 	v := newVictim(t)
 	v.sh(t, v.work, `git config --global filter.own.clean "touch $HOME/own; cat"; echo '* filter=own' >.gitattributes`)
@@ -218,14 +221,14 @@ func TestGitPersonsFilter(t *testing.T) {
 	}
 }
 
-// TestGitLookEnvironment has an environment with a variable that names code of the container's, which
-// commands do not have. Neither has the git that looks at the repository before them.
+// TestGitLookEnvironment sets a variable that names code of the container. Commands do not get that
+// variable. The git process that inspects the repository first must not get it either.
 //
 // Attack 62.
 func TestGitLookEnvironment(t *testing.T) {
 	v := newVictim(t)
 	s := v.serve(t, strings.Replace(ownRules, "    env: {clean: true}\n", "", 1))
-	s.Environ = append(s.Environ, "GIT_TRACE="+v.marker) // which shows it as LD_PRELOAD would, with no library
+	s.Environ = append(s.Environ, "GIT_TRACE="+v.marker) // as LD_PRELOAD would, without a library
 	if _, exit := run(t, s, "/w", "status", "--ignore-submodules=all"); exit != (wire.Exit{Outcome: wire.Exited}) {
 		t.Errorf("git status: %+v", exit)
 	}

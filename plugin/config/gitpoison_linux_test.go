@@ -2,16 +2,16 @@
 
 package config
 
-// gitPoisons are repositories and work trees that run a program. Where plain is empty, the
-// verbs that would run it need a terminal or a server, and the configuration is what is judged.
+// gitPoisons are repositories and work trees that run a program. If plain is empty, the commands that run
+// it need a terminal or a server, and the test checks only the judgement of the configuration.
 var gitPoisons = []struct {
 	name   string
-	poison string // a script, in the work tree, before .git becomes read-only
-	plain  string // commands that run it plainly, each by itself
-	says   string // of the question that the preset's allowing rules become; empty: they run, and run nothing of it
-	cwd    string // below the work tree
+	poison string // a script that runs in the work tree before .git becomes read-only
+	plain  string // commands that run the program, each by itself
+	says   string // part of the question that the preset's allow rules become; empty: they run without the program
+	cwd    string // relative to the work tree
 }{
-	// Keys.
+	// Configuration keys.
 	{"fsmonitor", `git config core.fsmonitor $EVIL`, "git status|git diff", "", ""},
 	{"ssh", `git config core.sshCommand $EVIL; git config remote.origin.url ssh://x/y`, "git fetch", "sets core.sshcommand", ""},
 	{"ext", `git config protocol.ext.allow always; git config remote.origin.url "ext::$EVIL"`, "git fetch", "sets ", ""},
@@ -53,7 +53,7 @@ var gitPoisons = []struct {
 	{"unknown key", `git config no.such x`, "", "sets no.such", ""},
 	{"many keys", `i=0; while [ $i -lt 3000 ]; do echo "[user]
 		name = $(printf %0400d 0)"; i=$((i+1)); done >>.git/config`, "", "prints more than 1048576 bytes", ""},
-	// Where configuration is.
+	// Places of configuration files.
 	{"include", `git config include.path ../c; git config -f c core.fsmonitor $EVIL`, "git status", "includes ", ""},
 	{"include that is not there", `git config include.path ../c`, "", "includes ", ""},
 	{"include by directory", `git config includeIf.gitdir:**.path ../c; git config -f c core.fsmonitor $EVIL`, "git status", "includes ", ""},
@@ -65,22 +65,28 @@ var gitPoisons = []struct {
 	{"a second name", `ln .git/config c; git config -f c user.name x; ln -f c .git/config; printf '[core]\nfsmonitor = %s\n' $EVIL >>c`, "git status", "has another name", ""},
 	{"a pipe", `rm .git/config; mkfifo .git/config`, "", "is not a file", ""},
 	{"a link to the host's", `rm .git/index; ln -s ../../home/x .git/index`, "", "is a link", ""},
+	{"grafts by a link", `ln -s ../../../home/x .git/info/grafts`, "", "grafts is a link", ""},
+	{"attributes by a link", `ln -s ../../../home/x .git/info/attributes`, "", "attributes is a link", ""},
+	{"another work tree's place by a link", `git branch o; mkdir -p .git/worktrees/w; echo ref: refs/heads/o >.git/worktrees/w/HEAD; echo ../.. >.git/worktrees/w/commondir; ln -s ../../../../home/x .git/worktrees/w/gitdir`, "", "gitdir is a link", ""},
+	{"a rebase's steps by a link", `mkdir .git/rebase-merge; touch .git/rebase-merge/interactive; ln -s ../../../home/x .git/rebase-merge/done`, "", "done is a link", ""},
+	{"a list of objects by a link", `ln -s ../../../../home/x .git/objects/info/commit-graph`, "", "commit-graph is a link", ""},
+	{"a pipe in a directory", `rm -f .git/info/exclude; mkfifo .git/info/exclude`, "", "exclude is not a file", ""},
 	{"another common directory", `cp -r .git g; echo ../g >.git/commondir; git config -f g/config core.fsmonitor $EVIL`, "git status", "has a part elsewhere", ""},
 	{"another work tree", `git config core.worktree /etc`, "", "sets core.worktree", ""},
 	{"no repository", `cp -r .git/* .; git config -f config core.fsmonitor $EVIL; git config -f config core.bare false; git config -f config core.worktree .; rm .git/HEAD`, "git status", "is no repository that git reads", ""},
 	{"no repository, one above", `mkdir -p x; mv .git x; ln -s x/.git .git; git config core.fsmonitor $EVIL`, "git status", "nobody", ""},
 	{"objects", `mkdir o; echo $PWD/o >.git/objects/info/alternates`, "", "objects/info/alternates", ""},
 	{"objects by a link", `mv .git/objects o; ln -s ../o .git/objects`, "", "is a link", ""},
-	// Hooks, which the preset keeps git from.
+	// Hooks, which the preset disables.
 	{"hook", `cp $EVIL .git/hooks/post-index-change; touch f`, "touch -d @1 f; git status", "", ""},
 	{"hook of a commit", `cp $EVIL .git/hooks/pre-commit`, "git commit -am x", "", ""},
 	{"hook of a checkout", `cp $EVIL .git/hooks/post-checkout`, "git checkout -q -b y", "", ""},
 	{"hook of a push", `cp $EVIL .git/hooks/pre-push`, "git push origin HEAD:x", "", ""},
 	{"hook of a reference", `cp $EVIL .git/hooks/reference-transaction`, "git fetch origin main:z", "", ""},
 	{"hooks elsewhere", `mkdir h; cp $EVIL h/post-index-change; git config core.hooksPath h`, "touch -d @1 f; git status", "", ""},
-	// Remotes that are no configuration.
+	// Remotes outside of the configuration.
 	{"remote of a file", `git remote rm origin; mkdir -p .git/remotes; echo "URL: ext::$EVIL" >.git/remotes/origin; git config protocol.ext.allow always`, "git fetch origin", "sets protocol.ext.allow", ""},
-	// Work trees, with a .git that names nothing.
+	// Work trees whose .git names nothing.
 	{"submodule", `mv lib/.git x; cp -r .git/modules/lib lib/.git; git config -f lib/.git/config --unset core.worktree; git -C lib config core.fsmonitor $EVIL`, "git status|git diff", "", ""},
 	{"submodule by filter", `rm -rf lib; git init -q lib; cd lib; echo l >l; git add l; git commit -qm x; git config filter.x.clean $EVIL; echo '* filter=x' >.gitattributes; echo y >l`, "git status|git diff", "", ""},
 	{"submodule by file", `git clone -q ../lib.git e; git -C e config core.fsmonitor $EVIL; rm lib/.git; echo "gitdir: ../e/.git" >lib/.git`, "git status|git diff", "", ""},

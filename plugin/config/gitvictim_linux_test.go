@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// victim is a workspace with a repository, on a host whose person has some configuration.
+// victim is a workspace with a repository, on a host whose user has a git configuration.
 type victim struct {
 	base, work, marker, evil string
 	host                     *executor.Host
@@ -57,7 +57,7 @@ func newVictim(t *testing.T) *victim {
 	return v
 }
 
-// reset makes everything as it was at first.
+// reset restores the initial files.
 func (v *victim) reset(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(v.base), os.CopyFS(v.base, os.DirFS(filepath.Join(filepath.Dir(v.base), "first")))); err != nil {
@@ -80,7 +80,7 @@ func (v *victim) environ() []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(v.base, "home"), "GIT_TERMINAL_PROMPT=0"}
 }
 
-// sh runs a script, with $EVIL for the program that leaves the marker.
+// sh runs a script. $EVIL is the program that writes the marker.
 func (v *victim) sh(t *testing.T, in, script string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-ec", script)
@@ -100,8 +100,8 @@ func (v *victim) fired(t *testing.T) bool {
 	return err == nil
 }
 
-// serve is a session whose container has the workspace, and its .git read-only. Nobody is
-// there to be asked. Rules take the place of the preset's where there are some.
+// serve returns a session whose container has the workspace, with a read-only .git. There is no approver.
+// If rules is not empty, it replaces the preset.
 func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Server {
 	t.Helper()
 	src := Source{Store: t.TempDir()}
@@ -138,16 +138,22 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Se
 	return s
 }
 
-// run calls git as a container does, and returns its output and how it ended.
+// run calls git as a container does. It returns the output and the exit message.
 func run(t *testing.T, s *call.Server, cwd string, args ...string) (out string, exit wire.Exit) {
+	t.Helper()
+	return runWords(t, s, cwd, append([]string{"git"}, args...)...)
+}
+
+// runWords is run for all words of a call.
+func runWords(t *testing.T, s *call.Server, cwd string, words ...string) (out string, exit wire.Exit) {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
-	// ends when ours is closed.
+	// Ends when ours is closed.
 	wg.Go(func() { s.Serve(context.Background(), context.Background(), theirs) })
 	defer wg.Wait()
 	defer ours.Close()
-	msg := wire.Exec{FDs: [3]wire.FD{wire.FDNull, wire.FDFile, wire.FDFile}, Args: append([]string{"git"}, args...), Cwd: cwd}
+	msg := wire.Exec{FDs: [3]wire.FD{wire.FDNull, wire.FDFile, wire.FDFile}, Args: words, Cwd: cwd}
 	if _, err := ours.Write(wire.AppendFrame(nil, wire.KindExec, msg.Append(nil))); err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +178,11 @@ func run(t *testing.T, s *call.Server, cwd string, args ...string) (out string, 
 	}
 }
 
-// presetCalls are a call or more for each rule of the preset.
+// presetCalls has one or more calls for most rules of the preset.
 var presetCalls = []string{"status", "status --short --branch", "log", "log --stat -n 2", "diff", "diff --cached", "diff --stat HEAD~1", "show", "show --stat HEAD~1",
 	"branch -a -v", "fetch origin", "fetch --prune --tags origin", "push origin agent/x", "push -u origin agent/x"}
 
-// moreCalls are a call for each rule of the preset that presetCalls have none for, from its tests.
+// moreCalls returns calls for the rules of the preset that presetCalls does not cover, from their tests.
 func moreCalls(t *testing.T) (more [][]string) {
 	t.Helper()
 	p := everyPreset(t)

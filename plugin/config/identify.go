@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// identify tells p which programs its commands are on this host: a name of the user's, such
-// as mk, may link to make, and the decision opens no file.
+// identify sets p.Programs: the programs that the commands resolve to on this host. A name such as mk may
+// be a link to make. It runs before decisions, so that a decision opens no file.
 func (c *Config) identify(p *policy.Policy) {
 	p.Programs = map[string][]string{}
 	add := func(name, path string) {

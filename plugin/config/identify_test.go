@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// TestLinksAreResolved: a name of the user's that links to make is make, wherever it comes from,
-// and policy check says so.
+// TestLinksAreResolved checks that a name that links to make is treated as make, in every source of
+// commands, and that policy check reports it.
 //
 // Attack 216.
 func TestLinksAreResolved(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Limits bound what one session may hold of the host; 0: as the program thinks best.
+// Limits bound the host resources of one session; 0 means the program's default.
 type Limits struct {
 	limit.Limits
-	Refusals int64 // that have a record of their own, a second
+	Refusals int64 // refusals per second that are recorded individually
 }
 
 func (d *document) readLimits(n *yaml.Node) {
@@ -30,10 +30,10 @@ func (d *document) readLimits(n *yaml.Node) {
 	})
 }
 
-// maxAmount is more of anything than a host has.
+// maxAmount is larger than any count on a real host.
 const maxAmount = 1 << 22
 
-// amount is a number of things, and never none.
+// amount parses a positive number.
 func amount(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
@@ -45,7 +45,7 @@ func amount(s string) (int64, error) {
 	return n, nil
 }
 
-// over is l where it says something, and else below.
+// over returns l, with unset limits taken from below.
 func (l Limits) over(below Limits) Limits {
 	for k := range l.Limits {
 		l.Limits[k] = cmp.Or(l.Limits[k], below.Limits[k])
@@ -54,10 +54,10 @@ func (l Limits) over(below Limits) Limits {
 	return l
 }
 
-// Never is a log that is never rotated, or never removed.
+// Never means that a log is never rotated, or never removed.
 const Never = -1
 
-// rotation is the size at which a log is rotated, off or 0 for never.
+// rotation parses the size at which a log is rotated; off or 0 means never.
 func rotation(s string) (int64, error) {
 	if s == "off" {
 		return Never, nil
@@ -66,7 +66,7 @@ func rotation(s string) (int64, error) {
 	return cmp.Or(n, Never), err
 }
 
-// kept is how many rotated logs stay, 0 or all for all of them.
+// kept parses the number of rotated logs that are kept; 0 or all means all.
 func kept(s string) (int, error) {
 	if s == "all" {
 		return Never, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// A project's limits take the place of the global ones, and leave the others.
+// TestLimitsOver checks that a project's limits replace the global ones. Limits that the project does not
+// set stay.
 func TestLimitsOver(t *testing.T) {
 	global := Limits{Limits: limit.Limits{limit.Calls: 5, limit.Spool: 7}, Refusals: 1}
 	got := Limits{Limits: limit.Limits{limit.Calls: 6}}.over(global)

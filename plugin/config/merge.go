@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// merge takes over what d says, over what was said before.
+// merge merges d into c. Values in d replace earlier values.
 func (c *Config) merge(d *document) {
 	for _, w := range d.warnings {
 		c.Warnings = append(c.Warnings, w.String())
@@ -58,7 +58,7 @@ func set[T any](at *T, value *T) {
 	}
 }
 
-// appendNew adds the patterns that are not there yet.
+// appendNew appends the patterns that are not in all yet.
 func appendNew(all, more []policy.Pattern) []policy.Pattern {
 	for _, p := range more {
 		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
@@ -68,8 +68,8 @@ func appendNew(all, more []policy.Pattern) []policy.Pattern {
 	return all
 }
 
-// proxy adds what d has run proxy: the project's in place of the global one of that name,
-// the workspace's only where there is none.
+// proxy adds a command that d proxies. A project's entry replaces the global entry of the same name. A
+// workspace's entry is used only if there is no other.
 func (c *Config) proxy(more Proxy, d *document) {
 	i := slices.IndexFunc(c.Proxies, func(old Proxy) bool { return old.name() == more.name() })
 	switch {
@@ -84,12 +84,12 @@ func (c *Config) proxy(more Proxy, d *document) {
 }
 
 func (p Proxy) name() string {
-	c, _ := ParseProxy(p.Value) // which was understood before
+	c, _ := ParseProxy(p.Value) // the value was parsed before, so there is no error
 	return c.Name
 }
 
-// command adds what d says of a command. A rule of the project's takes the place of that
-// with the same id; a proposal of the workspace's only ever adds.
+// command merges a command of d. A project's rule replaces the rule with the same id. A workspace's
+// proposal can only add rules.
 func (c *Config) command(name string, more policy.Ruleset, d *document) {
 	base, there := c.rules[name]
 	if !there {

@@ -16,14 +16,15 @@ import (
 )
 
 var (
-	// imageForm takes what the engine may understand; whether it does is for it to say.
+	// imageForm matches all names that the engine could accept. The engine checks them.
 	imageForm   = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
 	networkForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.:-", Min: 1, Max: 128}
-	// engineForm takes what a shell takes as it is, too: it stands in lines to be typed.
+	// engineForm matches only characters that need no quotes in a shell, because messages show command
+	// lines with the address.
 	engineForm = spelling.Form{Of: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
 )
 
-// Where reads where a command runs: host, or container:IMAGE.
+// Where parses the place where a command runs: host, or container:IMAGE.
 func Where(s string) (policy.Place, error) {
 	image, contained := strings.CutPrefix(s, "container:")
 	switch {
@@ -50,11 +51,10 @@ func isEngine(host string) bool {
 	return false
 }
 
-// limits are the keys that Limit knows.
+// limits are the keys that Limit accepts.
 var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
 
-// Limit adds a limit to a container, or says more of it: its engine, or its network. It
-// reports whether key is one of limits.
+// Limit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
 func Limit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
@@ -85,7 +85,7 @@ func Limit(p *policy.Place, key, value string) (known bool, err error) {
 	return true, err
 }
 
-// cpus reads a number of CPUs such as 1.5 as billionths.
+// cpus parses a number of CPUs such as 1.5, in units of 1e-9 CPU.
 func cpus(s string) (int64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(f >= 0.001 && f <= 1<<20) {
@@ -94,7 +94,7 @@ func cpus(s string) (int64, error) {
 	return int64(math.Round(f * 1e9)), nil
 }
 
-// container reads what else is said of commands that run in containers.
+// container reads the container section of a command.
 func (d *document) container(p *policy.Place) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		known := map[string]func(*yaml.Node){}
@@ -111,7 +111,7 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 	}
 }
 
-// place puts a command where it is to run.
+// place checks and sets the place where a command runs.
 func (d *document) place(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
 	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):

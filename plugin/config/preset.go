@@ -16,18 +16,18 @@ import (
 //go:embed presets/*.yaml
 var presets embed.FS
 
-// Preset is a configuration to begin with: commented, linted, with its rules' own tests.
+// Preset is an example configuration with comments and tests. It passes the linter.
 type Preset struct {
 	Name  string
-	Title string // what it is, in a line
+	Title string // one line of description
 	Text  string
 }
 
-// Presets returns all presets, by name.
+// Presets returns all presets, sorted by name.
 func Presets() []Preset {
 	entries, err := presets.ReadDir("presets")
 	if err != nil {
-		return nil // it is part of the program
+		return nil // cannot happen: the directory is embedded
 	}
 	var all []Preset
 	for _, e := range entries {
@@ -53,8 +53,8 @@ func FindPreset(name string) (Preset, error) {
 
 var execLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^    exec: (.*)$`) })
 
-// For returns the preset with its program where find says that it is on this host. It stays
-// as it is if find knows none.
+// For returns the preset with the program path that find returns. If find returns none, the preset is
+// unchanged.
 func (p Preset) For(find func(name string) (path string, ok bool)) Preset {
 	p.Text = execLine().ReplaceAllStringFunc(p.Text, func(line string) string {
 		if path, ok := find(p.Name); ok {
@@ -65,7 +65,7 @@ func (p Preset) For(find func(name string) (path string, ok bool)) Preset {
 	return p
 }
 
-// Install writes the preset into file, which may have anything but what the preset brings.
+// Install adds the preset to file. The file may have any content except for keys that the preset sets.
 func (p Preset) Install(file string) error {
 	if _, err := os.Stat(file); os.IsNotExist(err) {
 		return replace(file, []byte(p.Text))
@@ -76,7 +76,7 @@ func (p Preset) Install(file string) error {
 	})
 }
 
-// graft adds what more has to n, which must have none of it.
+// graft adds the keys of more to n. It returns an error if n has one of them.
 func graft(n, more *yaml.Node, path string) error {
 	for i := 0; i+1 < len(more.Content); i += 2 {
 		key, value := more.Content[i], more.Content[i+1]

@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// hostilePaths are what is tried in the place of each argument, and put into others.
+// hostilePaths replace arguments, and are inserted into other arguments.
 var hostilePaths = strings.Fields(`
 	/ /etc/passwd //etc ~ ~/.ssh ~root/x .. ../x ../../x a/.. a/../b a/../../x d/../../../../home/me/.ssh ./.. ./../x
 	.../../x a/b/../../.. a//../../x @/etc/passwd @../x =/x x=/x x=../y --x=/y --x=../y -C.. -C/x -I../x -o/x -o../x
@@ -24,9 +24,9 @@ var hostilePaths = strings.Fields(`
 	https://x/../../y https:/x :/x :../x :(top)/x a../b/../.. main.. ..main main..dev HEAD~1 --no-index --output=x -- -
 	agent/x agent/../x main/../../x x/.. 1/.. 1/../../x plan-00000000.tfplan/../x`)
 
-// TestPresetPaths: no argument list that a preset allows names a path outside of the workspace,
-// unless an element looks it up below the mounts. The lists are made of what the preset's own
-// rules match, of hostile paths in its place, and of both mixed.
+// TestPresetPaths checks that no argument list that a preset allows names a path outside of the workspace.
+// Elements that look the path up below the mounts are exempt. The lists consist of texts that the preset's
+// rules match, of hostile paths, and of mixtures.
 //
 // Attack 63.
 func TestPresetPaths(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPresetPaths(t *testing.T) {
 			for name, set := range p.Rules {
 				tries, allowed := 0, 0
 				for i := range set.Rules {
-					set.Rules[i].Anywhere = true // the rules hold by themselves, not by what watches over them
+					set.Rules[i].Anywhere = true // tests the rules without the path check that Anywhere disables
 				}
 				for _, r := range set.Rules {
 					for range 2000 {
@@ -66,8 +66,8 @@ func TestPresetPaths(t *testing.T) {
 	}
 }
 
-// strays returns an argument of what v runs that names a path outside of the workspace,
-// or "". Arguments that are looked up stand behind a --.
+// strays returns an argument of v that names a path outside of the workspace, or "". Arguments that are
+// looked up must follow a --.
 func strays(v policy.Verdict) string {
 	options := true
 	for i, a := range v.Args[1:] {
@@ -84,11 +84,11 @@ func strays(v policy.Verdict) string {
 	return ""
 }
 
-// outsideOf reports whether any part of a that could be a path leaves the workspace.
+// outsideOf reports whether a part of a could be a path outside of the workspace.
 func outsideOf(a string) bool {
 	parts := strings.FieldsFunc(a, func(r rune) bool { return strings.ContainsRune(`=:,;@ '"()`, r) })
 	if rest := strings.TrimLeft(a, "-"); rest != a && rest != "" {
-		parts = append(parts, rest[1:]) // the value of -C..
+		parts = append(parts, rest[1:]) // the value of an option such as -C..
 	}
 	for _, s := range append(parts, a) {
 		clean := path.Clean(strings.ReplaceAll(s, `\`, "/"))
@@ -99,12 +99,12 @@ func outsideOf(a string) bool {
 	return false
 }
 
-// generator makes argument lists.
+// generator makes random argument lists.
 type generator struct{ *rand.Rand }
 
 func pick[T any](g generator, list []T) T { return list[g.IntN(len(list))] }
 
-// args are arguments that r matches, as often as not changed.
+// args returns arguments for r, many of them modified.
 func (g generator) args(r policy.Rule) (args []string) {
 	for _, e := range r.Argv {
 		switch e.Kind {
@@ -150,7 +150,7 @@ func (g generator) options(e policy.Element) (args []string) {
 	return args
 }
 
-// token is a text for a pattern: one that it matches, a hostile one, or a mixture.
+// token returns a text for a pattern: a match, a hostile path, or a mixture.
 func (g generator) token(t policy.Token) string {
 	switch g.IntN(4) {
 	case 0:
@@ -176,7 +176,7 @@ func (g generator) matching(t policy.Token) string {
 	return b.String()
 }
 
-// walk writes a text that re matches; where re leaves a choice, rather one with dots and slashes.
+// walk writes a text that matches re. Where re has alternatives, it prefers dots and slashes.
 func (g generator) walk(re *syntax.Regexp, b *strings.Builder) {
 	low, high := re.Min, re.Max
 	switch re.Op {
@@ -227,8 +227,8 @@ func (g generator) char(ranges []rune) rune {
 	return min(ranges[i]+rune(g.IntN(int(ranges[i+1]-ranges[i])+1)), '~')
 }
 
-// TestPresetGitHasNoIndex runs what the git preset makes of git diff by the real git: it compares
-// no files that are none of a repository, not even where there is none.
+// TestPresetGitHasNoIndex runs git diff with the real git and the preset's options. It must not compare
+// files outside of a repository, even if there is no repository.
 //
 // Attack 63.
 func TestPresetGitHasNoIndex(t *testing.T) {
@@ -250,7 +250,7 @@ func TestPresetGitHasNoIndex(t *testing.T) {
 		cmd := exec.Command(git, args...)
 		cmd.Dir = filepath.Join(top, dir)
 		cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+top, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-		out, _ := cmd.CombinedOutput() // that it fails is the point
+		out, _ := cmd.CombinedOutput() // the command is expected to fail
 		return string(out)
 	}
 	for _, dir := range []string{"repo/d", "none", "broken/.git"} {

@@ -13,13 +13,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Proxy is a command that run proxies unasked.
+// Proxy is a command that run proxies by default.
 type Proxy struct {
-	Value string // as --proxy has it
+	Value string // in the form of --proxy
 	Where string // file:line
 }
 
-// ParseProxy reads what --proxy and proxies: take: NAME[=VALUE][,KEY=VALUE]...
+// ParseProxy parses a value of --proxy or proxies: NAME[=VALUE][,KEY=VALUE]...
 func ParseProxy(value string) (state.Command, error) {
 	head, rest, more := strings.Cut(value, ",")
 	name, short, given := strings.Cut(head, "=")
@@ -54,8 +54,8 @@ func ParseProxy(value string) (state.Command, error) {
 	return c, nil
 }
 
-// CheckName says why a command cannot be called so. The name becomes that of a file in the
-// container and a word in messages: it can neither climb nor be taken for an option.
+// CheckName returns an error if name cannot be the name of a command. The name becomes a file name in the
+// container and a word in messages. It must therefore not contain a slash or begin with a dash.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -106,7 +106,7 @@ func longValue(c *state.Command, option string) error {
 	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", quoted(key))
 }
 
-// place returns where c is to run, to be filled in.
+// place returns c.Where, and allocates it if it is nil.
 func place(c *state.Command) *state.Place {
 	if c.Where == nil {
 		c.Where = &state.Place{}

@@ -38,8 +38,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A container may write its proposal over and over: that makes nothing stale. Trusting it
-// does, and so does the first change after that, which ends the trust.
+// TestStaleProposal checks that a container that rewrites its proposal does not make the configuration
+// stale. Trusting the proposal does. The first change after that does too, and it ends the trust.
 func TestStaleProposal(t *testing.T) {
 	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
 	if err := os.Mkdir(src.trustDir(), 0o700); err != nil {

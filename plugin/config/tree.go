@@ -22,7 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// reader reads one file, and collects what is wrong with it.
+// reader reads one file and collects its errors and warnings.
 type reader struct {
 	file     string
 	problems []policy.Problem
@@ -35,16 +35,16 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: true})
 }
 
-// warn is for what does not break the file. What is passed over is wrong all the same, and
-// policy check fails on it.
+// warn adds a warning, which does not break the file. If passed is set, the entry was invalid and ignored,
+// and policy check fails.
 func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
 	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: passed})
 }
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`) })
 
-// garbled returns the line, from 1, of the first thing in text that is no text, and what that
-// is. The parser, which refuses it as well, does not say where.
+// garbled returns the line, from 1, and the kind of the first invalid character in text. The parser
+// rejects these characters too, but does not report the line.
 func garbled(text []byte) (line int, what string) {
 	line = 1
 	for len(text) > 0 {
@@ -62,8 +62,8 @@ func garbled(text []byte) (line int, what string) {
 	return 0, ""
 }
 
-// tree reads text, which is one document without anchors and aliases. It returns nil for
-// an empty one, and for one that it cannot read.
+// tree parses text, which must be one document without anchors and aliases. It returns nil if the document
+// is empty or invalid.
 func (r *reader) tree(text []byte) *yaml.Node {
 	if line, what := garbled(text); line > 0 {
 		r.fail(&yaml.Node{Line: line}, "%s", what)
@@ -90,7 +90,7 @@ func (r *reader) tree(text []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// plain refuses what would make a file mean more than it shows.
+// plain rejects anchors, aliases and tags, because they change the meaning of other text.
 func (r *reader) plain(n *yaml.Node) bool {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
@@ -110,7 +110,7 @@ func (r *reader) plain(n *yaml.Node) bool {
 
 func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// fields hands the values of a mapping to those who know their keys.
+// fields calls the function in known for each key of a mapping. An unknown key is an error.
 func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
 	r.each(n, what, func(key, value *yaml.Node) {
 		read, ok := known[key.Value]
@@ -122,7 +122,7 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 	})
 }
 
-// each calls f with each key and value of a mapping. An empty one may be left out.
+// each calls f for each key and value of a mapping. A null value counts as an empty mapping.
 func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
 	if null(n) {
 		return
@@ -147,7 +147,7 @@ func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) 
 	}
 }
 
-// list calls f with each entry of a list. An empty one may be left out.
+// list calls f for each entry of a list. A null value counts as an empty list.
 func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 	if null(n) {
 		return
@@ -166,8 +166,7 @@ func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 	}
 }
 
-// word returns a scalar as it is written: what YAML takes for a number or a truth is a word
-// to a command, too.
+// word returns the text of a scalar as written. A command gets numbers and booleans as words, too.
 func (r *reader) word(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case null(n):
@@ -193,7 +192,7 @@ func (r *reader) words(what string, into *[]string) func(*yaml.Node) {
 	}
 }
 
-// scalar reads a value of one word with parse.
+// scalar returns a function that reads a scalar with parse and stores it in into.
 func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		w, ok := r.word(n, what)
@@ -209,7 +208,7 @@ func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error
 	}
 }
 
-// maybe is scalar for what tells unset from its zero value.
+// maybe is like scalar, but into stays nil if the key is unset.
 func maybe[T any](r *reader, what string, into **T, parse func(string) (T, error)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		v, bad := new(T), len(r.problems)
@@ -256,7 +255,7 @@ func count(s string) (int, error) {
 	return n, nil
 }
 
-// choice reads one of words.
+// choice returns a parser that accepts one of words.
 func choice(words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if !slices.Contains(words, s) {

@@ -15,11 +15,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ErrNone: the workspace proposes nothing.
+// ErrNone means that the workspace has no proposal.
 var ErrNone = errors.New("there is no .hostexec.yaml")
 
-// Propose returns what the workspace proposes, and the digest that stands for it: of its
-// path and content, so that a move or an edit takes trust away.
+// Propose returns the workspace's proposal and its digest. The digest covers path and content, so that
+// moving or editing the file ends the trust.
 func Propose(src Source) (path string, content []byte, digest string, err error) {
 	path = src.Proposal()
 	content, _, err = readForeign(path)
@@ -39,9 +39,9 @@ func pin(path string, content []byte) string {
 
 func (s Source) trustDir() string { return filepath.Join(s.Store, "trust") }
 
-// Trust has the workspace's proposal count from now on, as long as it is what digest stands
-// for. One that is not understood is not trusted. What was trusted before in its place is
-// not any more: a container could put it back.
+// Trust makes the workspace's proposal effective as long as its digest stays the same. It refuses a
+// proposal that cannot be parsed. It removes the trust in earlier versions of the file, because a
+// container could restore them.
 func Trust(src Source, digest string) error {
 	path, content, now, err := Propose(src)
 	if err != nil {
@@ -65,8 +65,8 @@ func Trust(src Source, digest string) error {
 	return nil
 }
 
-// Acceptable says why a proposal cannot be trusted: it is not understood whole, or would
-// change what the host has configured, and break all of it by that.
+// Acceptable returns an error if a proposal cannot be trusted: it cannot be parsed completely, or it would
+// change values of the host and so break the configuration.
 func Acceptable(src Source, path string, content []byte) error {
 	d := parse(path, content, workspace)
 	for _, p := range d.warnings {
@@ -75,7 +75,7 @@ func Acceptable(src Source, path string, content []byte) error {
 		}
 	}
 	c := Load(Source{Store: src.Store, Project: src.Project, File: src.File})
-	c.problems = nil // of the host's own files
+	c.problems = nil // drops the problems of the host's own files
 	if c.add(d, src); len(c.problems) == 0 {
 		c.selfTest()
 	}
@@ -87,7 +87,7 @@ func Acceptable(src Source, path string, content []byte) error {
 	return nil
 }
 
-// Review says what is wrong with a proposal, or worth a thought, before it is trusted.
+// Review returns the errors and warnings about a proposal, before it is trusted.
 func Review(path string, content []byte) []policy.Problem {
 	c := &Config{rules: map[string]policy.Ruleset{}}
 	c.add(parse(path, content, workspace), Source{})
@@ -97,8 +97,7 @@ func Review(path string, content []byte) []policy.Problem {
 	return all
 }
 
-// Distrust takes back all trust in the workspace's file, whatever stood in it. It reports
-// whether there was any.
+// Distrust removes all trust in the workspace's file, for every content. It reports whether there was any.
 func Distrust(src Source) (any bool, err error) {
 	entries, err := os.ReadDir(src.trustDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -118,8 +117,8 @@ func Distrust(src Source) (any bool, err error) {
 	return any, nil
 }
 
-// propose adds what the workspace proposes, if it is trusted. Until it is, that is all that
-// can change: a container that writes the file over and over is not looked at for it.
+// propose adds the workspace's proposal if it is trusted. Until then, Stale watches the trust directory
+// only, so that a container cannot cause reloads by rewriting the file.
 func (c *Config) propose(src Source) {
 	path := src.Proposal()
 	if path == "" {
@@ -131,7 +130,7 @@ func (c *Config) propose(src Source) {
 	}
 	c.stamps = append(c.stamps, pins)
 	content, st, err := readForeign(path)
-	if err != nil { // a container can do that at any time: it is no reason to deny all
+	if err != nil { // a container can cause this error at any time, so it must not deny all requests
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %v: not used", path, err))
 		return
 	}

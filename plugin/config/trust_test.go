@@ -75,7 +75,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestProposedProxies: what the host proxies stays as it says.
+// TestProposedProxies checks that a proposal does not change the host's proxies.
 func TestProposedProxies(t *testing.T) {
 	src := home(t, map[string]string{
 		"state/config.yaml":  "proxies: [make=ask]",
@@ -97,7 +97,7 @@ func TestProposedProxies(t *testing.T) {
 	}
 }
 
-// TestProposalLimits: a workspace adds, it changes nothing of the host's.
+// TestProposalLimits checks that a workspace can add rules but not change the host's values.
 //
 // Attack 68.
 func TestProposalLimits(t *testing.T) {
@@ -122,7 +122,8 @@ func TestProposalLimits(t *testing.T) {
 			if err := Trust(src, digest); err == nil || !strings.HasPrefix(err.Error(), src.Proposal()+":1: ") {
 				t.Errorf("trusting it: %v", err)
 			}
-			// One that was trusted before the host said so: nothing is allowed by mistake.
+			// A proposal may have been trusted before the host configured the value. Nothing may be
+			// allowed then.
 			if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -134,8 +135,8 @@ func TestProposalLimits(t *testing.T) {
 	}
 }
 
-// TestHostileProposal: what a container puts in place of the file costs neither time nor
-// the configuration of the host.
+// TestHostileProposal checks that hostile files in place of the proposal cost little time and do not
+// affect the host's configuration.
 //
 // Attack 68.
 func TestHostileProposal(t *testing.T) {

@@ -8,15 +8,16 @@ import (
 	"github.com/docker/docker/api/types"
 )
 
-// Attach returns the connection that open opens, or the cause of ctx once ctx is done: the engine's
-// client ignores ctx after it has sent a request to attach. A connection that comes later is closed.
+// Attach returns the connection that open opens, or the cause of ctx if ctx ends first. The engine's
+// client ignores ctx after it has sent an attach request. A connection that is opened after the end of ctx
+// is closed.
 func Attach(ctx context.Context, open func(context.Context) (types.HijackedResponse, error)) (types.HijackedResponse, error) {
 	type answer struct {
 		conn types.HijackedResponse
 		err  error
 	}
 	came := make(chan answer)
-	// ends when the engine answers, or with the process.
+	// Ends when the engine answers, or with the process.
 	go func() {
 		conn, err := open(ctx)
 		select {

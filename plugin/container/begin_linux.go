@@ -22,7 +22,7 @@ import (
 
 var errElsewhere = errors.New("the container's working directory is not the one that is held: it was replaced meanwhile")
 
-// begin has the room start c, after a look at where it would stand.
+// begin checks the working directory and the mounts of the first process, and lets it start c.
 func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
 	kind, _, fds, err := hear(g.conn)
 	if err != nil {
@@ -56,8 +56,8 @@ func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.
 	return err
 }
 
-// shown sees that the container is what it was to be, of which fds are the directory that
-// its first process stands in, and its root.
+// shown checks the working directory and the mounts of the container. fds are the working directory of its
+// first process and its root directory.
 func (p Place) shown(kind wire.Kind, cwd int, fds []int) error {
 	switch {
 	case kind != wire.KindNotice || len(fds) != 2:
@@ -70,14 +70,14 @@ func (p Place) shown(kind wire.Kind, cwd int, fds []int) error {
 	return p.Shown(fds[1])
 }
 
-// send sends what is to be run, and what its descriptors are to be.
+// send sends the command and its descriptors.
 func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) error {
 	m := wire.Exec{Args: append([]string{cmp.Or(c.Path, c.Args[0])}, c.Args...)}
 	if size != nil {
 		m.Winsize = wire.Winsize(*size)
 	}
 	if mask := umask(); mask != "" {
-		m.Env = []string{mask} // its environment it has from the engine
+		m.Env = []string{mask} // the engine sets the rest of its environment
 	}
 	var riders []int
 	for i, fd := range files {
@@ -97,8 +97,8 @@ func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) e
 	return err
 }
 
-// umask is this process's, in octal, or "" where nothing tells. To ask the kernel by umask(2)
-// would be to change it for a moment, and for all threads.
+// umask returns this process's umask in octal, or "" if it is unknown. It reads /proc because umask(2)
+// would change the umask of all threads for a moment.
 func umask() string {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, rest, _ := strings.Cut(string(text), "\nUmask:\t")
@@ -106,8 +106,8 @@ func umask() string {
 	return mask
 }
 
-// notStarted is why the room has not started c. It wraps fs.ErrNotExist or fs.ErrPermission
-// where that is the reason.
+// notStarted returns the error that the first process has sent. It wraps fs.ErrNotExist or
+// fs.ErrPermission if that is the reason.
 func notStarted(p Place, c executor.Command, payload []byte) error {
 	m, err := wire.ParseExit(payload)
 	if err != nil {
@@ -120,8 +120,8 @@ func notStarted(p Place, c executor.Command, payload []byte) error {
 	return fmt.Errorf("%s: %w", what, syscall.Errno(m.Code))
 }
 
-// terminal takes over the master of the command's terminal: the terminal is the
-// container's own, so that it has a name there.
+// terminal stores the master of the command's terminal, after a check that fd is one. The container
+// allocates the terminal, so that the terminal has a name there.
 func (g *guest) terminal(fd int) error {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
@@ -135,8 +135,7 @@ func (g *guest) terminal(fd int) error {
 	return nil
 }
 
-// hear reads one frame and takes what descriptors come with it, of which it wants no more
-// than two.
+// hear reads one frame and at most two descriptors that come with it.
 func hear(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err error) {
 	var head [wire.HeaderLen]byte
 	oob := make([]byte, unix.CmsgSpace(2*4))
@@ -174,7 +173,7 @@ func hear(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err er
 	return kind, payload, fds, nil
 }
 
-// peer is the pid of whoever connected, as the host has it.
+// peer returns the host pid of the connected process.
 func peer(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container runs commands in fresh containers, as exec/executor runs them on the
-// host: with the same descriptors, signals and status.
+// Package container runs commands in new containers. Descriptors, signals and status work like those of
+// exec/executor on the host.
 //
-//	Run --create, start--> engine --> container: room <--socket--> here
-//	     the command's descriptors, signals ----------^            Stopped, how it ended
+//	Run --create, start--> engine --> container: first process <--socket--> Run
+//	     the command's descriptors and signals -------------^        Stopped, exit status
 //
-// Its one law: a container is for one command and goes with it. When Run returns the
-// command has ended and nothing of it runs; the container is removed by the engine, by the
-// room's own end when this process is killed, and by Sweep if all that fails. No image is
-// ever pulled, and nothing goes into a container that its caller does not have itself, but
-// for what the host's policy adds.
+// Each container runs one command and is removed after it. When Run returns, the command has ended and none
+// of its processes is left. The engine removes the container. If this process is killed, the first process
+// ends the container; Sweep removes containers that are still left. This package pulls no images. A container
+// gets nothing that its caller does not have, except for additions of the host's policy.
 package container
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// Engine is what is needed of an engine.
+// Engine is the part of the engine's API that this package uses.
 type Engine interface {
 	insideEngine
 	Info(ctx context.Context) (system.Info, error)
@@ -38,60 +37,59 @@ type Engine interface {
 	ContainerRemove(ctx context.Context, id string, opts container.RemoveOptions) error
 }
 
-// Rooms makes the containers of one session's commands. Set its fields before the first Run.
+// Rooms creates the containers for one session's commands. Set its fields before the first Run.
 type Rooms struct {
-	Session string // whose they are
-	Home    string // the state directory, which tells one user's from another's
-	Dir     string // private: a folder for each container while it is there
-	Program string // the room's, static, of the engine's architecture
+	Session string // the session's id
+	Home    string // the state directory; distinguishes the containers of different users
+	Dir     string // private; has one folder per running container
+	Program string // the static program of the first process, for the engine's architecture
 	Host    *executor.Host
 	Log     *slog.Logger
-	// Engine connects to the engine at host, as DOCKER_HOST names one; empty is the session's.
+	// Engine connects to the engine at host, in the form of DOCKER_HOST; empty means the session's engine.
 	Engine func(host string) (Engine, error)
 
-	wg     sync.WaitGroup // of the containers that are being removed
-	once   sync.Once      // makes the turns
-	all    turns          // of the containers that are there
-	making turns          // of those that are being made
+	wg     sync.WaitGroup // for containers that are being removed
+	once   sync.Once      // initialises all and making
+	all    turns          // limits existing containers
+	making turns          // limits containers that are being created
 
 	mu   sync.Mutex      // guards the fields below
-	as   map[string]user // by engine, once that was asked
-	left []leftover      // what an engine has not removed
+	as   map[string]user // by engine; cached after the first request
+	left []leftover      // containers that an engine has not removed
 }
 
-// leftover is a container that its engine was told to remove, and has not, or that it may
-// have made though it did not say so.
+// leftover is a container that its engine has not removed on request. It may also be one that the engine
+// may have created without a reply.
 type leftover struct {
 	api Engine
 	id  string
 }
 
-// Place is what a container is made of.
+// Place is the configuration of a container.
 type Place struct {
 	Image   string
-	Host    string // the engine's; empty: the session's
-	Network string // the engine's default when empty
+	Host    string // of the engine; empty: the session's engine
+	Network string // empty: the engine's default
 	Memory  int64  // bytes; 0: no limit
-	CPUs    int64  // billionths of one; 0: no limit
+	CPUs    int64  // in units of 1e-9 CPU; 0: no limit
 	Pids    int64  // 0: defaultPids
 	Mounts  []Mount
-	Cwd     string // in the container, below one of the mounts
+	Cwd     string // in the container, at or below one of the mounts
 
-	// Shown looks whether a container whose root directory it is given has Mounts as they
-	// were meant: a name may lead elsewhere by the time that the engine follows it. Nil: it
-	// does not matter.
+	// Shown checks whether the container with the given root directory has the intended mounts. A source
+	// path may have been replaced before the engine resolved it. Nil means no check.
 	Shown func(root int) error
 }
 
-// Mount is a directory of the host. Without a Source there is nothing to be seen at Target:
-// an empty directory, or file.
+// Mount is a mount of a host directory or file. Without a Source, Target becomes an empty directory or
+// file.
 type Mount struct {
 	Source, Target string
 	ReadOnly, File bool
 }
 
-// Runner returns what runs commands in fresh containers of p. A command's Path is one of
-// the image's, or empty: then its name is looked for in the image's PATH.
+// Runner returns a runner of commands in new containers of p. A command's Path is a path in the image. If
+// it is empty, the name is looked up in the image's PATH.
 func (r *Rooms) Runner(p Place) *Runner { return &Runner{r, p} }
 
 // Runner runs commands in containers.
@@ -100,17 +98,17 @@ type Runner struct {
 	place Place
 }
 
-// Run is executor.Host's, elsewhere.
+// Run is like Run of executor.Host, but in a container.
 func (r *Runner) Run(ctx context.Context, c executor.Command, s executor.Streams) (executor.Status, error) {
 	return r.rooms.Host.RunIn(ctx, r, c, s)
 }
 
-// Close returns when all containers are gone, or are known not to go. No Run comes after.
+// Close returns when all containers are removed, or cannot be removed. Run must not be called after Close.
 func (r *Rooms) Close() {
 	r.wg.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), contact)
 	defer cancel()
-	for _, c := range r.left { // the engine may be back
+	for _, c := range r.left { // the engine may be available again
 		if err := removeNow(ctx, c.api, c.id); err != nil {
 			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
 		}

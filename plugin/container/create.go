@@ -21,35 +21,35 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/room"
 )
 
-// The labels of these containers. Label has the session's id.
+// The labels of these containers. The value of Label is the session's id.
 const (
 	Label        = "io.hostexec.call"
 	LabelRequest = "io.hostexec.request"
 	LabelHome    = "io.hostexec.home"
 )
 
-// target is where a container sees its room.
+// target is the mount point of the container's folder.
 const target = "/run/hostexec"
 
-// answering is how long the engine may take over one thing. It is not cut short: then
-// nobody would know what it did.
+// answering is the time limit for one request to the engine. The end of a call does not cancel such a
+// request, because its result would be unknown.
 const answering = time.Minute
 
-// contact is how long an engine may take to answer for the first time.
+// contact is the time limit for the first reply of an engine.
 const contact = 20 * time.Second
 
-// defaultPids is how many processes and threads a container may have if nobody says: as
-// many as any program needs, and too few to fill the host with.
+// defaultPids is the default limit of processes and threads. It is enough for any program and too low to
+// exhaust the host.
 const defaultPids = 4096
 
-// user is as whom commands run: whoever runs this, as the host sees it.
+// user is the user that commands run as: the user of this process, as the host sees it.
 type user struct {
 	name   string   // UID:GID
-	groups []string // further ones
-	remap  bool     // the engine would map it to another one
+	groups []string // additional groups
+	remap  bool     // the engine would map the user to another one
 }
 
-// who asks the engine at host, once, how to be this user in its containers.
+// who asks the engine at host, once, how to run as this user in its containers.
 func (r *Rooms) who(ctx context.Context, api Engine, host string) (user, error) {
 	r.mu.Lock()
 	as, known := r.as[host]
@@ -75,10 +75,10 @@ func (r *Rooms) who(ctx context.Context, api Engine, host string) (user, error) 
 	return as, nil
 }
 
-// me is this user in the containers of an engine with such options.
+// me returns this user for containers of an engine with these security options.
 func me(options []string) (as user, err error) {
 	if slices.Contains(options, "name=rootless") {
-		return user{name: "0:0"}, nil // its root is this user
+		return user{name: "0:0"}, nil // root of a rootless engine is this user
 	}
 	groups, err := os.Getgroups()
 	if err != nil {
@@ -91,7 +91,7 @@ func me(options []string) (as user, err error) {
 	return as, nil
 }
 
-// create makes the container for c, whose room is in dir.
+// create creates the container for c. dir is its folder on the host.
 func (r *Rooms) create(ctx context.Context, api Engine, c executor.Command, p Place, dir string) (id string, err error) {
 	as, err := r.who(ctx, api, p.Host)
 	if err != nil {
@@ -105,14 +105,14 @@ func (r *Rooms) create(ctx context.Context, api Engine, c executor.Command, p Pl
 	return resp.ID, explain(err, p, dir)
 }
 
-// name is what the container for a request is called.
+// name returns the name of the container for a request.
 func name(request string) string { return "hostexec-" + request }
 
 func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*container.Config, *container.HostConfig) {
 	config := &container.Config{
 		Image:       p.Image,
 		Entrypoint:  []string{target + "/" + room.Name},
-		Cmd:         c.Args[:1], // for docker ps; the room is told all
+		Cmd:         c.Args[:1], // for docker ps; the first process gets the complete command
 		Env:         c.Env,
 		WorkingDir:  p.Cwd,
 		User:        as.name,
@@ -120,11 +120,11 @@ func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*conta
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	pids := cmp.Or(p.Pids, defaultPids)
-	own := false // of docker's own first process: the room is the first
+	own := false // docker-init is not needed as first process
 	host := &container.HostConfig{
-		AutoRemove:  true, // even if nobody is left to do it
+		AutoRemove:  true, // works even after this process has ended
 		Init:        &own,
-		LogConfig:   container.LogConfig{Type: "none"}, // its output is not the engine's
+		LogConfig:   container.LogConfig{Type: "none"}, // the output does not pass through the engine
 		NetworkMode: container.NetworkMode(p.Network),
 		Resources:   container.Resources{Memory: p.Memory, NanoCPUs: p.CPUs, PidsLimit: &pids},
 		GroupAdd:    as.groups,
@@ -134,7 +134,7 @@ func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*conta
 		host.SecurityOpt = []string{"no-new-privileges"}
 	}
 	if as.remap {
-		host.UsernsMode = "host" // files have to be the user's
+		host.UsernsMode = "host" // files must belong to the user
 	}
 	for _, m := range p.Mounts {
 		host.Mounts = append(host.Mounts, m.asked())
@@ -142,7 +142,7 @@ func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*conta
 	return config, host
 }
 
-// asked is m as the engine is asked for it.
+// asked returns m in the form of the engine's API.
 func (m Mount) asked() mount.Mount {
 	switch {
 	case m.Source != "":
@@ -153,7 +153,7 @@ func (m Mount) asked() mount.Mount {
 	return mount.Mount{Type: mount.TypeTmpfs, Target: m.Target, ReadOnly: true}
 }
 
-// remove removes a container that may be on its way out.
+// remove removes a container. The container may be ending already.
 func (r *Rooms) remove(api Engine, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), answering)
 	defer cancel()
@@ -163,7 +163,7 @@ func (r *Rooms) remove(api Engine, id string) {
 	}
 }
 
-// removeNow removes a container that may have gone, or be on its way out.
+// removeNow removes a container. It returns nil if the container does not exist or is being removed.
 func removeNow(ctx context.Context, api Engine, id string) error {
 	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
@@ -172,10 +172,10 @@ func removeNow(ctx context.Context, api Engine, id string) error {
 	return err
 }
 
-// maxLeft is how many containers Close is to try again. Sweep finds the rest.
+// maxLeft is the number of containers that Close tries to remove again. Sweep finds the rest.
 const maxLeft = 1000
 
-// leave has Close try again to remove a container.
+// leave makes Close try again to remove a container.
 func (r *Rooms) leave(api Engine, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +184,8 @@ func (r *Rooms) leave(api Engine, id string) {
 	}
 }
 
-// Sweep removes the containers of home's sessions that are left over: all those whose
-// session dead says has no watcher.
+// Sweep removes the leftover containers of home's sessions. A container is left over if dead reports that
+// its session has no watcher.
 func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
 	ids, err := Leftover(ctx, api, home, dead)
 	errs := []error{err}
@@ -206,7 +206,8 @@ func Leftover(ctx context.Context, api Engine, home string, dead func(session st
 		return nil, fmt.Errorf("look for commands' containers: %w", err)
 	}
 	for _, c := range list {
-		// An image that was made of such a container has its labels, but no name.
+		// A container of an image that was committed from such a container has the labels too, but not the
+		// name.
 		if slices.Contains(c.Names, "/"+name(c.Labels[LabelRequest])) && dead(c.Labels[Label]) {
 			ids = append(ids, c.ID)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// TestConfig: a container has what its place says, goes by itself, and gains nothing.
+// TestConfig checks that a container has the configuration of its place, is removed automatically, and has
+// no additional privileges.
 //
 // Attacks 203, 206.
 func TestConfig(t *testing.T) {

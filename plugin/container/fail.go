@@ -15,41 +15,41 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// What an engine has against a container, and what to do about it. Callers are told both.
+// Errors of the engine, with hints about what to do. Callers get both.
 
-// missingImage is an image that is not there, for which nobody was told to get it.
+// missingImage means that the image does not exist. Images are not pulled for calls.
 type missingImage struct{ image, host string }
 
 func (m missingImage) Error() string { return "the engine" + at(m.host) + " has no image " + m.image }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (m missingImage) Hint() string {
 	return docker(m.host) + " pull " + m.image + " on the host: none is pulled for a call"
 }
 
-// badImage is what cannot be the name of an image.
+// badImage means that the name is not valid for an image.
 type badImage struct{ image, host string }
 
 func (b badImage) Error() string { return strconv.Quote(b.image) + " cannot be the name of an image" }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (b badImage) Hint() string {
 	return docker(b.host) + " image ls on the host shows the images there are"
 }
 
-// missingNetwork is a network that is not there.
+// missingNetwork means that the network does not exist.
 type missingNetwork struct{ network, host string }
 
 func (m missingNetwork) Error() string {
 	return "the engine" + at(m.host) + " has no network " + m.network
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (m missingNetwork) Hint() string {
 	return docker(m.host) + " network ls on the host shows those there are"
 }
 
-// silent is an engine that does not answer.
+// silent means that the engine does not answer.
 type silent struct {
 	host string
 	err  error
@@ -61,34 +61,35 @@ func (s silent) Error() string {
 
 func (s silent) Unwrap() error { return s.err }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (s silent) Hint() string { return docker(s.host) + " info on the host tells more" }
 
-// abroad is an engine that does not see this host's files.
+// abroad means that the engine does not see this host's files.
 type abroad struct{ host string }
 
 func (a abroad) Error() string {
 	return "the engine" + at(a.host) + " does not see this host's directories"
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (a abroad) Hint() string { return sameHost }
 
-// sameHost is what has to be done about an engine that is too far away.
+// sameHost is the hint for engines that do not share this host's files or sockets.
 const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
 
-// unreached is an engine that sees this host's files, in whose containers its sockets are dead.
+// unreached means that the engine sees this host's files, but sockets do not work across (a virtual
+// machine).
 type unreached struct{ host string }
 
 func (u unreached) Error() string {
 	return "no socket of this host crosses into containers of the engine" + at(u.host)
 }
 
-// Hint says what to do about it.
+// Hint returns what to do about it.
 func (u unreached) Hint() string { return sameHost }
 
-// early is the end of a container of p with code before its command began. Its first process
-// ends so if it does not reach this host.
+// early returns the error for a container of p that ended with code before its command started. CodeFailed
+// means that the first process could not connect to this host.
 func early(code int64, p Place) error {
 	if code == wire.CodeFailed {
 		return unreached{p.Host}
@@ -103,7 +104,7 @@ func at(host string) string {
 	return " at " + host
 }
 
-// docker is what is typed to reach the engine at host.
+// docker returns the docker command line for the engine at host.
 func docker(host string) string {
 	if host == "" {
 		return "docker"
@@ -111,8 +112,7 @@ func docker(host string) string {
 	return "docker --host " + host
 }
 
-// explain returns what the engine at p.Host had against making a container of p, whose room
-// is in dir.
+// explain translates an engine error about creating a container of p. dir is the container's folder.
 func explain(err error, p Place, dir string) error {
 	switch {
 	case err == nil:

@@ -21,15 +21,15 @@ import (
 type guest struct {
 	rooms *Rooms
 	api   Engine
-	id    string // the container's, once it is made
-	dir   string // the room's folder
+	id    string // the container's id, once it is created
+	dir   string // the container's folder
 	conn  *net.UnixConn
 	pid   int
 	tty   *os.File
 
-	removed <-chan container.WaitResponse // the container is
-	unknown <-chan error                  // whether it is
-	forget  context.CancelFunc            // ends both
+	removed <-chan container.WaitResponse // receives when the container is removed
+	unknown <-chan error                  // receives if removed will not
+	forget  context.CancelFunc            // cancels the requests behind both
 
 	done    chan struct{}
 	stopped chan struct{}
@@ -41,15 +41,14 @@ func (g *guest) Terminal() *os.File       { return g.tty }
 func (g *guest) Done() <-chan struct{}    { return g.done }
 func (g *guest) Stopped() <-chan struct{} { return g.stopped }
 
-// Signal implements executor.Guest. Nobody waits for the result, as with a key that was
-// pressed.
+// Signal implements executor.Guest. The caller does not wait for the result.
 func (g *guest) Signal(d executor.Delivery) {
-	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a frozen container
+	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
 	g.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
 }
 
-// listen hears of the command until its end. A room that has gone without a word was
-// killed, and all with it: by the engine, or for want of memory.
+// listen reads messages about the command until its end. If the connection ends without an exit message,
+// the container was killed with everything in it, for example by the engine or the OOM killer.
 func (g *guest) listen() {
 	defer close(g.done)
 	buf := make([]byte, 64)
@@ -78,17 +77,17 @@ func (g *guest) listen() {
 func (g *guest) noteStop() {
 	select {
 	case g.stopped <- struct{}{}:
-	default: // it is not known yet that it was stopped
+	default: // an earlier stop has not been read yet
 	}
 }
 
-// unwilling is how much longer than it should a room may take before it is killed.
+// unwilling is the extra time for the first process to end before the container is killed.
 const unwilling = 2 * time.Second
 
 var errUndead = errors.New("the engine does not end its container")
 
-// End implements executor.Guest. The room asks everything to end, and has a grace of its
-// own; d is how long the container has in any case.
+// End implements executor.Guest. The first process asks all processes to end, with its own grace. After d,
+// the container is removed.
 func (g *guest) End(d time.Duration) error {
 	g.conn.CloseWrite()
 	select {
@@ -105,17 +104,17 @@ func (g *guest) End(d time.Duration) error {
 	}
 }
 
-// Reap implements executor.Guest. The container is removed behind the answer's back.
+// Reap implements executor.Guest. The container is removed in the background.
 func (g *guest) Reap() syscall.WaitStatus {
 	<-g.done
 	g.conn.Close()
-	// ends when the container is removed, or will not be; Rooms.Close waits for it.
+	// Ends when the container is removed or cannot be removed; Rooms.Close waits for it.
 	g.rooms.wg.Go(g.leave)
 	return g.status
 }
 
-// leave returns when the container has gone. The engine removes it by itself; if it does
-// not, it is told to.
+// leave returns when the container is removed. The engine removes it by itself; if it does not, leave
+// requests the removal.
 func (g *guest) leave() {
 	select {
 	case <-g.removed:

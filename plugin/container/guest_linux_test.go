@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// hears returns a guest whose room has said words, and nothing after.
+// hears returns a guest whose first process has sent words and then closed the connection.
 func hears(t *testing.T, words []byte) *guest {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -41,7 +41,7 @@ func hears(t *testing.T, words []byte) *guest {
 
 func exit(m wire.Exit) []byte { return wire.AppendFrame(nil, wire.KindExit, m.Append(nil)) }
 
-// TestStatus: every code and every signal arrives as it was.
+// TestStatus checks that every exit code and every signal is reported unchanged.
 func TestStatus(t *testing.T) {
 	for code := range 256 {
 		ws := hears(t, exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})).status
@@ -57,7 +57,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestNoRoom: what is no word of a room's ends the command, which then has died of KILL.
+// TestNoRoom checks that an invalid message ends the command with the status of SIGKILL.
 func TestNoRoom(t *testing.T) {
 	stopped := wire.AppendFrame(nil, wire.KindStopped, nil)
 	for name, words := range map[string][]byte{

@@ -16,15 +16,15 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// Inside is a container that somebody else has made, in which processes are started by way of
-// the engine: as the user that it runs as, with its own environment. A container that gets
-// its name later is another one.
+// Inside is an existing container in which the engine starts processes. They run as the container's user,
+// with its environment. It refers to the container by id, so another container that gets the same name
+// later is not meant.
 type Inside struct {
 	api      insideEngine
 	id, name string
 }
 
-// insideEngine is what is needed of an engine for that.
+// insideEngine is the part of the engine's API that Inside uses.
 type insideEngine interface {
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
@@ -32,8 +32,8 @@ type insideEngine interface {
 	ContainerExecInspect(ctx context.Context, exec string) (container.ExecInspect, error)
 }
 
-// Find returns the running container that ref is the name of, or, unless exact is set, its
-// id or the beginning of that.
+// Find returns the running container with the name ref. Unless exact is set, ref may also be an id or the
+// beginning of one.
 func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Inside, error) {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
@@ -49,11 +49,11 @@ func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Insid
 	return &Inside{api, c.ID, c.Name[1:]}, nil
 }
 
-// Name is the container's.
+// Name returns the container's name.
 func (c *Inside) Name() string { return c.name }
 
-// Start starts args in the container, without a terminal. Read is of its stdout, Write to its
-// stdin, Close hangs up. Once Read has come to an end, exit says how it ended.
+// Start starts args in the container, without a terminal. Read reads its stdout, Write writes its stdin,
+// and Close closes the connection. After Read has returned EOF, exit returns the exit status.
 func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
 	e, err := c.api.ContainerExecCreate(ctx, c.id, container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true})
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, 
 	s := &stdio{conn: conn}
 	var w *io.PipeWriter
 	s.PipeReader, w = io.Pipe()
-	// ends when the process does, or Close closes the connection; Close waits.
+	// Ends with the process, or when Close closes the connection; Close waits.
 	s.copying.Go(func() {
 		_, err := stdcopy.StdCopy(w, io.Discard, conn.Reader)
 		w.CloseWithError(err)
@@ -76,7 +76,7 @@ func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, 
 	return s, func(ctx context.Context) (int, error) { return c.exit(ctx, e.ID) }, nil
 }
 
-// refused is the engine's error in few words. It has ended, or has gone, or is paused.
+// refused shortens the engine's error if the container does not exist, has ended, or is paused.
 func (c *Inside) refused(err error) error {
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return fmt.Errorf("container %s does not run", c.name)
@@ -84,7 +84,8 @@ func (c *Inside) refused(err error) error {
 	return fmt.Errorf("start a process in container %s: %w", c.name, err)
 }
 
-// exit asks how a process has ended. The engine may be told after its output has ended.
+// exit returns the exit status of a process. It polls because the engine may learn of the end after the
+// output has ended.
 func (c *Inside) exit(ctx context.Context, exec string) (int, error) {
 	for {
 		st, err := c.api.ContainerExecInspect(ctx, exec)
@@ -109,11 +110,11 @@ type stdio struct {
 
 func (s *stdio) Write(b []byte) (int, error) { return s.conn.Conn.Write(b) }
 
-// Close hangs up.
+// Close closes the connection and waits for the copying goroutine.
 func (s *stdio) Close() error {
 	s.once.Do(func() {
 		s.conn.Close()
-		s.PipeReader.CloseWithError(errHungUp) // for who writes to it
+		s.PipeReader.CloseWithError(errHungUp) // unblocks the goroutine that writes to the pipe
 		s.copying.Wait()
 	})
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// stuck is an engine that makes an exec, and answers who attaches to it too late.
+// stuck fakes an engine that answers attach requests too late.
 type stuck struct {
 	insideEngine
 	asked, over chan struct{}
@@ -30,7 +30,7 @@ func (s stuck) ContainerExecAttach(context.Context, string, container.ExecAttach
 	return types.NewHijackedResponse(s.conn, ""), nil
 }
 
-// TestStuckEngine: who starts a process waits no longer than its context, and what the engine
+// TestStuckEngine checks that Start returns when its context ends, and that a connection that the engine
 // opens later is closed.
 func TestStuckEngine(t *testing.T) {
 	ours, theirs := net.Pipe()

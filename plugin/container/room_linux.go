@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/room"
 )
 
-// Enter implements executor.Room: it makes a container and starts c in it.
+// Enter implements executor.Room. It creates a container and starts c in it.
 func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.Guest, error) {
 	r.rooms.once.Do(func() { r.rooms.all, r.rooms.making = make(turns, atOnce), make(turns, making) })
 	api, err := r.rooms.Engine(r.place.Host)
@@ -36,7 +36,7 @@ func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, si
 		}
 		return nil, err
 	}
-	// ends when the room has gone, or discard or leave closes the connection.
+	// Ends when the first process has ended, or when discard or leave closes the connection.
 	go g.listen()
 	return g, nil
 }
@@ -78,9 +78,9 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 	return g.conn.SetDeadline(time.Time{})
 }
 
-// watch has the engine tell when the container is removed. One at which somebody else has hold
-// of the container does not even answer that it will: neither the caller, nor patient, waits
-// longer for that than for anything.
+// watch asks the engine to report the removal of the container. If another client blocks the container,
+// the engine does not even send the headers. The request therefore ends with ctx and patient like all
+// others.
 func (g *guest) watch(ctx, patient context.Context) {
 	var wait context.Context
 	wait, g.forget = context.WithCancel(context.Background())
@@ -89,8 +89,8 @@ func (g *guest) watch(ctx, patient context.Context) {
 	g.removed, g.unknown = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
 }
 
-// furnish makes the folder that the container sees, with the program and the socket in it.
-// Its mode is any container user's; the folder above it is private.
+// furnish creates the folder that is mounted into the container, with the program and the socket. Any user
+// in the container may read it; the folder above it is private.
 func (g *guest) furnish() (*net.UnixListener, error) {
 	if err := os.MkdirAll(g.rooms.Dir, 0o700); err != nil {
 		return nil, err
@@ -111,13 +111,13 @@ func (g *guest) furnish() (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer d.Close()
-	// By way of /proc, for sun_path holds but 108 bytes (unix(7)).
+	// Uses /proc because sun_path holds only 108 bytes (unix(7)).
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), room.Socket)})
 	if err != nil {
 		return nil, err
 	}
-	ln.SetUnlinkOnClose(false) // the path above means something else by then
-	// No umask shuts the container's user out.
+	ln.SetUnlinkOnClose(false) // the path above is not valid any more by then
+	// The umask must not exclude the container's user.
 	err = errors.Join(root.Chmod(room.Socket, 0o666), d.Chmod(0o755))
 	if err != nil {
 		ln.Close()
@@ -125,7 +125,7 @@ func (g *guest) furnish() (*net.UnixListener, error) {
 	return ln, err
 }
 
-// duplicate makes name a copy of file: no container has a file that another one has.
+// duplicate copies file to name. Containers must not share files.
 func duplicate(file, name string) error {
 	src, err := os.Open(file)
 	if err != nil {
@@ -140,7 +140,7 @@ func duplicate(file, name string) error {
 	return errors.Join(err, dst.Chmod(0o755), dst.Close())
 }
 
-// accept waits for the container's first process to connect. Nothing else runs in it yet.
+// accept waits for the container's first process to connect. No other process runs in the container yet.
 func (g *guest) accept(ctx context.Context, ln *net.UnixListener, p Place) (*net.UnixConn, error) {
 	ln.SetDeadline(time.Now().Add(answering))
 	type accepted struct {
@@ -148,7 +148,7 @@ func (g *guest) accept(ctx context.Context, ln *net.UnixListener, p Place) (*net
 		err  error
 	}
 	came := make(chan accepted, 1)
-	// ends when somebody connects, at the deadline, or when ln is closed, which enter does.
+	// Ends when a process connects, at the deadline, or when enter closes ln.
 	go func() {
 		conn, err := ln.AcceptUnix()
 		came <- accepted{conn, err}

@@ -5,19 +5,18 @@ package container
 import "context"
 
 const (
-	// atOnce is how many containers a session has at a time. More calls than that wait, the
-	// first the first: a network of the engine's takes but a thousand of them, and the
-	// callers of other sessions want some, too.
+	// atOnce is the maximum number of containers per session. More calls wait in order. A network of the
+	// engine takes only about a thousand containers, and other sessions need some too.
 	atOnce = 64
-	// making is how many of them the engine is asked to make at a time. With more it only
-	// takes longer over each.
+	// making is the maximum number of containers that are being created. A higher limit only makes each
+	// creation slower.
 	making = 8
 )
 
-// turns are taken, and given back, by at most as many at a time as its capacity.
+// turns is a semaphore. Its capacity is the number of holders.
 type turns chan struct{}
 
-// take waits for a turn, or returns the cause when ctx ends first.
+// take waits for a turn. If ctx ends first, it returns the cause.
 func (t turns) take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:

@@ -9,8 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// TestTurns: there are as many as there may be, the next one waits, and who leaves meanwhile
-// takes none.
+// TestTurns checks that the next caller waits if no turn is left, and that a cancelled caller takes none.
 //
 // Attack 203.
 func TestTurns(t *testing.T) {
@@ -24,10 +23,10 @@ func TestTurns(t *testing.T) {
 		why := errors.New("left")
 		ctx, leave := context.WithCancelCause(t.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
-		// ends when it has a turn, which leave forbids.
+		// Ends when it has a turn, or with leave.
 		go func() { first <- all.take(ctx) }()
 		synctest.Wait()
-		// ends when it has a turn, below.
+		// Ends when it has a turn, below.
 		go func() { second <- all.take(t.Context()) }()
 		synctest.Wait()
 		leave(why)

@@ -13,21 +13,21 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// Pending asks which requests wait for a person. A long one is cut: Whole has all of it.
+// Pending returns the requests that wait for approval. Long texts are cut; Whole returns them completely.
 func (c *Client) Pending(ctx context.Context) ([]Question, error) {
 	var all []Question
 	err := c.get(ctx, "/pending", &all)
 	return all, err
 }
 
-// Approve lets the callers that q shows run. The error is approval.ErrUnknown or
-// approval.ErrChanged when q is not what waits any more.
+// Approve runs the calls that q shows. The error is approval.ErrUnknown or approval.ErrChanged if q does
+// not wait any more or has changed.
 func (c *Client) Approve(ctx context.Context, q Question) error {
 	return c.decide(ctx, "/approve/", q, Decision{Digest: q.Digest, Waiting: q.Waiting})
 }
 
-// Grant lets the callers that q shows run, and on terms those that ask the same later. Its
-// errors are Approve's, approval.ErrTerms, and why it cannot be kept.
+// Grant approves the calls that q shows and, on the terms t, later calls with the same question. The
+// errors are those of Approve, approval.ErrTerms, and the reason why the grant cannot be stored.
 func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error {
 	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always}
 	if t.For != 0 {
@@ -36,7 +36,7 @@ func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error 
 	return c.decide(ctx, "/approve/", q, d)
 }
 
-// Deny refuses q. Its errors are Approve's.
+// Deny refuses q. The errors are those of Approve.
 func (c *Client) Deny(ctx context.Context, q Question, reason string) error {
 	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason})
 }
@@ -50,8 +50,8 @@ func (c *Client) decide(ctx context.Context, path string, q Question, d Decision
 	return err
 }
 
-// Watch calls show with the requests that wait, now and whenever they change, until ctx is
-// done or the watcher ends. While it runs there is somebody to ask.
+// Watch calls show with the waiting requests, now and after each change, until ctx is done or the watcher
+// ends. While Watch runs, the watcher counts this client as an approver.
 func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://watcher/events", nil)
 	if err != nil {

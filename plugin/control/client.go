@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,80 +20,87 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// ErrNoWatcher says that no watcher serves the session.
+// ErrNoWatcher means that no watcher serves the session.
 var ErrNoWatcher = errors.New("no watcher serves the session")
 
-// StoppedError says that a watcher does not answer because a signal has suspended it.
+// StoppedError means that the watcher does not answer because a signal has suspended it.
 type StoppedError struct{ PID int }
 
 func (e *StoppedError) Error() string {
 	return fmt.Sprintf("the watcher (process %d) was suspended by a signal", e.PID)
 }
 
-// Hint is the command that continues the watcher.
+// Hint returns the command that continues the watcher.
 func (e *StoppedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
 
-// ErrCalled says that this process is a command that a container called.
+// ErrCalled means that this process was started by a call from a container.
 var ErrCalled = errors.New("a command that a container called may not answer for you")
 
-// ErrNotRunning says that no command runs for a request.
+// ErrNotRunning means that no command runs for a request.
 var ErrNotRunning = errors.New("no command runs for that request")
 
-// Client talks to one session's watcher.
-type Client struct{ http http.Client }
+// Client sends requests to the watcher of one session.
+type Client struct {
+	http http.Client
+	pid  atomic.Int64 // the watcher's, from the last connection; 0 if the system does not report it
+}
 
-// Dial returns a client of the watcher of the session whose folder is dir. It connects
-// with each request; ErrNoWatcher comes from those. Close it when done.
+// Dial returns a client for the watcher of the session in folder dir. Each request opens a connection, so
+// requests return ErrNoWatcher, not Dial. The caller must close the client.
 func Dial(dir string) *Client {
-	return &Client{http.Client{Transport: &http.Transport{
+	c := &Client{}
+	c.http.Transport = &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := state.Dial(dir, filepath.Base(state.ControlSock(dir)))
 			if err != nil {
 				return nil, err
 			}
-			if p, ok := peerOf(conn); ok && stopped(p.pid) {
+			p, ok := peerOf(conn)
+			if ok && stopped(p.pid) {
 				return nil, errors.Join(&StoppedError{p.pid}, conn.Close())
 			}
+			c.pid.Store(int64(p.pid))
 			return conn, nil
 		},
-	}}}
+	}
+	return c
 }
 
-// Close drops the connections that are kept.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks what the session is doing.
+// Status returns the state of the session.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var st Status
 	err := c.get(ctx, "/session", &st)
 	return st, err
 }
 
-// Stop asks the watcher to end. All that it ends has grace between TERM and KILL; negative: the default.
-// Stop returns when the watcher has agreed.
+// Stop asks the watcher to end. Processes get grace between TERM and KILL; negative means the default.
+// Stop returns when the watcher has accepted.
 func (c *Client) Stop(ctx context.Context, grace time.Duration) error {
 	_, err := c.do(ctx, http.MethodPost, "/stop?grace="+grace.String(), nil, http.StatusAccepted)
 	return err
 }
 
-// Kill ends the command that runs for request id, its whole tree. Its caller learns of
-// which signal it died. The error is ErrNotRunning when there is none.
+// Kill ends the process tree of the command that runs for request id. The caller of the command gets the
+// signal's exit status. The error is ErrNotRunning if no command runs for id.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	_, err := c.do(ctx, http.MethodPost, "/kill/"+id, nil, http.StatusOK)
-	if errors.Is(err, approval.ErrUnknown) { // what 404 means for questions
+	if errors.Is(err, approval.ErrUnknown) { // do returns it for status 404
 		return ErrNotRunning
 	}
 	return err
 }
 
-// maxReply is how many bytes of a reply are read. Each entry of a list is bounded, so that a
-// list has more entries than a host has processes before it is reached.
+// maxReply is the maximum size of a reply in bytes. Texts in lists are cut, so a list of all processes of
+// a host is smaller.
 const maxReply = 1 << 30
 
-// errTooLong says that a reply is longer than maxReply. It is never taken for a shorter one.
+// errTooLong means that a reply is longer than maxReply. The client never uses a truncated reply.
 var errTooLong = fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
 
-// badReply says that a reply is no reply, or a part of one.
+// badReply wraps an error about an invalid or incomplete reply.
 func badReply(err error) error { return fmt.Errorf("read the watcher's reply: %w", err) }
 
 func (c *Client) do(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
@@ -125,11 +133,14 @@ func (c *Client) explain(err error) error {
 	if halted := (*StoppedError)(nil); errors.As(err, &halted) {
 		return halted
 	}
+	if pid := int(c.pid.Load()); pid > 0 && stopped(pid) { // it was suspended after it had accepted the connection
+		return &StoppedError{pid}
+	}
 	return fmt.Errorf("ask the watcher: %w", err)
 }
 
-// unexpected says what an answer means that is not the one hoped for. A watcher that does
-// not know the question at all answers it in plain text.
+// unexpected returns the error for an unexpected status. A watcher that does not know the path answers in
+// plain text.
 func unexpected(resp *http.Response) error {
 	ours := resp.Header.Get("Content-Type") == "application/json"
 	switch {
@@ -145,7 +156,7 @@ func unexpected(resp *http.Response) error {
 	return fmt.Errorf("ask the watcher: it answered %s: it may be of another version of hostexec: docker hostexec stop, then resume", resp.Status)
 }
 
-// trouble is what the watcher says went wrong.
+// trouble returns the error text of the watcher's reply.
 func trouble(resp *http.Response) error {
 	var p problem
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxDecision)).Decode(&p); err != nil || p.Error == "" {

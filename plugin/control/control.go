@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package control is how the host's commands talk to a session's watcher: HTTP on a
+// Package control connects the commands on the host with a session's watcher. The protocol is HTTP on a
 // socket in the session's private folder.
 //
-//	GET  /session        what the session is doing
-//	GET  /sessions       the same and what it is, as the page lists sessions
-//	GET  /audit          how its last requests ended
-//	GET  /pending        the requests that wait for a person
-//	GET  /pending/{id}   one of them, whole: lists have the beginning of long texts
-//	GET  /calls/{id}     a call that runs, whole
-//	GET  /events         the same, whenever it changes (SSE); who listens can be asked
-//	POST /approve/{id}   let one run, as it was shown, once or on terms
-//	POST /deny/{id}      refuse it
-//	GET  /grants         the approvals that hold on
-//	GET  /grants/{id}    one of them, whole
-//	DELETE /grants/{id}  revoke one
-//	POST /kill/{id}      end the command that runs for a request, its whole tree, or what is left
-//	GET  /left           what commands that have ended left running
-//	GET  /left/{id}      the same of one command, whole
+//	GET  /session        state of the session
+//	GET  /sessions       state and description, in the form of the page's list
+//	GET  /audit          the last requests and their results
+//	GET  /pending        the requests that wait for approval
+//	GET  /pending/{id}   one of them with complete texts; lists cut long texts
+//	GET  /calls/{id}     one running call with complete texts
+//	GET  /events         the waiting requests after each change (SSE); the client counts as an approver
+//	POST /approve/{id}   approve a request as it was shown, once or on terms
+//	POST /deny/{id}      deny a request
+//	GET  /grants         the grants in effect
+//	GET  /grants/{id}    one of them with complete texts
+//	DELETE /grants/{id}  revoke a grant
+//	POST /kill/{id}      end the process tree of a request's command, or its leftover processes
+//	GET  /left           the leftover processes of commands that have ended
+//	GET  /left/{id}      those of one command with complete texts
 //	GET  /shells         the shells with state
-//	PUT, DELETE, POST /shells/{name}  make one, end one, run a command in one
-//	GET  /jobs           the jobs, those that have ended too
-//	GET  /jobs/{id}      one of them, whole
-//	POST /jobs/{id}/signal  end one, or send it a signal
-//	POST /stop           end the watcher and every command it runs
+//	PUT, DELETE, POST /shells/{name}  create a shell, end it, run a command in it
+//	GET  /jobs           the jobs, running and ended
+//	GET  /jobs/{id}      one of them with complete texts
+//	POST /jobs/{id}/signal  end a job, or send it a signal
+//	POST /stop           end the watcher and every command that it runs
 //
-// Its one law: whoever requests never approves. A container reaches another socket,
-// served by other code, with no verb in common; and this one answers only processes of
-// the user who started the session.
+// A requester can never approve its own request. Containers use another socket, with other code and other
+// verbs. This socket answers only processes of the user who started the session.
 package control
 
 import (
@@ -36,41 +35,41 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// API is the version of what is spoken here. A client of another one is told so.
+// API is the version of this protocol. Clients compare it with the version of the watcher.
 const API = 1
 
-// Status is what a session is doing.
+// Status is the state of a session.
 type Status struct {
 	API     int    `json:"api"`
 	Version string `json:"version"` // of the watcher
 	State   string `json:"state"`   // running, waiting or keeping
-	Carrier string `json:"carrier"` // how calls come: socket or relay; undecided while that is not known
+	Carrier string `json:"carrier"` // how calls arrive: socket or relay; "undecided" until it is known
 
-	CarrierWhy string `json:"carrier_why"` // how that is known, in words
+	CarrierWhy string `json:"carrier_why"` // why this carrier was chosen
 
-	Since   time.Time `json:"since"` // when the watcher started
+	Since   time.Time `json:"since"` // the start of the watcher
 	Calls   int       `json:"calls"` // commands started so far
 	Running []Running `json:"running"`
-	PID     int       `json:"pid"` // the watcher's
+	PID     int       `json:"pid"` // of the watcher
 
-	Shells []shell.Info `json:"shells,omitempty"` // those with state
+	Shells []shell.Info `json:"shells,omitempty"` // the shells with state
 
-	Warnings []string `json:"warnings,omitempty"` // what makes the session dangerous, in printable ASCII
+	Warnings []string `json:"warnings,omitempty"` // risks of the session, in printable ASCII
 }
 
-// Running is a call whose command runs.
+// Running is a call whose command is running.
 type Running struct {
 	Request string    `json:"request"`
 	Args    []string  `json:"args"`
 	Dir     string    `json:"dir"` // on the host
 	PID     int       `json:"pid"` // on the host
 	Since   time.Time `json:"since"`
-	Cut     *Cut      `json:"cut,omitempty"` // in a list: this is the beginning of the texts
+	Cut     *Cut      `json:"cut,omitempty"` // in a list: the texts are cut
 }
 
-// The states of a session that has a watcher.
+// The states of a session with a watcher.
 const (
 	StateRunning = "running"
-	StateWaiting = "waiting" // for the container, which is down for the moment
-	StateKeeping = "keeping" // jobs, for the container is over
+	StateWaiting = "waiting" // waiting for the container, which is down at the moment
+	StateKeeping = "keeping" // keeping jobs; the container has ended
 )

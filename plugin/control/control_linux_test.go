@@ -27,7 +27,7 @@ type session struct {
 	grace   time.Duration
 	queue   approval.Queue
 	runs    string // the request whose command runs
-	sent    string // the signal that the job was sent
+	sent    string // the signal that was sent to the job
 }
 
 func (s *session) Status() Status { return s.st }
@@ -51,7 +51,7 @@ func (s *session) Jobs() []job.Info {
 	return []job.Info{{ID: "00aa000000000000", Status: job.Running, Args: []string{"a\x1b"}, Reason: "\u202e"}}
 }
 
-// EndJob knows one job, which runs until it gets HUP.
+// EndJob accepts one job, which runs until it gets a signal.
 func (s *session) EndJob(_ context.Context, id, sig string) error {
 	switch {
 	case id != "00aa000000000000":
@@ -63,7 +63,7 @@ func (s *session) EndJob(_ context.Context, id, sig string) error {
 	return nil
 }
 
-// checkJobs wants a job to be shown in printable ASCII, and signalled as long as it runs.
+// checkJobs checks that a job is shown in printable ASCII, and can be signalled only while it runs.
 func checkJobs(t *testing.T, c *Client) {
 	t.Helper()
 	all, err := c.Jobs(t.Context())
@@ -85,7 +85,7 @@ func checkJobs(t *testing.T, c *Client) {
 	}
 }
 
-// The path of the folder is longer than any socket's may be.
+// TestControl uses a folder whose path is too long for a socket address.
 func TestControl(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 	}
 	s := &session{st: Status{API: API, Version: "v1", State: StateRunning, Calls: 3, Running: []Running{{Request: "00ff", Args: []string{"make", "a b"}}}}, stopped: make(chan struct{})}
 	var wg sync.WaitGroup
-	// ends when ln is closed, below.
+	// Ends when ln is closed, below.
 	wg.Go(func() {
 		if err := Serve(ln, s); err != nil {
 			t.Errorf("Serve: %v", err)

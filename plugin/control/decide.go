@@ -14,10 +14,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// maxDecision is how much an answer may be, in bytes.
+// maxDecision is the maximum size of a decision in bytes.
 const maxDecision = 64 << 10
 
-// serveQuestions adds the questions and their answers to mux.
+// serveQuestions adds the paths for questions and decisions to mux.
 func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
 	mux.HandleFunc("GET /pending", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, pending(q)) })
 	mux.HandleFunc("GET /events", byPerson(func(w http.ResponseWriter, r *http.Request) { events(w, r, q) }))
@@ -29,7 +29,7 @@ func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
 	}))
 }
 
-// approve lets what d shows run, and on d's terms what is asked later.
+// approve approves the question id as shown in d. If d has terms, it also creates a grant.
 func approve(q *approval.Queue, id string, d Decision, by string) error {
 	terms, err := d.Terms()
 	if err != nil {
@@ -49,7 +49,7 @@ func pending(q *approval.Queue) []Question {
 	return all
 }
 
-// decide takes a decision from the request and has it settled.
+// decide reads a decision from the request body and calls settle with it.
 func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Decision) error) {
 	var d Decision
 	if !take(w, r, maxDecision, "not a decision", &d) {
@@ -58,7 +58,8 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 	conclude(w, r, done, settle(d))
 }
 
-// take reads the request's body of at most max bytes into v, or answers that it cannot, and is what.
+// take decodes the request body of at most max bytes into v. On an error it sends a reply that names what,
+// and returns false.
 func take(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {
@@ -70,7 +71,7 @@ func take(w http.ResponseWriter, r *http.Request, max int64, what string, v any)
 	return err == nil
 }
 
-// conclude answers what was to be done, by what came of it.
+// conclude sends the reply for a finished operation with the result err.
 func conclude(w http.ResponseWriter, r *http.Request, done string, err error) {
 	switch {
 	case err == nil:
@@ -91,16 +92,16 @@ type settled struct {
 	ID     string `json:"id"`
 }
 
-// patience is how long a client may take to read one event.
+// patience is the time limit for a client to read one event.
 const patience = 5 * time.Second
 
-// events sends the questions that wait, now and whenever they change, for as long as the
-// client listens (server-sent events, WHATWG HTML section 9.2). It is who can be asked.
+// events sends the waiting questions, now and after each change, until the client disconnects (server-sent
+// events, WHATWG HTML section 9.2). The client counts as an approver during that time.
 func events(w http.ResponseWriter, r *http.Request, q *approval.Queue) {
 	defer q.Attend()()
 	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	if conn.SetReadDeadline(time.Time{}) != nil { // nothing more is read
+	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
 		return
 	}
 	for {

@@ -11,22 +11,22 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// Grant is an approval that holds on, as it is shown: all in printable ASCII.
+// Grant is the form in which a grant is shown: all texts are printable ASCII.
 type Grant struct {
 	ID        string    `json:"id"`
-	Args      []string  `json:"args"` // one quoted as in Go where it is not printable
+	Args      []string  `json:"args"` // quoted as in Go if not printable
 	Cwd       string    `json:"cwd"`  // in the container
 	Dir       string    `json:"dir"`  // on the host
 	Path      string    `json:"path"` // the program
-	Rule      string    `json:"rule"` // which would ask
+	Rule      string    `json:"rule"` // the rule that would ask
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
 	Project   string    `json:"project"`
-	User      string    `json:"user"` // who made it
+	User      string    `json:"user"` // the user who made the grant
 	Made      time.Time `json:"made"`
 	Until     time.Time `json:"until,omitzero"` // absent: until the session ends
-	Left      int       `json:"left,omitempty"` // calls; absent: any number
-	Cut       *Cut      `json:"cut,omitempty"`  // in a list: this is the beginning of the texts
+	Left      int       `json:"left,omitempty"` // remaining calls; absent: no limit
+	Cut       *Cut      `json:"cut,omitempty"`  // in a list: the texts are cut
 }
 
 func shownGrant(g approval.Grant) Grant {
@@ -37,7 +37,7 @@ func shownGrant(g approval.Grant) Grant {
 	}
 }
 
-// serveGrants adds the grants to mux.
+// serveGrants adds the paths for grants to mux.
 func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, r *http.Request) {
 		all := []Grant{} // [] in JSON, not null
@@ -51,14 +51,14 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 	}))
 }
 
-// Grants asks which approvals hold on.
+// Grants returns the grants in effect.
 func (c *Client) Grants(ctx context.Context) ([]Grant, error) {
 	var all []Grant
 	err := c.get(ctx, "/grants", &all)
 	return all, err
 }
 
-// Revoke ends a grant. The error is approval.ErrNoGrant when there is none of that id.
+// Revoke ends a grant. The error is approval.ErrNoGrant if there is no grant with that id.
 func (c *Client) Revoke(ctx context.Context, id string) error {
 	_, err := c.do(ctx, http.MethodDelete, "/grants/"+id, nil, http.StatusOK)
 	if errors.Is(err, approval.ErrUnknown) {

@@ -78,7 +78,7 @@ func TestBadTerms(t *testing.T) {
 		}
 	}
 	if err := c.Deny(t.Context(), all[0], ""); err != nil {
-		t.Error(err) // it waits still
+		t.Error(err) // the question must still wait
 	}
 	<-answer
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 )
 
-// Event is how a request ended, from the audit log.
+// Event is the end of a request, from the audit log.
 type Event struct {
 	Time      time.Time `json:"time"`
 	Kind      string    `json:"kind"` // ran, denied, timeout or cancelled
@@ -21,15 +21,15 @@ type Event struct {
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
 	Project   string    `json:"project"`
-	Cmd       string    `json:"cmd"` // as a shell would need it typed, in printable ASCII
+	Cmd       string    `json:"cmd"` // quoted for a shell, in printable ASCII
 	Exit      int       `json:"exit"`
-	Signal    string    `json:"signal,omitempty"` // what killed it, if anything did
+	Signal    string    `json:"signal,omitempty"` // the signal that killed the command, if any
 	Seconds   float64   `json:"seconds"`
 	Reason    string    `json:"reason,omitempty"` // of a denial
-	User      string    `json:"user,omitempty"`   // who decided, if it was a person
+	User      string    `json:"user,omitempty"`   // the user who decided, if any
 }
 
-// How much of the log is looked at, how many events of it are shown, and how much of a command.
+// Limits: bytes of the log that are read, events, and bytes of each command.
 const (
 	tail      = 512 << 10
 	maxTail   = 8 << 20
@@ -37,12 +37,12 @@ const (
 	maxCmd    = 1 << 10
 )
 
-// History returns how the last requests ended that the audit log at path tells of, the
-// newest first: those of session, or if that is empty of all.
+// History returns the last ended requests in the audit log at path, the newest first. If session is not
+// empty, it returns only requests of that session.
 func History(path, session string) ([]Event, error) {
 	text, err := audit.Tail(path, tail)
 	list := ends(text, session)
-	if err == nil && len(list) < maxEvents && len(text) > tail/2 { // the records are long
+	if err == nil && len(list) < maxEvents && len(text) > tail/2 { // the records are long: read more
 		text, err = audit.Tail(path, maxTail)
 		list = ends(text, session)
 	}
@@ -52,7 +52,7 @@ func History(path, session string) ([]Event, error) {
 	return list, nil
 }
 
-// ends returns the ends that text tells of, the newest first.
+// ends returns the ended requests in text, the newest first.
 func ends(text []byte, session string) []Event {
 	list := []Event{} // [] in JSON, not null
 	lines := strings.Split(string(text), "\n")
@@ -66,11 +66,11 @@ func ends(text []byte, session string) []Event {
 	return list
 }
 
-// kinds are the records that tell an end.
+// kinds maps the record kinds that end a request to event kinds.
 var kinds = map[audit.Kind]string{audit.Complete: "ran", audit.Deny: "denied", audit.Timeout: "timeout", audit.Cancel: "cancelled"}
 
-// event reads one line of the log; ok is false for one that tells no end. One whose hash is
-// not its own is shown all the same: audit verify says so.
+// event parses one line of the log; ok is false if the line does not end a request. A line with a wrong
+// hash is shown as well, because audit verify reports it.
 func event(line string) (Event, bool) {
 	e, err := audit.Parse(line)
 	kind, ok := kinds[e.Kind]

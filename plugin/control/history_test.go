@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 )
 
-// What the audit log says of ends is shown, the newest first, whatever was called.
+// TestHistory checks that ended requests in the audit log are shown, the newest first, for any arguments.
 func TestHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if list, err := History(path, ""); err != nil || list == nil || len(list) != 0 {
@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A log that is long, or cut, or not one at all, is no trouble.
+// TestHistoryOfAnything reads a log that is long, cut, or not a log.
 func TestHistoryOfAnything(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{})
@@ -68,7 +68,7 @@ func TestHistoryOfAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := string(b)
-	other := strings.Replace(end, "request=last", "request=00", 1) // whose hash is wrong
+	other := strings.Replace(end, "request=last", "request=00", 1) // has a wrong hash
 	text := strings.Repeat(other, tail/len(other)*2) + "\n \x00\xff=\nx HOSTEXEC COMPLETE a\n" + end + strings.TrimSuffix(other, "\n")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestHistoryOfAnything(t *testing.T) {
 	}
 }
 
-// What happened before the log was put aside is shown still.
+// TestHistoryRotated checks that events in a rotated log are shown.
 func TestHistoryRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{Rotate: 300})

@@ -15,16 +15,16 @@ import (
 
 // Signal is the body of POST /jobs/{id}/signal.
 type Signal struct {
-	Signal string `json:"signal,omitempty"` // TERM, HUP ...; without one the job's whole tree ends
+	Signal string `json:"signal,omitempty"` // TERM, HUP ...; empty: end the job's process tree
 }
 
-// ending is how long a job may take to end: its grace, and what the end of a tree takes.
+// ending is the time limit for ending a job: its grace plus the time to end the process tree.
 const ending = 20 * time.Second
 
-// Job is a job as it is shown: all in printable ASCII.
+// Job is the form in which a job is shown: all texts are printable ASCII.
 type Job struct {
 	job.Info
-	Cut *Cut `json:"cut,omitempty"` // in a list: this is the beginning of the texts
+	Cut *Cut `json:"cut,omitempty"` // in a list: the texts are cut
 }
 
 func shownJob(info job.Info) Job {
@@ -44,7 +44,7 @@ func serveJobs(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("POST /jobs/{id}/signal", byPerson(func(w http.ResponseWriter, r *http.Request) { signalJob(w, r, s) }))
 }
 
-// signalJob ends a job, or sends it a signal.
+// signalJob ends a job or sends it a signal.
 func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	var body Signal
 	if r.ContentLength != 0 && !take(w, r, maxDecision, "not a signal", &body) {
@@ -78,22 +78,22 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	}
 }
 
-// patient has who asks wait for as long as ending something may take.
+// patient extends the connection's deadlines to the time that ending a process tree may take.
 func patient(w http.ResponseWriter) bool {
 	conn := http.NewResponseController(w)
 	late := time.Now().Add(ending + patience)
 	return conn.SetReadDeadline(late) == nil && conn.SetWriteDeadline(late) == nil
 }
 
-// Jobs asks for the session's jobs.
+// Jobs returns the session's jobs.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	var all []Job
 	err := c.get(ctx, "/jobs", &all)
 	return all, err
 }
 
-// SignalJob sends a job a signal; without one it ends the job, and waits until it has. The
-// error is job.ErrUnknown or job.ErrEnded when there is nothing to signal.
+// SignalJob sends a signal to a job. Without a signal it ends the job and waits until it has ended. The
+// error is job.ErrUnknown or job.ErrEnded if there is no such running job.
 func (c *Client) SignalJob(ctx context.Context, id, signal string) error {
 	body, err := json.Marshal(Signal{signal})
 	if err != nil {
@@ -101,9 +101,9 @@ func (c *Client) SignalJob(ctx context.Context, id, signal string) error {
 	}
 	_, err = c.do(ctx, http.MethodPost, "/jobs/"+id+"/signal", body, http.StatusOK)
 	switch {
-	case errors.Is(err, approval.ErrUnknown): // what 404 means for questions
+	case errors.Is(err, approval.ErrUnknown): // do returns it for status 404
 		return job.ErrUnknown
-	case errors.Is(err, approval.ErrChanged): // and 409
+	case errors.Is(err, approval.ErrChanged): // do returns it for status 409
 		return job.ErrEnded
 	}
 	return err

@@ -4,7 +4,7 @@ package control
 
 import "net/http"
 
-// kill has s end the command of request id, or what that left running.
+// kill ends the command of request id or its leftover processes.
 func kill(w http.ResponseWriter, id string, s Session) {
 	if !patient(w) {
 		return

@@ -11,13 +11,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// called reports whether process pid was started by a call of some session: its ancestors
-// end at a keeper, which adopts whatever loses its parent below it. It is true of a process
-// that cannot be looked at.
+// called reports whether a session's call started process pid. The test is whether a keeper is among its
+// ancestors: a keeper adopts all orphans below it. If a process cannot be read, called returns true.
 func called(pid int) bool {
 	for pid != 1 {
 		if pid <= 0 {
-			return true // of another pid namespace
+			return true // a process of another pid namespace
 		}
 		argv, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if err != nil {

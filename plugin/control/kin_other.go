@@ -4,8 +4,8 @@
 
 package control
 
-// called is of Linux, where sessions are.
+// called returns false: sessions run on Linux only.
 func called(int) bool { return false }
 
-// stopped returns false: the state of a process is not known here.
+// stopped returns false: the state of a process is unknown on this system.
 func stopped(int) bool { return false }

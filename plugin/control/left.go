@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Left is what a command that has ended left running.
+// Left is the set of leftover processes of a command that has ended.
 type Left struct {
 	Request string    `json:"request"`
-	Args    []string  `json:"args"` // of the process that has lived longest
-	PID     int       `json:"pid"`  // its
+	Args    []string  `json:"args"` // of the oldest process
+	PID     int       `json:"pid"`  // of the oldest process
 	Since   time.Time `json:"since"`
-	Count   int       `json:"count"` // of processes
+	Count   int       `json:"count"` // number of processes
 	Cut     *Cut      `json:"cut,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func serveLeft(mux *http.ServeMux, s Session) {
 	})
 }
 
-// Left asks for what the session's commands left running.
+// Left returns the leftover processes of the session's commands.
 func (c *Client) Left(ctx context.Context) ([]Left, error) {
 	var all []Left
 	err := c.get(ctx, "/left", &all)

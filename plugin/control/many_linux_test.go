@@ -25,8 +25,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// crowded is a session in which a container has done as much as it can: the entries of its
-// lists share their text, which would be many gigabytes.
+// crowded is a session with the largest lists that a container can cause. The entries share their text,
+// which would otherwise take many gigabytes.
 type crowded struct {
 	session
 	n    int
@@ -82,7 +82,7 @@ func start(t *testing.T, s Session) *Client {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	// ends when ln is closed, below.
+	// Ends when ln is closed, below.
 	wg.Go(func() {
 		if err := Serve(ln, s); err != nil {
 			t.Errorf("Serve: %v", err)
@@ -93,8 +93,8 @@ func start(t *testing.T, s Session) *Client {
 	return c
 }
 
-// TestManyCalls lists calls, jobs and what is left, as many and as long as a container can make
-// them: each is there, and can be ended and looked at whole.
+// TestManyCalls lists the largest number and size of calls, jobs and leftover processes that a container
+// can cause. Each entry must be listed, must be readable completely, and can be ended.
 //
 // Attack 213.
 func TestManyCalls(t *testing.T) {
@@ -153,8 +153,7 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// TestLists asks for every list that is served, of a session whose every text is long: none of
-// them grows with the text.
+// TestLists requests every list of a session whose texts are all long. No list may grow with the texts.
 //
 // Attack 213.
 func TestLists(t *testing.T) {
@@ -194,7 +193,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// write writes an audit log of calls with long arguments, which end after one with short ones.
+// write writes an audit log with one short call, followed by calls with long arguments.
 func write(t *testing.T, path, long string) {
 	t.Helper()
 	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{Sync: audit.SyncNever})
@@ -220,13 +219,14 @@ func write(t *testing.T, path, long string) {
 func ask(t *testing.T, s *crowded, q approval.Question) <-chan approval.Answer {
 	t.Helper()
 	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
-	// ends with the answer, or the test's context.
+	// Ends with the answer or with the test's context.
 	go func() { answer <- s.queue.Ask(t.Context(), q) }()
 	<-changed
 	return answer
 }
 
-// TestCutQuestion cannot approve what it was shown the beginning of. All of it can be fetched.
+// TestCutQuestion checks that a cut question cannot be approved, and that the complete question can be
+// fetched.
 //
 // Attack 94.
 func TestCutQuestion(t *testing.T) {
@@ -263,7 +263,7 @@ func TestCutQuestion(t *testing.T) {
 	}
 }
 
-// A question that a list carries whole is as it was before: what most are.
+// TestShortQuestion checks that a list does not cut short questions, as most are.
 func TestShortQuestion(t *testing.T) {
 	q := approval.Question{ID: "01", Args: []string{"hsh", strings.Repeat("x", maxListedAsk-100)}}
 	if s := listed(q); s.Cut != nil || s.Digest != q.Digest() {
@@ -275,8 +275,8 @@ func TestShortQuestion(t *testing.T) {
 	}
 }
 
-// TestCutReply has a watcher that ends in the middle of its reply, and one that says what is no
-// reply: that is an error, and neither an empty list nor that there is no watcher.
+// TestCutReply has a watcher that ends in the middle of its reply, and one that sends an invalid reply.
+// The client must return an error other than ErrNoWatcher, not an empty list.
 //
 // Attack 213.
 func TestCutReply(t *testing.T) {
@@ -291,7 +291,7 @@ func TestCutReply(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
-		// ends when ln is closed, below.
+		// Ends when ln is closed, below.
 		wg.Go(func() {
 			for {
 				conn, err := ln.Accept()

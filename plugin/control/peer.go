@@ -11,11 +11,11 @@ import (
 	"strconv"
 )
 
-// peer is who is at the other end of a connection.
+// peer identifies the process at the other end of a connection.
 type peer struct{ uid, pid int }
 
-// admitted reports whether the process that connected has our uid or is root, and is no
-// container's: whatever the socket was mounted into, its namespaces are not ours.
+// admitted reports whether the connected process has our uid or is root, and runs in our namespaces. A
+// process in a container does not, even if the socket is mounted there.
 func admitted(c *net.UnixConn) bool {
 	p, ok := peerOf(c)
 	return ok && (p.uid == 0 || p.uid == os.Geteuid()) && atHome(c, p)
@@ -23,7 +23,7 @@ func admitted(c *net.UnixConn) bool {
 
 type peerKey struct{}
 
-// withPeer notes whose process a connection is.
+// withPeer stores the peer of the connection in the context.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	if u, ok := c.(*net.UnixConn); ok {
 		if p, ok := peerOf(u); ok {
@@ -33,7 +33,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// whoAsks names the user whose process sent r, by number where the number has no name.
+// whoAsks returns the name of the user whose process sent r. It returns the uid if the user has no name.
 func whoAsks(r *http.Request) string {
 	p, ok := r.Context().Value(peerKey{}).(peer)
 	if !ok {
@@ -46,12 +46,12 @@ func whoAsks(r *http.Request) string {
 	return number
 }
 
-// Called reports whether this process is a command that a container called, or was started
-// by one: then no watcher lets it answer for a person.
+// Called reports whether this process was started, directly or indirectly, by a call from a container. A
+// watcher accepts no decisions from such a process.
 func Called() bool { return called(os.Getpid()) }
 
-// byPerson lets a request through unless a command sent it that a container called, of
-// this session or another: whoever requests never approves.
+// byPerson rejects requests from processes that a call from a container has started, in any session. A
+// requester can never approve its own request.
 func byPerson(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || called(p.pid) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf returns the process that connected, and its user (SO_PEERCRED, unix(7)).
+// peerOf returns the pid and uid of the connected process (SO_PEERCRED, unix(7)).
 func peerOf(c *net.UnixConn) (p peer, ok bool) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -25,8 +25,9 @@ func peerOf(c *net.UnixConn) (p peer, ok bool) {
 	return p, ok && err == nil
 }
 
-// atHome reports whether p is in the namespaces that we are in, which no container's process
-// is in all of: --pid host leaves it its mounts. A kernel without one has no such container.
+// atHome reports whether p is in our pid, mount and user namespaces. A container's process differs in at
+// least one: with --pid host the mount namespace differs. A namespace kind that the kernel does not
+// support is skipped.
 func atHome(c *net.UnixConn, p peer) bool {
 	for _, kind := range []string{"pid", "mnt", "user"} {
 		ours, err := os.Readlink("/proc/self/ns/" + kind)
@@ -40,8 +41,8 @@ func atHome(c *net.UnixConn, p peer) bool {
 	return lives(c)
 }
 
-// lives reports whether the process that connected is still there, so that what was just
-// looked at was not another one of its number (SO_PEERPIDFD, Linux 6.5; true before that).
+// lives reports whether the connected process still exists. If it does, its pid was not reused while
+// atHome read its namespaces. It uses SO_PEERPIDFD (Linux 6.5); older kernels return true.
 func lives(c *net.UnixConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// peerOf relies on the mode of the socket and of the folder that it is in.
+// peerOf returns our own uid: the modes of the socket and its folder keep other users out.
 func peerOf(*net.UnixConn) (p peer, ok bool) { return peer{uid: os.Geteuid()}, true }
 
-// atHome relies on the same.
+// atHome returns true, for the same reason.
 func atHome(*net.UnixConn, peer) bool { return true }

@@ -9,11 +9,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Printable shows s as questions are shown: as it is if that is printable ASCII, and quoted
-// otherwise, so that two that differ look different.
+// Printable returns s unchanged if every byte is printable ASCII, and quoted otherwise. Different texts
+// give different results.
 func Printable(s string) string { return printable(s) }
 
-// PrintableArgs is Printable of each of args.
+// PrintableArgs applies Printable to each of args.
 func PrintableArgs(args []string) []string {
 	shown := make([]string, len(args))
 	for i, arg := range args {
@@ -22,19 +22,19 @@ func PrintableArgs(args []string) []string {
 	return shown
 }
 
-// Unquoted returns the text that is shown as shown, and whether shown is quoted as in Go.
+// Unquoted reverses Printable. It also reports whether shown was quoted.
 func Unquoted(shown string) (text string, quoted bool) {
 	if !strings.HasPrefix(shown, `"`) {
 		return shown, false
 	}
 	text, err := strconv.Unquote(shown)
-	if err != nil { // a list has only the beginning of a long text
+	if err != nil { // a list may cut a long text before its closing quote
 		return shown, false
 	}
 	return text, true
 }
 
-// Line returns a command line for a POSIX shell. It takes the arguments as they are shown.
+// Line returns the command line for a POSIX shell. The arguments have the form that Printable returns.
 func Line(shown []string) string {
 	args := make([]string, len(shown))
 	for i, arg := range shown {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is a request that waits for a person, as it is shown: all in printable ASCII.
+// Question is the form in which a waiting request is shown: all texts are printable ASCII.
 type Question struct {
 	ID        string       `json:"id"`
 	Args      []string     `json:"args"` // quoted as in Go if not printable
@@ -24,32 +24,31 @@ type Question struct {
 	Project   string       `json:"project"`
 	Branch    string       `json:"branch,omitempty"`
 	Agent     string       `json:"agent,omitempty"`
-	Effects   []string     `json:"effects,omitempty"` // of the command, as the rule has them
+	Effects   []string     `json:"effects,omitempty"` // effects of the command, from the rule
 	Code      bool         `json:"code,omitempty"`    // it may run code that the container can write
-	Grade     policy.Grade `json:"grade,omitempty"`   // how likely that is: certain, possible or unknown
-	Notes     []string     `json:"notes,omitempty"`   // further facts for the decision
+	Grade     policy.Grade `json:"grade,omitempty"`   // how likely Code is: certain, possible or unknown
+	Notes     []string     `json:"notes,omitempty"`   // more facts for the decision
 	Asked     time.Time    `json:"asked"`
 	Deadline  time.Time    `json:"deadline"`
-	Waiting   []string     `json:"waiting"`          // the requests that get the answer
-	Gone      int          `json:"gone"`             // how many of these have no caller now
-	Digest    string       `json:"digest,omitempty"` // of what is asked, for the answer; absent where the texts are cut
-	Cut       *Cut         `json:"cut,omitempty"`    // in a list: this is the beginning of the texts
+	Waiting   []string     `json:"waiting"`          // the requests that get the same answer
+	Gone      int          `json:"gone"`             // how many of them have no caller any more
+	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
+	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
 }
 
-// Decision is the body of an answer: what it answers, why if it is a denial, and for how
-// long if it is an approval that holds on.
+// Decision is the body of an approval or denial.
 type Decision struct {
 	Digest  string   `json:"digest"`
 	Waiting []string `json:"waiting"` // the requests that were shown
 	Reason  string   `json:"reason,omitempty"`
 
-	// One of these, or none: once.
-	For    string `json:"for,omitempty"`    // as in 15m
-	Times  int    `json:"times,omitempty"`  // calls, those that wait included
+	// At most one of these is set; none means once.
+	For    string `json:"for,omitempty"`    // a duration such as 15m
+	Times  int    `json:"times,omitempty"`  // calls, including those that wait
 	Always bool   `json:"always,omitempty"` // until the session ends
 }
 
-// Terms returns for how long d is to hold; none is once. The error is approval.ErrTerms.
+// Terms returns the terms of the grant; the zero value means once. The error is approval.ErrTerms.
 func (d *Decision) Terms() (approval.Terms, error) {
 	t := approval.Terms{Times: d.Times, Always: d.Always}
 	if d.For == "" {
@@ -76,7 +75,7 @@ func shown(q approval.Question) Question {
 	return s
 }
 
-// texts are sentences of the host's own, in which what is the container's is quoted already.
+// texts returns sentences of the host. Texts of the container in them are quoted already.
 func texts(all []string) []string {
 	shown := make([]string, len(all))
 	for i, text := range all {
@@ -88,7 +87,8 @@ func texts(all []string) []string {
 	return shown
 }
 
-// printable is s if it is that, and quoted otherwise: two that differ look different.
+// printable returns s unchanged if every byte is printable ASCII, and quoted otherwise. Different texts
+// give different results.
 func printable(s string) string {
 	ascii := strconv.QuoteToASCII(s)
 	if ascii == `"`+s+`"` {

@@ -26,7 +26,7 @@ func serve(t *testing.T) (*session, *Client) {
 	}
 	s := &session{stopped: make(chan struct{})}
 	var wg sync.WaitGroup
-	// ends when ln is closed, below.
+	// Ends when ln is closed, below.
 	wg.Go(func() {
 		if err := Serve(ln, s); err != nil {
 			t.Errorf("Serve: %v", err)
@@ -40,7 +40,7 @@ func serve(t *testing.T) (*session, *Client) {
 func put(t *testing.T, s *session, id string, args ...string) <-chan approval.Answer {
 	t.Helper()
 	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
-	// ends with the answer, or the test's context.
+	// Ends with the answer or with the test's context.
 	go func() {
 		answer <- s.queue.Ask(t.Context(), approval.Question{ID: id, Args: args, Cwd: "/w\x1b", Session: "s"})
 	}()
@@ -99,7 +99,7 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-// TestStrict sends what two readers of JSON could read differently: nothing is done.
+// TestStrict sends JSON that parsers could interpret differently. The server must reject it.
 //
 // Attack 45.
 func TestStrict(t *testing.T) {
@@ -128,7 +128,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// Who listens to the events is there to be asked, and sees every question come and go.
+// TestWatch checks that a client of the events counts as an approver and gets every change.
 func TestWatch(t *testing.T) {
 	s, c := serve(t)
 	if a := s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"make"}}); a.Outcome != approval.Refused {
@@ -137,7 +137,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := make(chan int, 8)
 	var wg sync.WaitGroup
-	// ends with ctx.
+	// Ends with ctx.
 	wg.Go(func() { c.Watch(ctx, func(all []Question) { seen <- len(all) }) })
 	if n := <-seen; n != 0 {
 		t.Errorf("%d questions at first, want none", n)
@@ -161,8 +161,8 @@ func TestWatch(t *testing.T) {
 	wg.Wait()
 }
 
-// Notes are sentences, with what is the container's quoted in them: they are shown as they
-// are, unless something in them is not to be shown at all.
+// TestTexts checks that notes are shown unchanged unless they contain characters that are not printable.
+// Texts of the container in them are quoted already.
 func TestTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		`stdin is 3 bytes: "a\n"`: `stdin is 3 bytes: "a\n"`, "copy of \x1b[2J": `"copy of \x1b[2J"`, "\u202e": `"\u202e"`, "": "",

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// replyChunk is how many bytes of a reply a client has patience to take.
+// replyChunk is the number of bytes that a client must read within patience.
 const replyChunk = 1 << 20
 
-// Reply answers with v, in JSON. A client that goes on reading gets all of it, however long
-// it is.
+// Reply sends v as JSON. The reply may be of any length as long as the client keeps reading.
 func Reply(w http.ResponseWriter, code int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -23,14 +22,14 @@ func Reply(w http.ResponseWriter, code int, v any) {
 	w.WriteHeader(code)
 	conn := http.NewResponseController(w)
 	for chunk := range slices.Chunk(append(b, '\n'), replyChunk) {
-		_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a recorder of a test has none
+		_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a test recorder has no deadline
 		if _, err := w.Write(chunk); err != nil {
-			return // the client has gone
+			return // the client has disconnected
 		}
 	}
 }
 
-// problem is what an answer is that is not the one hoped for.
+// problem is the body of an error reply.
 type problem struct {
 	Error string `json:"error"`
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Session is what a Server controls.
+// Session is the session that a Server controls.
 type Session interface {
 	Status() Status
 	Record() state.Session
-	AuditLog() string         // its path
+	AuditLog() string         // path of the audit log
 	Stop(grace time.Duration) // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
 	Kill(id string) bool      // ends the command of a request, if it runs; does not wait
-	Left() []Left             // what ended commands have left running
-	EndLeft(id string) bool   // ends what the command of a request has left running, and waits; false: there is nothing
-	Queue() *approval.Queue   // of the requests that wait for a person
+	Left() []Left             // leftover processes of ended commands
+	EndLeft(id string) bool   // ends the leftover processes of a request's command, and waits; false: there are none
+	Queue() *approval.Queue   // the requests that wait for approval
 	Jobs() []job.Info         // oldest first
-	// EndJob ends a job and waits until it has, or sends it a signal. The error wraps
-	// job.ErrUnknown or job.ErrEnded.
+	// EndJob ends a job and waits until it has ended, or sends it a signal. The error wraps job.ErrUnknown
+	// or job.ErrEnded.
 	EndJob(ctx context.Context, id, signal string) error
 }
 
-// Serve answers on ln until ln is closed.
+// Serve serves the API on ln until ln is closed.
 func Serve(ln *net.UnixListener, s Session) error {
 	mux := http.NewServeMux()
 	serveSession(mux, s)
@@ -55,25 +55,25 @@ func Serve(ln *net.UnixListener, s Session) error {
 	base, over := context.WithCancel(context.Background())
 	defer over()
 	srv.BaseContext = func(net.Listener) context.Context { return base }
-	srv.RegisterOnShutdown(over) // who listens to events would listen for ever
+	srv.RegisterOnShutdown(over) // ends the event streams, which would not end by themselves
 	err := srv.Serve(ownUser{ln})
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
-	// Whoever said stop is still to be answered.
+	// The client of POST /stop still needs its reply.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if srv.Shutdown(ctx) != nil {
-		srv.Close() // of those who do not listen
+		srv.Close() // closes connections that are not idle
 	}
 	return err
 }
 
-// OwnUser returns ln without the connections that control does not answer.
+// OwnUser returns ln without connections that this package would reject.
 func OwnUser(ln *net.UnixListener) net.Listener { return ownUser{ln} }
 
-// ownUser accepts connections of this user's processes, and of root's, on this host only.
-// The socket's mode says the first; this holds even where a container has been given it.
+// ownUser accepts only connections of this user's and root's processes on this host. The mode of the
+// socket excludes other users too, but not a container that has the socket mounted.
 type ownUser struct{ *net.UnixListener }
 
 func (l ownUser) Accept() (net.Conn, error) {

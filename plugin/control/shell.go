@@ -13,44 +13,44 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// ShellHost is a Session that has shells with state.
+// ShellHost is a Session with shells that keep state.
 type ShellHost interface {
 	Shells() []shell.Info
 	CreateShell(ctx context.Context, name string, o ShellOptions) error
-	RemoveShell(name string) bool // waits until nothing of it is left
+	RemoveShell(name string) bool // waits until all its processes have ended
 	RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error)
 }
 
-// ShellOptions are what a shell is created with.
+// ShellOptions are the options for creating a shell.
 type ShellOptions struct {
 	Env []string `json:"env,omitempty"`
 	Dir string   `json:"cwd,omitempty"`
-	In  string   `json:"in,omitempty"` // a container's name or id; empty: this host
+	In  string   `json:"in,omitempty"` // the container's name or id; empty: this host
 }
 
-// ShellCommand is a command for a shell.
+// ShellCommand is a command to run in a shell.
 type ShellCommand struct {
 	Text    string   `json:"command"`
 	Env     []string `json:"env,omitempty"`
 	Dir     string   `json:"cwd,omitempty"`
-	Start   bool     `json:"start,omitempty"`      // in a copy of the shell
-	Timeout int64    `json:"timeout_ms,omitempty"` // 0: none
+	Start   bool     `json:"start,omitempty"`      // run in a copy of the shell
+	Timeout int64    `json:"timeout_ms,omitempty"` // 0: no limit
 }
 
-// ShellEvent is one of those that answer a ShellCommand, a line of JSON each: Waits if it has to, PID,
-// then any number of Out and Err, then Exit or Error.
+// ShellEvent is one line of JSON in the reply to a ShellCommand. The order is: Waits if the shell is busy,
+// PID, any number of Out and Err, then Exit or Error.
 type ShellEvent struct {
 	PID     int    `json:"pid,omitempty"`
-	Request string `json:"request,omitempty"` // with PID
+	Request string `json:"request,omitempty"` // set together with PID
 	Out     []byte `json:"out,omitempty"`
 	Err     []byte `json:"err,omitempty"`
-	Waits   bool   `json:"waits,omitempty"` // for its turn: the shell is busy
+	Waits   bool   `json:"waits,omitempty"` // the shell is busy
 	Exit    *int   `json:"exit,omitempty"`
 	Error   string `json:"error,omitempty"`
-	Code    int    `json:"code,omitempty"` // the exit code, if there is an Error
+	Code    int    `json:"code,omitempty"` // the exit code, if Error is set
 }
 
-// serveShells adds the shells to mux.
+// serveShells adds the paths for shells to mux.
 func serveShells(mux *http.ServeMux, h ShellHost) {
 	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) {
 		Reply(w, http.StatusOK, Status{Shells: h.Shells()}.listed().Shells)
@@ -67,7 +67,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 		Reply(w, http.StatusOK, settled{Status: "created", ID: r.PathValue("name")})
 	}))
 	mux.HandleFunc("DELETE /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
-		// Its tree has some seconds to end.
+		// Ending the process tree may take some seconds.
 		if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) == nil {
 			h.RemoveShell(r.PathValue("name"))
 			Reply(w, http.StatusOK, settled{Status: "removed", ID: r.PathValue("name")})
@@ -81,12 +81,12 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 	}))
 }
 
-// maxShellCommand is how much a command for a shell may be, in bytes.
+// maxShellCommand is the maximum size of a shell command in bytes.
 const maxShellCommand = 4 << 20
 
 const notWanted = "not what is wanted here"
 
-// runShell runs c and tells of it as it goes. When the client goes, so does the command.
+// runShell runs c and sends its events. The command ends if the client disconnects.
 func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellCommand) {
 	conn := http.NewResponseController(w)
 	if conn.SetReadDeadline(time.Time{}) != nil || conn.SetWriteDeadline(time.Time{}) != nil {
@@ -118,7 +118,7 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 }
 
 type shellEvents struct {
-	mu    sync.Mutex // held while an event is sent
+	mu    sync.Mutex // held while an event is written
 	to    *json.Encoder
 	flush func() error
 }

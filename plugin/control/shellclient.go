@@ -14,14 +14,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// Shells asks which shells there are.
+// Shells returns the session's shells.
 func (c *Client) Shells(ctx context.Context) ([]shell.Info, error) {
 	var all []shell.Info
 	err := c.get(ctx, "/shells", &all)
 	return all, err
 }
 
-// CreateShell makes a shell.
+// CreateShell creates a shell.
 func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) error {
 	body, err := json.Marshal(o)
 	if err == nil {
@@ -33,7 +33,7 @@ func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) e
 	return err
 }
 
-// RemoveShell ends a shell, if there is one of that name.
+// RemoveShell ends a shell, if it exists.
 func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	if err := shell.CheckName(name); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	return err
 }
 
-// RunShell has a shell run a command and calls show with what happens. It returns after the
-// last event; when ctx ends so does the command.
+// RunShell runs a command in a shell and calls show for each event. It returns after the last event. The
+// command ends if ctx ends.
 func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand, show func(ShellEvent) error) error {
 	if err := shell.CheckName(name); err != nil {
 		return err

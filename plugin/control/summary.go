@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Summary is what a session is and does, all in printable ASCII.
+// Summary describes a session and its state, in printable ASCII.
 type Summary struct {
 	ID        string          `json:"id"`
 	Container string          `json:"container"`
@@ -25,10 +25,10 @@ type Summary struct {
 	Calls     int             `json:"calls"` // commands started so far
 	Running   []Running       `json:"running"`
 
-	Shells []shell.Info `json:"shells,omitempty"` // those with state
+	Shells []shell.Info `json:"shells,omitempty"` // the shells with state
 }
 
-// Summarize makes one summary of a session's record and its status.
+// Summarize builds a Summary from a session's record and status.
 func Summarize(rec state.Session, st Status) Summary {
 	s := Summary{
 		ID: rec.ID, Container: Printable(rec.ContainerName), Image: Printable(rec.Image), Project: Printable(filepath.Base(rec.InvokedIn)),
@@ -45,8 +45,8 @@ func Summarize(rec state.Session, st Status) Summary {
 	return s
 }
 
-// serveSession adds to mux what is asked of a session as a whole. The lists are those of the
-// page, for this session alone.
+// serveSession adds the paths for the whole session to mux. The lists have the form of the page's lists,
+// with this session only.
 func serveSession(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /session", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, s.Status().listed()) })
 	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, r *http.Request) {

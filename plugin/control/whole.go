@@ -15,22 +15,22 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// A container chooses how long the arguments of its calls are, and how many calls it makes.
-// Lists therefore carry the beginning of each text, so that any number of calls can be listed
-// and ended. The whole text of one entry has a path of its own.
+// A container chooses the number of its calls and the length of their arguments. Lists therefore contain
+// only the beginning of each text, so that they can show any number of calls. Each entry has a path that
+// returns its complete texts.
 
 const (
-	maxListedText = 256      // bytes of each text of an entry of a list, but for the arguments
-	maxListedAsk  = 16 << 10 // bytes of a question that a list still carries whole
+	maxListedText = 256      // bytes per text of a list entry, except for arguments
+	maxListedAsk  = 16 << 10 // size of a question up to which a list does not cut it
 )
 
-// Cut says that an entry of a list has the beginning of its texts, and how long its command is.
+// Cut means that the texts of a list entry are cut. It holds the length of the command.
 type Cut struct {
 	Args  int `json:"args"`  // number of arguments
-	Bytes int `json:"bytes"` // of all arguments together
+	Bytes int `json:"bytes"` // bytes of all arguments together
 }
 
-// String is what stands behind a command that is cut, and nothing for one that is not.
+// String returns the mark that follows a cut command, or "" if c is nil.
 func (c *Cut) String() string {
 	if c == nil {
 		return ""
@@ -38,7 +38,7 @@ func (c *Cut) String() string {
 	return fmt.Sprintf(" ... (%d arguments, %d bytes)", c.Args, c.Bytes)
 }
 
-// shortener shortens the texts of one entry.
+// shortener cuts the texts of one list entry.
 type shortener struct{ cut bool }
 
 func (s *shortener) args(args []string) []string {
@@ -56,7 +56,7 @@ func (s *shortener) text(text string) string {
 	return short
 }
 
-// clip returns the beginning of text, with a mark where that is not all.
+// clip returns at most max bytes of text, with a mark if it was cut.
 func clip(text string, max int) string {
 	short, _ := spelling.Clip([]string{text}, max)
 	return short[0]
@@ -73,7 +73,7 @@ func (s *shortener) mark(args []string) *Cut {
 	return c
 }
 
-// ListedArgs returns args as a list has them, and how long they are where that is not all.
+// ListedArgs returns args in the form for lists. The Cut is nil if nothing was cut.
 func ListedArgs(args []string) ([]string, *Cut) {
 	var s shortener
 	short := s.args(args)
@@ -104,8 +104,8 @@ func (j Job) listed() Job {
 	return j
 }
 
-// listed returns q whole if it is short. Otherwise it has no digest: it cannot be approved
-// before all of it was fetched.
+// listed returns q unchanged if it is short. Otherwise it cuts the texts and removes the digest: a client
+// must fetch the complete question before it can approve it.
 func listed(q approval.Question) Question {
 	n := 0
 	for _, texts := range [][]string{q.Args, q.Notes, q.Effects, {q.Cwd, q.Dir, q.Path, q.Rule, q.Container, q.Project, q.Branch, q.Agent}} {
@@ -140,7 +140,7 @@ func listedGrant(g approval.Grant) Grant {
 	return short
 }
 
-// listed returns the status with the beginning of the texts of what runs.
+// listed returns the status with cut texts.
 func (st Status) listed() Status {
 	st.Running = slices.Clone(st.Running)
 	for i, r := range st.Running {
@@ -154,7 +154,7 @@ func (st Status) listed() Status {
 	return st
 }
 
-// serveWhole adds the single entries of the lists to mux.
+// serveWhole adds the paths for single entries to mux.
 func serveWhole(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /calls/{id}", func(w http.ResponseWriter, r *http.Request) {
 		all := s.Status().Running
@@ -183,7 +183,7 @@ func serveWhole(mux *http.ServeMux, s Session) {
 	})
 }
 
-// replyOne answers with the entry of a list that is asked for, whole, or that there is none.
+// replyOne sends the complete entry that matches is, or the error none.
 func replyOne[T any](w http.ResponseWriter, all []T, is func(T) bool, show func(T) any, none error) {
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
@@ -193,14 +193,14 @@ func replyOne[T any](w http.ResponseWriter, all []T, is func(T) bool, show func(
 	Reply(w, http.StatusOK, show(all[i]))
 }
 
-// Question asks for one request that waits, whole. The error is approval.ErrUnknown when it
-// does not wait.
+// Question returns one waiting request with complete texts. The error is approval.ErrUnknown if it does
+// not wait.
 func (c *Client) Question(ctx context.Context, id string) (q Question, err error) {
 	err = c.get(ctx, "/pending/"+url.PathEscape(id), &q)
 	return q, err
 }
 
-// Whole returns q with all of its text, which q of a list may lack.
+// Whole returns q with complete texts.
 func (c *Client) Whole(ctx context.Context, q Question) (Question, error) {
 	if q.Cut == nil {
 		return q, nil
@@ -208,31 +208,31 @@ func (c *Client) Whole(ctx context.Context, q Question) (Question, error) {
 	return c.Question(ctx, q.ID)
 }
 
-// Call asks for one call that runs, whole and in printable ASCII.
+// Call returns one running call with complete texts, in printable ASCII.
 func (c *Client) Call(ctx context.Context, id string) (r Running, err error) {
 	err = c.get(ctx, "/calls/"+url.PathEscape(id), &r)
 	return r, err
 }
 
-// Job asks for one job, whole.
+// Job returns one job with complete texts.
 func (c *Client) Job(ctx context.Context, id string) (j Job, err error) {
 	err = c.get(ctx, "/jobs/"+url.PathEscape(id), &j)
 	return j, err
 }
 
-// LeftOf asks for what the command of one request left running, whole.
+// LeftOf returns the leftover processes of one request's command, with complete texts.
 func (c *Client) LeftOf(ctx context.Context, id string) (l Left, err error) {
 	err = c.get(ctx, "/left/"+url.PathEscape(id), &l)
 	return l, err
 }
 
-// GrantOf asks for one grant, whole.
+// GrantOf returns one grant with complete texts.
 func (c *Client) GrantOf(ctx context.Context, id string) (g Grant, err error) {
 	err = c.get(ctx, "/grants/"+url.PathEscape(id), &g)
 	return g, err
 }
 
-// get asks for path, and puts the answer into v.
+// get requests path and decodes the reply into v.
 func (c *Client) get(ctx context.Context, path string, v any) error {
 	body, err := c.do(ctx, http.MethodGet, path, nil, http.StatusOK)
 	if err != nil {

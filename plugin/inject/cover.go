@@ -9,9 +9,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// Targets returns where the user's flags mount something in the container, whatever it
-// is. What the image declares as a volume, or another container lends by
-// --volumes-from, is not among them: the engine lets our own mount go first there.
+// Targets returns the mount points of the user's flags in the container. It does not return the image's
+// volumes and those of --volumes-from, because the engine gives precedence to our own mount there.
 func Targets(cfg *container.Config, host *container.HostConfig) []string {
 	var all []string
 	for _, b := range host.Binds {
@@ -29,8 +28,8 @@ func Targets(cfg *container.Config, host *container.HostConfig) []string {
 	return all
 }
 
-// bindTarget reads source:target[:options]. A Linux path in it may hold no colon, but a
-// source may be a Windows path.
+// bindTarget parses source:target[:options]. A Linux path in it cannot contain a colon, but the source may
+// be a Windows path.
 func bindTarget(bind string) string {
 	rest := bind
 	if len(bind) > 2 && bind[1] == ':' && (bind[2] == '\\' || bind[2] == '/') {
@@ -48,8 +47,8 @@ func Within(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
 
-// Clash returns the first of targets that lies at or below Target: it would hide the
-// share, or what is in it.
+// Clash returns the first of targets at or below Target. Such a mount would hide the share or a part of
+// it.
 func Clash(targets []string) (string, bool) {
 	for _, t := range targets {
 		if Within(t, Target) {
@@ -59,8 +58,8 @@ func Clash(targets []string) (string, bool) {
 	return "", false
 }
 
-// Covered reports whether one of targets holds dir, or a part of it: what is copied
-// there would land in the user's own directory or volume, or be hidden.
+// Covered reports whether one of targets contains dir or a part of it. Files that are copied there would
+// be in the user's directory or volume, or hidden.
 func Covered(targets []string, dir string) bool {
 	for _, t := range targets {
 		if Within(dir, t) || Within(t, dir) {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// create makes the file name below root, of that mode, in one step.
+// create creates the file name below root atomically, with the given mode.
 func create(root *os.Root, name string, mode fs.FileMode, write func(*os.File) error) error {
 	making := filepath.Join(filepath.Dir(name), ".hostexec-"+rand.Text())
 	tmp, err := root.OpenFile(making, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -28,11 +28,11 @@ func create(root *os.Root, name string, mode fs.FileMode, write func(*os.File) e
 	return err
 }
 
-// link makes name another name of file, or a copy where the file system cannot. It is for
-// names that no container has.
+// link creates name as a hard link to file, or as a copy if the file system has no links. It is for names
+// outside of containers.
 func link(file, name string) error {
 	err := os.Link(file, name)
-	// Linux finds no file where another process has just put an equal one in its place (link(2)).
+	// Linux may return ENOENT while another process replaces the file by an equal one (link(2)).
 	for tries := 0; tries < 100 && errors.Is(err, fs.ErrNotExist) && exists(file); tries++ {
 		err = os.Link(file, name)
 	}
@@ -52,8 +52,8 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// duplicate makes name below root a copy of file, which shares its blocks where the file
-// system can (copy_file_range(2), which io.Copy uses).
+// duplicate copies file to name below root. The copy shares blocks if the file system can
+// (copy_file_range(2), which io.Copy uses).
 func duplicate(file string, root *os.Root, name string) error {
 	src, err := os.Open(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLinkWhileReplaced links a file that another process replaces by an equal one, as runs do that
-// start together: link(2) finds none in between.
+// TestLinkWhileReplaced links a file that another process replaces by an equal one, as concurrent runs do.
+// link(2) may return ENOENT in between.
 func TestLinkWhileReplaced(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -24,7 +24,7 @@ func TestLinkWhileReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, replaced := make(chan struct{}), make(chan error)
-	// ends when the links are made; the test waits for it.
+	// Ends when the links are made; the test waits for it.
 	go func() {
 		for {
 			select {

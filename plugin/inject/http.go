@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// HTTP is what a container is told of how it calls over HTTP. Its token is in the share.
+// HTTP holds the environment with which a container makes calls over HTTP. The token for hostexec's own
+// clients is in the share.
 type HTTP struct {
 	Address  string // host and port
-	Guardian string // what cloister's clients call the host; "" where there are none
-	Token    string // for them
+	Guardian string // host name that cloister's clients use; "" without them
+	Token    string // for cloister's clients
 }
 
-// Env returns a copy of env with that in it. image is the environment of the image.
+// Env returns a copy of env with these variables. image is the environment of the image.
 func (h HTTP) Env(image, env []string) []string {
 	set := map[string]string{"HOSTEXEC_URL": "http://" + h.Address}
 	if host, port, err := net.SplitHostPort(h.Address); err == nil && h.Guardian != "" {
@@ -36,7 +37,7 @@ func (h HTTP) Env(image, env []string) []string {
 	return out
 }
 
-// noProxy is what env says of name, and hosts.
+// noProxy returns the value of name in env, with hosts appended.
 func noProxy(env []string, name string, hosts ...string) string {
 	for _, kv := range slices.Backward(env) {
 		if kv == name {

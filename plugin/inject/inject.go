@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject is what a container needs so that its programs find the host's: one
-// read-only mount, a PATH that begins there and, for rules, ends there, labels, and links in
-// /usr/local/bin for login shells, which forget PATH.
+// Package inject changes a container so that its programs find the host's commands. It adds a read-only
+// mount, labels, and a PATH with its directory in front. The PATH ends with the directory of commands with
+// rules. Links in /usr/local/bin are for login shells, which reset PATH.
 //
 //	/run/hostexec            the session's share, read-only
 //	    bin/hostexec         the shim, static, of the engine's architecture
-//	    bin/make             -> hostexec, one for each command
-//	    rules/gh             -> ../bin/hostexec, one for each that only has rules
+//	    bin/make             -> hostexec, one link for each command
+//	    rules/gh             -> ../bin/hostexec, one link for each command that only has rules
 //	/usr/local/bin/make      -> /run/hostexec/bin/make
 //
-// Its one law: it hides nothing that the image or the user put there. It describes
-// changes and fills the share; talking to the engine is plugin's.
+// It must not hide files that the image or the user has put there. It describes changes and fills the
+// share; package plugin sends requests to the engine.
 package inject
 
 import (
@@ -23,17 +23,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Target is where a container sees its session's share; the shim knows it too.
+// Target is the mount point of the share in the container. The shim contains the same path.
 const Target = state.Target
 
 // Bin is the directory of the commands in a container.
 const Bin = Target + "/bin"
 
-// Rules is the directory of the commands that only have rules. It is the last one of PATH: rules are
-// for all containers, and a program that a container has itself stays what its name means there.
+// Rules is the directory of the commands that only have rules. It is the last one in PATH: rules apply to
+// all containers, and a program in the container has precedence over them.
 const Rules = Target + "/" + rules
 
-// Shim is the name of the shim, which is a command itself.
+// Shim is the name of the shim. It is also a command.
 const Shim = "hostexec"
 
 // The labels of a session's container.
@@ -43,8 +43,8 @@ const (
 	LabelCommands = "io.hostexec.commands"
 )
 
-// Mount returns the mount of a session's share. It is a Mount and not a Bind: the engine
-// makes a missing source of a Bind itself, as root, when the container starts again.
+// Mount returns the mount of a session's share. It is a Mount and not a Bind: for a Bind, the engine
+// creates a missing source as root when the container restarts.
 func Mount(share string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: share, Target: Target, ReadOnly: true}
 }
@@ -54,23 +54,23 @@ func VolumeMount(name string, readOnly bool) mount.Mount {
 	return mount.Mount{Type: mount.TypeVolume, Source: name, Target: Target, ReadOnly: readOnly}
 }
 
-// RelayMount returns the mount that a relay listens in. Whoever is in the container may
-// connect, and only root put another socket in its place.
+// RelayMount returns the mount for the relay's socket. Every user in the container may connect, and only
+// root can replace the socket.
 func RelayMount() mount.Mount {
-	const size = 64 << 10 // bytes; it holds a name
+	const size = 64 << 10 // bytes; it holds only a socket
 	return mount.Mount{Type: mount.TypeTmpfs, Target: Target + "/relay", TmpfsOptions: &mount.TmpfsOptions{SizeBytes: size, Mode: 0o755}}
 }
 
-// TargetRequests is where a container puts requests that are files. It may write there.
+// TargetRequests is the directory where a container writes requests as files. It is writable.
 const TargetRequests = Target + "/proxy"
 
-// Requests returns the mount of a session's directory for them. It lies in the share's,
+// Requests returns the mount of a session's directory for these files. It is below the share's mount,
 // which the engine mounts first.
 func Requests(dir string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: dir, Target: TargetRequests}
 }
 
-// Labels returns the labels of rec's container, those of have included.
+// Labels returns the labels of rec's container, including those of have.
 func Labels(have map[string]string, rec *state.Session) map[string]string {
 	all := make(map[string]string, len(have)+3)
 	for k, v := range have {
@@ -82,11 +82,11 @@ func Labels(have map[string]string, rec *state.Session) map[string]string {
 	return all
 }
 
-// DefaultPath is what the engine gives a container whose image sets no PATH.
+// DefaultPath is the engine's PATH for an image without PATH.
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Path returns the PATH that env sets, as the engine would read it: the last one counts,
-// and PATH without = removes the image's.
+// Path returns the PATH that env sets, with the engine's rules: the last entry counts, and PATH without =
+// removes the image's.
 func Path(env []string) (path string, set bool) {
 	for _, kv := range slices.Backward(env) {
 		if kv == "PATH" {
@@ -99,7 +99,7 @@ func Path(env []string) (path string, set bool) {
 	return "", false
 }
 
-// Env returns a copy of env in which PATH is path with Bin before it and, where ruled, Rules behind it.
+// Env returns a copy of env in which PATH is Around(path, ruled).
 func Env(env []string, path string, ruled bool) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return kv == "PATH" || strings.HasPrefix(kv, "PATH=")
@@ -107,9 +107,9 @@ func Env(env []string, path string, ruled bool) []string {
 	return append(out, "PATH="+Around(path, ruled))
 }
 
-// Around returns path with Bin before it and, if ruled, Rules behind it. A path can have them already, of
-// an image that was committed from such a container. An empty path gets no colon: a trailing one would
-// mean the current directory.
+// Around returns path with Bin in front and, if ruled is set, Rules at the end. A path may have them
+// already if the image was committed from such a container. An empty path gets no colon, because a
+// trailing colon would mean the current directory.
 func Around(path string, ruled bool) string {
 	switch {
 	case path == "":

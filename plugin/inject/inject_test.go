@@ -144,7 +144,8 @@ func TestLinkable(t *testing.T) {
 	}
 }
 
-// A directory entry would fail to unpack over a link that the image has in its place.
+// TestLinksAreLeavesOnly checks that there are no directory entries. They would fail to unpack over a link
+// in the image.
 func TestLinksAreLeavesOnly(t *testing.T) {
 	archive, err := Links([]string{"make", "hostexec"}, []string{"gh"})
 	if err != nil {
@@ -163,7 +164,8 @@ func TestLinksAreLeavesOnly(t *testing.T) {
 	}
 }
 
-// TestArchive checks that what a running container gets comes in one archive: the links lie beside the share, and after it.
+// TestArchive checks that a running container gets all files in one archive, with the links after the
+// share.
 func TestArchive(t *testing.T) {
 	archive, err := Archive("amd64", []string{"make"}, nil, "run/hostexec/", "make", "hostexec")
 	if err != nil {
@@ -182,7 +184,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// entries are those of an archive.
+// entries returns the headers of an archive.
 func entries(t *testing.T, archive io.Reader) (all []*tar.Header) {
 	t.Helper()
 	for r := tar.NewReader(archive); ; {
@@ -209,7 +211,7 @@ func TestHTTPEnv(t *testing.T) {
 		"HOSTEXEC_URL=http://172.17.0.1:9999 NO_PROXY=of.image,guardian,172.17.0.1 no_proxy=a,b,guardian,172.17.0.1"; got != want {
 		t.Errorf("env %q, want %q", got, want)
 	}
-	for _, have := range []string{"NO_PROXY=", "NO_PROXY"} { // set to nothing, and taken from the image's
+	for _, have := range []string{"NO_PROXY=", "NO_PROXY"} { // set to nothing, and removed
 		got := HTTP{Address: "1.2.3.4:5", Guardian: "g"}.Env(image, []string{have})
 		if !slices.Contains(got, "NO_PROXY=g,1.2.3.4") {
 			t.Errorf("%s: %q", have, got)

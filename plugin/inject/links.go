@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// LinkDir is where login shells still look: /etc/profile resets PATH, but no
-// distribution leaves this one out.
+// LinkDir is a directory in the PATH of login shells. They reset PATH, but all distributions include this
+// directory.
 const LinkDir = "/usr/local/bin"
 
-// Linkable reports whether a link may take the place of what a container has at a path
-// of LinkDir: nothing, or a link of ours from a container that was committed. What the
-// image put there stays, for its own scripts name it (#!/usr/local/bin/python).
+// Linkable reports whether a link may replace the file at a path in LinkDir. It may if there is no file,
+// or a link of ours from a committed container. The image's own files stay, because scripts name them
+// (#!/usr/local/bin/python).
 func Linkable(exists bool, linkTarget string) bool {
 	return !exists || Within(linkTarget, Target)
 }
 
-// Links returns an archive that is unpacked at /. It has a link in LinkDir for each of names, to Bin, and for each
-// of ruled, to Rules. It has no entries for directories: where the image has a link for one of those,
-// unpacking would fail. They dangle when the container is committed, which is right.
+// Links returns an archive to unpack at /. It has links in LinkDir to Bin for names, and to Rules for
+// ruled. It has no entries for directories, because unpacking would fail if the image has a link in their
+// place. The links dangle after the container is committed, as intended.
 func Links(names, ruled []string) (io.Reader, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)

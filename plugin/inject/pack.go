@@ -2,8 +2,7 @@
 
 //go:build ignore
 
-// Command pack compresses a shim for the plugin to embed: pack FILE PACKED. The same file
-// gives the same bytes.
+// Command pack compresses a shim, which the plugin embeds: pack FILE PACKED. Its output is deterministic.
 package main
 
 import (
@@ -20,8 +19,8 @@ func main() {
 	}
 }
 
-// pack writes file's content to packed, by way of a second name, so that a build that was
-// interrupted leaves no half of a shim.
+// pack writes the compressed file through a temporary file, so that an interrupted build leaves no
+// incomplete shim.
 func pack(file, packed string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {

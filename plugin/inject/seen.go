@@ -12,27 +12,26 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// Found is what an image has at a path.
+// Found describes the file of an image at a path.
 type Found struct {
 	Exists bool   `json:"exists"`
-	Link   string `json:"link,omitempty"` // where a symbolic link leads
+	Link   string `json:"link,omitempty"` // target of a symbolic link
 }
 
 var imageID = spelling.Form{Of: "0-9a-f", Min: 64, Max: 64}
 
-// named reports whether image is a digest of all that the image is: what was found in it
-// stays true.
+// named reports whether image is a content digest. The content of such an image never changes.
 func named(image string) bool {
 	hex, ok := strings.CutPrefix(image, "sha256:")
 	return ok && imageID.Matches(hex)
 }
 
-// Recall returns what is remembered of an image, by path. It is never nil; nothing is
-// known of an image whose notes are missing or unreadable.
+// Recall returns the stored findings about an image, by path. The map is empty, not nil, if there are none
+// or they cannot be read.
 func Recall(home, image string) map[string]Found {
 	found := map[string]Found{}
 	if !named(image) {
-		return found // it is no name of a file
+		return found // it must not become a file name
 	}
 	b, err := os.ReadFile(seenFile(home, image))
 	if err == nil && json.Unmarshal(b, &found) == nil && found != nil {
@@ -41,11 +40,10 @@ func Recall(home, image string) map[string]Found {
 	return map[string]Found{}
 }
 
-// Remember notes what was found in an image. Runs that start together each write all
-// they know; the last one wins.
+// Remember stores findings about an image. If several runs write at the same time, the last one wins.
 func Remember(home, image string, found map[string]Found) error {
 	if !named(image) {
-		return nil // an engine that names images otherwise is asked each time
+		return nil // without a digest the findings cannot be cached
 	}
 	b, err := json.Marshal(found)
 	if err != nil {
@@ -63,7 +61,7 @@ func Remember(home, image string, found map[string]Found) error {
 	return text(root, filepath.Base(file), 0o600, b)
 }
 
-// forget removes all notes.
+// forget removes the findings about all images.
 func forget(home string) error {
 	return os.RemoveAll(filepath.Dir(seenFile(home, "")))
 }

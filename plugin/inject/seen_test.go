@@ -38,7 +38,7 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// An id that is no digest names no file.
+// TestSeenIDs checks that an id that is not a digest is never used as a file name.
 func TestSeenIDs(t *testing.T) {
 	home := t.TempDir()
 	for _, image := range []string{"", "busybox", "sha256:../../x", "sha256:" + strings.Repeat("A", 64), "sha256:" + strings.Repeat("a", 63)} {

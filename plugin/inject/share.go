@@ -16,12 +16,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A container with CAP_SYS_ADMIN can make its mount of the share writable. So no file of a
-// share is a file of another one, or of the host's, and what is put into a share is reached
-// below it only: the container may have put links there.
+// A container with CAP_SYS_ADMIN can make its mount of the share writable. Therefore a share has no files
+// in common with other shares or the host. The container may have created links there, so files are opened
+// through os.Root.
 
-// Fill puts the shim of an architecture, and a link to it for each of names, into
-// session's share. The shim is unpacked once per user and build, and copied.
+// Fill puts the shim for an architecture, and a link to it for each of names, into session's share. The
+// shim is unpacked once per user and build, and then copied.
 func Fill(home, session, goarch string, names []string) error {
 	z, err := shimFor(goarch)
 	if err != nil {
@@ -30,8 +30,8 @@ func Fill(home, session, goarch string, names []string) error {
 	return fill(home, session, goarch, z, names)
 }
 
-// FillFiles is Fill for calls by files. client, a program for a shell that does what the shim
-// does, is beside it by the same names, for whoever has to read what it runs; pass are the
+// FillFiles is like Fill, for calls by files. client is a shell script that does the same as the shim. It
+// has the same names in a directory of its own, for users who want to read the program. pass are the
 // variables that both pass on.
 func FillFiles(home, session, goarch string, client []byte, pass, names []string) error {
 	if err := Fill(home, session, goarch, names); err != nil {
@@ -58,7 +58,7 @@ func FillFiles(home, session, goarch string, client []byte, pass, names []string
 	return linkNames(share, scripts, Shim, names)
 }
 
-// FillRules puts a link to the shim for each of names, which only have rules, into session's share.
+// FillRules adds a link to the shim for each of names, which only have rules.
 func FillRules(session string, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -75,12 +75,12 @@ func FillRules(session string, names []string) error {
 }
 
 const (
-	programs = "bin"                         // the directory of the shims in a share
-	rules    = "rules"                       // the directory of links to commands that only have rules
-	scripts  = "sh"                          // the directory of clients for a shell
+	programs = "bin"                         // directory of the shim and its links
+	rules    = "rules"                       // directory of links to commands that only have rules
+	scripts  = "sh"                          // directory of the shell script and its links
 	toShim   = "../" + programs + "/" + Shim // from rules
 
-	passing = "pass" // the file that names the variables that the shim may pass on
+	passing = "pass" // file with the names of variables that the shim may pass on
 )
 
 func text(root *os.Root, name string, mode fs.FileMode, b []byte) error {
@@ -109,7 +109,7 @@ func fill(home, session, goarch string, z packed, names []string) error {
 	return linkNames(share, programs, Shim, names)
 }
 
-// Empty takes what Fill has put there out of a session's share, so that it can be filled anew.
+// Empty removes the files of Fill from a session's share, so that Fill can be called again.
 func Empty(session string) error {
 	share, err := os.OpenRoot(state.ShareDir(session))
 	if err != nil {
@@ -122,13 +122,13 @@ func Empty(session string) error {
 	return errors.Join(share.RemoveAll(programs), mkdir(share, programs, 0o755), share.RemoveAll(rules), share.RemoveAll(scripts), share.RemoveAll(passing))
 }
 
-// mkdir makes a directory that the watcher may have made before.
+// mkdir creates a directory. The watcher may have created it before.
 func mkdir(root *os.Root, name string, mode fs.FileMode) error {
 	err := root.Mkdir(name, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return errors.Join(err, root.Chmod(name, mode)) // the umask is not the container's business
+	return errors.Join(err, root.Chmod(name, mode)) // the umask must not apply to the container's files
 }
 
 func linkNames(share *os.Root, dir, target string, names []string) error {
@@ -140,9 +140,9 @@ func linkNames(share *os.Root, dir, target string, names []string) error {
 	return nil
 }
 
-// Archive returns what a share holds whose calls a relay carries, below the directory base,
-// which ends in a slash, or is empty, and which is part of it. ruled are names that only have rules. links are beside
-// it, as Links has them.
+// Archive returns the content of a share for calls through a relay. base is the directory prefix of the
+// entries, empty or with a slash at its end; it has an entry too. ruled are names that only have rules.
+// links are added as by Links.
 func Archive(goarch string, names, ruled []string, base string, links ...string) (io.Reader, error) {
 	z, err := shimFor(goarch)
 	if err != nil {
@@ -181,8 +181,8 @@ func Archive(goarch string, names, ruled []string, base string, links ...string)
 	return &buf, nil
 }
 
-// unpacked returns the path of the unpacked shim, which it makes if need be. Runs that
-// start together each write a file of their own; the last rename wins, with equal bytes.
+// unpacked returns the path of the unpacked shim and creates it if needed. Concurrent runs each write
+// their own file; the last rename wins, with equal bytes.
 func unpacked(home, goarch string, z packed) (string, error) {
 	dir := filepath.Join(shimsDir(home), z.key(), goarch)
 	file := filepath.Join(dir, Shim)
@@ -202,7 +202,7 @@ func unpacked(home, goarch string, z packed) (string, error) {
 
 func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
-// Sweep removes the unpacked shims of other builds, and what is remembered of images.
+// Sweep removes the unpacked shims of other builds, and the findings about images.
 func Sweep(home string) error {
 	return errors.Join(sweepShims(home), forget(home))
 }

@@ -17,7 +17,7 @@ import (
 
 func compressed(t *testing.T, text string) packed {
 	t.Helper()
-	w, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true)) // which notes the length even of so little
+	w, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true)) // stores the content size even of short texts
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestUnpacked(t *testing.T) {
 	}
 }
 
-// A crash may leave a file that was renamed before its bytes were on disk.
+// TestUnpackedMendsTruncated covers a crash after the rename and before the data was on disk.
 func TestUnpackedMendsTruncated(t *testing.T) {
 	home, z := t.TempDir(), compressed(t, "the shim")
 	file, err := unpacked(home, "amd64", z)
@@ -81,7 +81,7 @@ func TestUnpackedMendsTruncated(t *testing.T) {
 
 func TestUnpackRefusesDamaged(t *testing.T) {
 	home, z := t.TempDir(), compressed(t, strings.Repeat("the shim", 100))
-	z[len(z)-2] ^= 1 // the checksum
+	z[len(z)-2] ^= 1 // part of the checksum
 	if file, err := unpacked(home, "amd64", z); err == nil {
 		t.Errorf("a damaged shim was unpacked to %s", file)
 	}
@@ -132,7 +132,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// home is where the only shim of store is unpacked.
+// home returns the directory with the only unpacked shim of store.
 func home(t *testing.T, store *state.Store) string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(shimsDir(store.Home), "*", "amd64"))
@@ -142,8 +142,8 @@ func home(t *testing.T, store *state.Store) string {
 	return dirs[0]
 }
 
-// TestFillStaysInShare fills and empties a share in which a container has put links to
-// directories of the host.
+// TestFillStaysInShare fills and empties a share in which a container has created links to directories of
+// the host.
 //
 // Attack 211.
 func TestFillStaysInShare(t *testing.T) {

@@ -14,15 +14,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// NoThread is in what a shim says that gets no thread: see nothread.sed.
+// NoThread is part of the shim's error if it cannot start a thread; see nothread.sed.
 const NoThread = "no process or thread is left here"
 
-// shims holds linux-<arch>.zst for each architecture, put there by the Makefile.
+// shims holds linux-<arch>.zst for each architecture. The Makefile creates the files.
 //
 //go:embed shims
 var shims embed.FS
 
-// arches are the names that engines and kernels give to Go's architectures.
+// arches maps architecture names of engines and kernels to Go's names.
 var arches = map[string]string{
 	"x86_64": "amd64", "aarch64": "arm64",
 	"armv7l": "arm", "armv7": "arm", "armhf": "arm",
@@ -41,14 +41,14 @@ func Arch(name string) string {
 // Arches returns the architectures that this build has a shim for.
 func Arches() []string {
 	var all []string
-	names, _ := fs.Glob(shims, "shims/linux-*.zst") // the pattern is well-formed
+	names, _ := fs.Glob(shims, "shims/linux-*.zst") // the pattern is valid
 	for _, name := range names {
 		all = append(all, strings.TrimSuffix(strings.TrimPrefix(name, "shims/linux-"), ".zst"))
 	}
 	return all
 }
 
-// packed is a compressed shim: one frame of zstd, which tells its length and its checksum.
+// packed is a compressed shim: one zstd frame with content size and checksum.
 type packed []byte
 
 func shimFor(goarch string) (packed, error) {
@@ -63,13 +63,13 @@ func shimFor(goarch string) (packed, error) {
 	return nil, fmt.Errorf("no shim for linux/%s: this build has %s", goarch, strings.Join(have, ", "))
 }
 
-// key names this shim among those of other builds.
+// key identifies this shim among those of other builds.
 func (z packed) key() string {
 	sum := sha256.Sum256(z)
 	return hex.EncodeToString(sum[:8])
 }
 
-// size is what the shim unpacks to, or -1.
+// size returns the uncompressed size, or -1 if it is unknown.
 func (z packed) size() int64 {
 	var h zstd.Header
 	if h.Decode(z) != nil || !h.HasFCS {
@@ -78,7 +78,7 @@ func (z packed) size() int64 {
 	return int64(h.FrameContentSize)
 }
 
-// unpack writes the shim to w, all of it or nothing.
+// unpack writes the complete shim to w, or nothing.
 func (z packed) unpack(w io.Writer) error {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {

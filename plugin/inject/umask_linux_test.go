@@ -13,8 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestFillUmask fills a share for a person whose umask shuts out everybody else: a container's
-// user reads all of it.
+// TestFillUmask fills a share with umask 077. Every user in a container must be able to read it.
 func TestFillUmask(t *testing.T) {
 	store := &state.Store{Home: t.TempDir()}
 	defer syscall.Umask(syscall.Umask(0o077))

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Nothing that a container said is in these words: a number stands in the place of count.
+// No text of a container is in these words: count is replaced by a number.
 const (
 	title   = "docker hostexec"
 	count   = "{count}"
 	message = title + ": " + count
 )
 
-// desktops are the programs that show a notification, by system.
+// desktops lists the program that shows a notification on each system.
 var desktops = map[string][]string{
 	"linux":  {"notify-send", "--app-name=" + title, "--", title, message},
 	"darwin": {"osascript", "-e", `display notification "` + message + `" with title "` + title + `"`},
@@ -29,8 +29,8 @@ var desktops = map[string][]string{
 	}, "; ")},
 }
 
-// Desktop returns the argv that notifies on the desktop of goos, if there is a program for
-// it on PATH and, on Linux, a session bus or a display that it would reach.
+// Desktop returns the argv that shows a notification on the desktop of goos. It returns nil if PATH has no
+// such program or, on Linux, there is no session bus or display.
 func Desktop(goos string, getenv func(string) string) []string {
 	argv := slices.Clone(desktops[goos])
 	if len(argv) == 0 {
@@ -48,7 +48,7 @@ func Desktop(goos string, getenv func(string) string) []string {
 	return argv
 }
 
-// text puts the words into argv.
+// text replaces count in argv.
 func text(argv []string, waiting int) []string {
 	words := fmt.Sprintf("%d requests wait for approval", waiting)
 	if waiting == 1 {

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Notifier tells a person by programs of the host's that requests wait: by the desktop's,
-// by one that they have named, or both. Its zero value tells nobody. One Tell at a time.
+// Notifier notifies the user of waiting requests through host programs: the desktop's, a configured one,
+// or both. The zero value notifies nobody. Concurrent calls of Tell are not allowed.
 type Notifier struct {
-	Command []string // argv, run without a shell; HOSTEXEC_PENDING and HOSTEXEC_SESSION say what for
-	Desktop []string // the argv that Desktop returns; only a number is ever put into it
+	Command []string // argv, run without a shell, with HOSTEXEC_PENDING and HOSTEXEC_SESSION in its environment
+	Desktop []string // the argv that Desktop returns; only a number is inserted into it
 	Session string
 	Run     Runner
 }
 
-// Runner runs a program to its end, with env beside this process's own. An error says that
-// it failed. When ctx ends so does the program.
+// Runner runs a program to its end, with env in addition to this process's environment. It returns an
+// error if the program fails. The program ends when ctx ends.
 type Runner func(ctx context.Context, argv, env []string) error
 
-// patience is how long a program may take to tell somebody.
+// patience is the time limit for a notification program.
 const patience = 10 * time.Second
 
-// Reachable reports whether there is a program that may reach somebody.
+// Reachable reports whether there is a notification program.
 func (n *Notifier) Reachable() bool { return len(n.Command)+len(n.Desktop) > 0 }
 
-// Programs returns what n runs.
+// Programs returns the programs that n runs.
 func (n *Notifier) Programs() (paths []string) {
 	for _, argv := range [][]string{n.Command, n.Desktop} {
 		if len(argv) > 0 {
@@ -41,7 +41,7 @@ func (n *Notifier) Programs() (paths []string) {
 	return paths
 }
 
-// Tell tells that so many requests wait. It succeeds if one of the programs does.
+// Tell notifies the user that waiting requests wait. It succeeds if one of the programs does.
 func (n *Notifier) Tell(ctx context.Context, waiting int) error {
 	if !n.Reachable() {
 		return errors.New("there is nobody to notify")
@@ -68,8 +68,8 @@ func (n *Notifier) Tell(ctx context.Context, waiting int) error {
 	return errors.Join(errs...)
 }
 
-// Look finds a program on path, in its absolute directories only: the others mean where the
-// session was started, which a container may often write.
+// Look finds a program in the absolute directories of path. Relative directories depend on the directory
+// where the session was started, which a container can often write.
 func Look(name, path string) (string, bool) {
 	if filepath.IsAbs(name) {
 		p, err := exec.LookPath(name)

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// runs runs programs as the watcher does: no shell, nothing on their descriptors.
+// runs runs programs as the watcher does: without a shell or inherited descriptors.
 func runs(ctx context.Context, argv, env []string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd.Run()
 }
 
-// stub puts a program called name on PATH, which writes down its arguments and exits with code.
+// stub puts a program called name into PATH. It records its arguments and exits with code.
 func stub(t *testing.T, name, code string) (told func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// One program that works is enough, one that fails or hangs is none.
+// TestTell checks that one working program is enough, and that failing and hanging programs do not count.
 func TestTell(t *testing.T) {
 	stub(t, "fails", "3")
 	fails, _ := Look("fails", os.Getenv("PATH"))

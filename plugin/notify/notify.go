@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notify tells a person, safely, that something waits for them.
+// Package notify notifies the user of waiting requests.
 //
-// Its one law: nothing that a container said reaches a terminal or a program through it.
-// It knows nothing of what waits.
+// No text of a container may reach a terminal or a program through it. It has no access to the requests.
 package notify
 
-// Terminal is the terminal on which a session was started. Its zero value is none.
+// Terminal is the terminal where a session was started. The zero value means none.
 type Terminal struct {
 	Path   string
-	Leader int    // of its session: the login shell, mostly
-	Born   uint64 // when the leader was, proc_pid_stat(5), so that its pid means no other
+	Leader int    // pid of the session leader, usually the login shell
+	Born   uint64 // start time of the leader, proc_pid_stat(5), to detect a reused pid
 }

@@ -23,7 +23,7 @@ func Here() Terminal {
 	if err != nil {
 		return Terminal{}
 	}
-	// /dev/tty is every process's own: its name is found at the leader, who has it on 0.
+	// /dev/tty is a name in every process. Descriptor 0 of the leader gives the real name.
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", leader))
 	if err != nil || !strings.HasPrefix(path, "/dev/") {
 		path = ""
@@ -35,7 +35,7 @@ func Here() Terminal {
 	return Terminal{Path: path, Leader: leader, Born: born}
 }
 
-// Open reports whether the terminal is still there: its session's leader lives.
+// Open reports whether the terminal's session leader is still alive.
 func (t Terminal) Open() bool {
 	if t.Leader == 0 {
 		return false
@@ -44,23 +44,23 @@ func (t Terminal) Open() bool {
 	return ok && born == t.Born
 }
 
-// Ring rings the terminal's bell. It writes that one byte and never waits.
+// Ring writes a BEL byte to the terminal. It never blocks.
 func (t Terminal) Ring() {
 	if t.Path == "" || !t.Open() {
 		return
 	}
 	tty, err := os.OpenFile(t.Path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return // it is somebody else's by now
+		return // the terminal may belong to another user by now
 	}
 	defer tty.Close()
 	if fi, err := tty.Stat(); err == nil && fi.Mode()&os.ModeCharDevice != 0 {
-		tty.Write([]byte{'\a'}) // a bell that does not ring has no remedy
+		tty.Write([]byte{'\a'}) // nothing can be done about an error
 	}
 }
 
-// birth is when a process was started, in clock ticks after boot: field 22 of
-// proc_pid_stat(5). What stands in parentheses before may hold anything.
+// birth returns the start time of a process in clock ticks since boot: field 22 of proc_pid_stat(5). The
+// name in parentheses before it may contain any byte.
 func birth(pid int) (uint64, bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// The leader of a session lives, dies, and is a zombie in between, which is dead.
+// TestOpen checks a live, a zombie and a reaped session leader. A zombie counts as dead.
 func TestOpen(t *testing.T) {
 	cmd := exec.Command("cat")
 	tty, err := pty.Start(cmd)
@@ -47,10 +47,10 @@ func TestOpen(t *testing.T) {
 	if term.Open() {
 		t.Error("the terminal of a dead process is open")
 	}
-	term.Ring() // nobody is there
+	term.Ring() // must do nothing
 }
 
-// What is no terminal is not written to.
+// TestRingWritesToTerminalsOnly checks that Ring does not write to a regular file.
 func TestRingWritesToTerminalsOnly(t *testing.T) {
 	file := t.TempDir() + "/tty"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -7,7 +7,7 @@ package notify
 // Here returns no terminal: sessions are not supported on this system.
 func Here() Terminal { return Terminal{} }
 
-// Open reports false.
+// Open returns false.
 func (t Terminal) Open() bool { return false }
 
 // Ring does nothing.

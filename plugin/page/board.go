@@ -14,44 +14,44 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// board is what all sessions have to show. It is told by watchers what waits, and looks
-// every second at what runs and has ended. It does so only while a browser is there, or
-// when one can be opened: who watches a session can be asked.
+// board holds the state of all sessions that the page shows. Watchers report waiting questions. The board
+// polls the rest every second: running calls, grants and ended requests. It does so only while a browser
+// is connected or Page.Open is set, because a client that watches a session counts as an approver.
 type board struct {
 	store  *state.Store
 	always bool
 
 	mu      sync.Mutex // guards the fields below
-	streams int        // browsers that listen
-	left    time.Time  // when the last of them went
+	streams int        // connected browsers
+	left    time.Time  // when the last browser disconnected
 	seats   map[string]*seat
 	served  []control.Summary
 	granted []control.Grant
 	past    []control.Event
-	log     os.FileInfo   // of the audit log, when past was read from it
+	log     os.FileInfo   // of the audit log when past was read
 	ended   []card        // settled questions, oldest first
-	rounds  int           // how often it was looked
-	news    bool          // it is to be told after this round
-	changed chan struct{} // closed at the next change; nil when nobody waits for it
-	wake    chan struct{} // has room for one: look now
+	rounds  int           // number of finished rounds
+	news    bool          // a round found changes to report
+	changed chan struct{} // closed at the next change; nil if nobody waits
+	wake    chan struct{} // buffer of one: a value starts a round at once
 }
 
-// seat is one session's place at the board.
+// seat is the connection to one session's watcher.
 type seat struct {
 	leave   context.CancelFunc
 	heard   bool
 	waiting []control.Question
 }
 
-// linger is how long sessions are watched after the last browser has gone: it may only
-// load the page again.
+// linger is how long sessions are watched after the last browser has disconnected, because it may be
+// reloading the page.
 const linger = 5 * time.Second
 
 func newBoard(store *state.Store, always bool) *board {
 	return &board{store: store, always: always, seats: map[string]*seat{}, wake: make(chan struct{}, 1)}
 }
 
-// run keeps the board until ctx is done, and returns when nobody is watched any more.
+// run updates the board until ctx is done. It returns after all watch goroutines have ended.
 func (b *board) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -68,16 +68,16 @@ func (b *board) run(ctx context.Context) {
 	}
 }
 
-// round takes in the sessions there are, and looks at them if somebody sees it.
+// round starts to watch new sessions and polls all sessions if a browser is connected.
 func (b *board) round(ctx context.Context, wg *sync.WaitGroup) {
 	if !b.wanted() {
 		b.dismiss()
 		return
 	}
-	recs, _ := b.store.List() // those that can be read
+	recs, _ := b.store.List() // the records that can be read
 	for _, rec := range recs {
 		if s, ctx := b.seat(ctx, rec.ID); s != nil {
-			// ends when the session's watcher does, or with ctx.
+			// Ends when the session's watcher ends, or with ctx.
 			wg.Go(func() { b.watch(ctx, rec.ID, s) })
 		}
 	}
@@ -99,7 +99,7 @@ func (b *board) wanted() bool {
 	return b.always || b.streams > 0 || time.Since(b.left) < linger
 }
 
-// dismiss stops watching.
+// dismiss stops watching all sessions.
 func (b *board) dismiss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func (b *board) dismiss() {
 	}
 }
 
-// seat returns a new seat for a session, nil if it has one.
+// seat returns a new seat for a session, or nil if it has one.
 func (b *board) seat(ctx context.Context, session string) (*seat, context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,19 +121,19 @@ func (b *board) seat(ctx context.Context, session string) (*seat, context.Contex
 	return s, ctx
 }
 
-// watch follows what waits in a session for as long as its watcher answers.
+// watch follows the waiting questions of a session until its watcher stops answering.
 func (b *board) watch(ctx context.Context, session string, s *seat) {
 	defer s.leave()
 	c := control.Dial(b.store.Dir(session))
 	defer c.Close()
-	_ = c.Watch(ctx, func(all []control.Question) { b.set(s, all) }) // it is tried again in a second
+	_ = c.Watch(ctx, func(all []control.Question) { b.set(s, all) }) // run tries again in a second
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.seats, session)
 	b.setLocked(s, nil)
 }
 
-// set takes over what waits in a session.
+// set stores the waiting questions of a session.
 func (b *board) set(s *seat, all []control.Question) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *board) setLocked(s *seat, all []control.Question) {
 	b.changeLocked()
 }
 
-// look asks what runs and what has ended.
+// look polls running calls, grants and ended requests.
 func (b *board) look(ctx context.Context) {
 	served, err := survey(ctx, b.store)
 	granted := grants(ctx, b.store)
@@ -172,7 +172,7 @@ func (b *board) look(ctx context.Context) {
 	}
 }
 
-// questions returns what waits, oldest first.
+// questions returns the waiting questions, oldest first.
 func (b *board) questions() (all []control.Question) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,22 +183,22 @@ func (b *board) questions() (all []control.Question) {
 	return all
 }
 
-// facts returns what runs, what is granted and what has ended.
+// facts returns the sessions, the grants and the ended requests.
 func (b *board) facts() (served []control.Summary, granted []control.Grant, past []control.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served, b.granted, b.past
 }
 
-// hurry has the board look at once.
+// hurry starts a round at once.
 func (b *board) hurry() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // it wakes already
+	default: // a wakeup is pending already
 	}
 }
 
-// sessions is how many sessions have a watcher that is watched.
+// sessions returns the number of watched sessions that have reported.
 func (b *board) sessions() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -210,7 +210,7 @@ func (b *board) sessions() (n int) {
 	return n
 }
 
-// Changed returns a channel that is closed when there may be something else to show.
+// Changed returns a channel that is closed at the next change.
 func (b *board) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A browser that is a snap reads nothing below a hidden directory of the home, which the state
-// directory usually is. It can read the directory of its own in the user's runtime directory,
-// which only the user can write.
+// A browser installed as a snap cannot read files below a hidden directory of the home, where the state
+// directory usually is. It can read its own directory in the user's runtime directory, which only the user
+// can write.
 
-// snapRoots are where snaps are mounted; without one no browser is a snap.
+// snapRoots are the directories where snaps are mounted. Without them, no browser is a snap.
 var snapRoots = []string{"/snap", "/var/lib/snapd/snap"}
 
-// browserDir returns the directory for the files that open the page: the state directory, unless
-// the person's browser cannot read it.
+// browserDir returns the directory for the files that open the page. It is the state directory unless the
+// user's browser cannot read it.
 func browserDir(s *state.Store) string {
 	for _, root := range snapRoots {
 		if _, err := os.Stat(root); err == nil {
@@ -32,10 +32,10 @@ func browserDir(s *state.Store) string {
 	return s.Home
 }
 
-// asksDesktop is how long the desktop may take to say which browser it opens.
+// asksDesktop is the time limit for the query of the default browser.
 const asksDesktop = 2 * time.Second
 
-// defaultBrowser is the name of the desktop entry of the person's browser, empty if it is not known.
+// defaultBrowser returns the desktop entry name of the user's browser, or "" if it is unknown.
 func defaultBrowser(s *state.Store) string {
 	ctx, cancel := context.WithTimeout(context.Background(), asksDesktop)
 	defer cancel()
@@ -43,7 +43,7 @@ func defaultBrowser(s *state.Store) string {
 	if err != nil {
 		return ""
 	}
-	out, _ := cmd.Output() // it is not known, then
+	out, _ := cmd.Output() // on an error the browser is unknown
 	return strings.TrimSpace(string(out))
 }
 
@@ -54,7 +54,7 @@ var (
 	})
 )
 
-// snapOf returns the snap that a browser is, by what BROWSER says or else its desktop entry.
+// snapOf returns the snap that contains the browser. It checks BROWSER first, then the desktop entry.
 func snapOf(program, entry string) string {
 	for _, m := range [][]string{snapProgram().FindStringSubmatch(program), snapEntry().FindStringSubmatch(entry)} {
 		if m != nil {
@@ -64,8 +64,8 @@ func snapOf(program, entry string) string {
 	return ""
 }
 
-// snapDir returns the directory of a snap in runtime, which it makes as the snap itself does when
-// it is started. Where others can write it, it returns home.
+// snapDir returns the directory of a snap in runtime, and creates it as the snap itself does on its start.
+// If other users can write the directory, it returns home.
 func snapDir(runtime, snap, home string) string {
 	if snap == "" || !filepath.IsAbs(runtime) || state.CheckPrivate(runtime) != nil {
 		return home
@@ -77,10 +77,10 @@ func snapDir(runtime, snap, home string) string {
 	return dir
 }
 
-// staleFiles returns the files in other directories that a page has left which was killed. One
-// that is not old may be of the page of another state directory.
+// staleFiles returns files that a killed page has left in other directories. Recent files are left out,
+// because they may belong to the page of another state directory.
 func staleFiles() (old []string) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "snap.*", filePattern)) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "snap.*", filePattern)) // valid pattern
 	for _, file := range files {
 		if fi, err := os.Lstat(file); err == nil && time.Since(fi.ModTime()) > codeLife {
 			old = append(old, file)

@@ -21,7 +21,7 @@ func TestSnapOf(t *testing.T) {
 	}
 }
 
-// A snap's own directory takes the file only if nobody else can put something in its place.
+// TestSnapDir checks that a snap's directory is used only if other users cannot write it.
 func TestSnapDir(t *testing.T) {
 	runtime, home := t.TempDir(), "/home/you/.docker/hostexec"
 	if err := os.Chmod(runtime, 0o700); err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A browser is started with a file that redirects it to the page, with a code behind "#". Every
-// user of a host can read its command lines, but only the person can read the file.
+// A browser is started with a file that redirects it to the page, with a code behind "#". Every user of a
+// host can read the browser's command line, but only this user can read the file.
 
-// filePattern names the files. A browser that may not read one shows its name, which says what
-// to type.
+// filePattern is the name pattern of the files. A browser that may not read the file shows its name, which
+// contains the command to type.
 const filePattern = "docker-hostexec-ui-*.html"
 
-// redirection needs no script. The address is not sent on, and replaces the file's in the
-// tab's history (WHATWG HTML, shared declarative refresh steps).
+// redirection works without a script. It sends no referrer, and its target replaces the file's address in
+// the tab's history (WHATWG HTML, shared declarative refresh steps).
 var redirection = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en">
@@ -44,13 +44,13 @@ var redirection = sync.OnceValue(func() *template.Template {
 `))
 })
 
-// File makes a file that opens the page once, within half a minute, and returns its URL. It is
-// removed when it was used, and when its time is over.
+// File creates a file that opens the page once, within half a minute, and returns its URL. The file is
+// removed after its use or its time limit.
 func (p *Page) File() (link string, err error) {
 	code, over := p.keys.mint(time.Now())
 	removeFiles(over)
 	dir := browserDir(p.Store)
-	f, err := os.CreateTemp(dir, filePattern) // 0600, and new
+	f, err := os.CreateTemp(dir, filePattern) // mode 0600; the file must not exist
 	if err != nil {
 		return "", fmt.Errorf("write the file that opens the page: %w", err)
 	}
@@ -67,7 +67,7 @@ func (p *Page) File() (link string, err error) {
 
 func fileURL(path string) string {
 	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/Users
+	if !strings.HasPrefix(path, "/") { // a Windows path such as C:/Users
 		path = "/" + path
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()
@@ -76,19 +76,19 @@ func fileURL(path string) string {
 func removeFiles(files []string) {
 	for _, file := range files {
 		if file != "" {
-			_ = os.Remove(file) // its code is not good any more
+			_ = os.Remove(file) // its code is not valid any more
 		}
 	}
 }
 
-// removeStale removes the files that a page has left which was killed.
+// removeStale removes files that a killed page has left.
 func removeStale(s *state.Store) {
-	files, _ := filepath.Glob(filepath.Join(s.Home, filePattern)) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(s.Home, filePattern)) // the pattern is valid
 	removeFiles(append(files, staleFiles()...))
 }
 
-// newCode answers POST /code. Who came by a code cannot make others: they would be good after
-// its token was revoked.
+// newCode answers POST /code. A client whose token came from a code cannot create codes, because these
+// would stay valid after its token is revoked.
 func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
 	if !p.place.knows(r) {
 		fail(w, http.StatusForbidden, "a browser that a link has opened makes no links: docker hostexec ui does")
@@ -104,7 +104,7 @@ func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
 	}{file})
 }
 
-// The texts for both who present one code, and for the log.
+// These texts go to both clients that presented the same code, and to the log.
 const (
 	revoked = "The key of this page was revoked: its link was used a second time, so another program of this host may have had the page, too. " +
 		"Nothing can be answered here any more. On the host, docker hostexec ui opens the page anew, and docker hostexec audit shows what was answered."
@@ -113,7 +113,7 @@ const (
 	loggedTwice = "a link of the page was used twice: the key that its first use got is revoked"
 )
 
-// exchange answers POST /token, the one request that needs none.
+// exchange answers POST /token. It is the only POST that needs no token.
 func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Code string `json:"code"`
@@ -124,7 +124,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case got.twice:
-		if got.news { // or who presents it again and again would fill the log
+		if got.news { // repeated attempts must not fill the log
 			p.warn(loggedTwice)
 		}
 		control.Reply(w, http.StatusForbidden, problem{Error: usedTwice, Revoked: true})
@@ -138,7 +138,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe answers GET /token: whether the token is good, which it is here.
+// probe answers GET /token. A request with an invalid token does not get here.
 func probe(w http.ResponseWriter, _ *http.Request) {
 	control.Reply(w, http.StatusOK, struct {
 		Status string `json:"status"`

@@ -38,7 +38,7 @@ func codeIn(t *testing.T, link string) string {
 		t.Fatal(err)
 	}
 	m := codeForm.FindAllStringSubmatch(string(b), -1)
-	if len(m) != 2 || m[0][1] != m[1][1] { // the redirection, and the link for who has turned that off
+	if len(m) != 2 || m[0][1] != m[1][1] { // the redirection, and the link for browsers without it
 		t.Fatalf("the file has %d codes: %s", len(m), b)
 	}
 	return m[0][1]
@@ -54,7 +54,7 @@ func (s *served) link() string {
 	return link
 }
 
-// present presents a code, as a browser does, and returns the token that it gives.
+// present presents a code, as a browser does, and returns the token for it.
 func (s *served) present(code string) (token string, a answer) {
 	s.t.Helper()
 	a = s.try("POST", "/token", `{"code":"`+code+`"}`, bare)
@@ -69,8 +69,8 @@ func (s *served) codeOf(token string) int {
 	return s.try("GET", "/pending", "", set(tokenHeader, token)).code
 }
 
-// The browser is started with a file that only its user can read. The command line, which all
-// can read, has neither the code nor the token, and the file goes when it was used.
+// TestFile checks that the browser is started with a file that only its user can read. The command line,
+// which all users can read, has neither the code nor the token. The file is removed after its use.
 //
 // Attack 108.
 func TestFile(t *testing.T) {
@@ -117,7 +117,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A page that ends takes the files with it.
+// TestFileEnds checks that the files are removed when the page ends.
 func TestFileEnds(t *testing.T) {
 	store := newStore(t)
 	p := &Page{Store: store, Idle: time.Nanosecond}
@@ -136,8 +136,8 @@ func TestFileEnds(t *testing.T) {
 	}
 }
 
-// Another user's program that has come by the code presents it before the browser does: the
-// token that it got ends when the browser comes, however late, and both are told.
+// TestCode has a program of another user present a stolen code before the browser does. The token that the
+// program got is revoked when the browser presents the code, however late. Both clients are informed.
 //
 // Attack 108.
 func TestCode(t *testing.T) {
@@ -196,7 +196,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// What a code has given cannot make codes, which would be good when it is revoked.
+// TestCodeMakesNoCodes checks that a token from a code cannot create codes, which would stay valid after
+// its revocation.
 //
 // Attack 108.
 func TestCodeMakesNoCodes(t *testing.T) {
@@ -207,8 +208,8 @@ func TestCodeMakesNoCodes(t *testing.T) {
 	}
 }
 
-// Of those who present one code at the same moment at most one gets a token, and that is
-// revoked.
+// TestCodeRace presents one code twice at the same time. At most one client gets a token, and that token
+// is revoked.
 //
 // Attack 108.
 func TestCodeRace(t *testing.T) {
@@ -219,7 +220,7 @@ func TestCodeRace(t *testing.T) {
 		var tokens []string
 		var wg sync.WaitGroup
 		for range 2 {
-			// ends at once: it presents the code.
+			// Ends after one request.
 			wg.Go(func() {
 				token, _ := s.present(code)
 				mu.Lock()
@@ -236,7 +237,7 @@ func TestCodeRace(t *testing.T) {
 	}
 }
 
-// Codes and tokens are bound in number; a token goes before its code is forgotten.
+// TestCodesAreFew checks the limits of codes and tokens. A token is removed before its code is forgotten.
 func TestCodesAreFew(t *testing.T) {
 	var ks keys
 	now := time.Now()
@@ -264,7 +265,7 @@ func TestCodesAreFew(t *testing.T) {
 	}
 }
 
-// Browsers that are started and never come up are not started for ever.
+// TestFruitless checks that browsers are not started forever if none connects.
 func TestFruitless(t *testing.T) {
 	var links []string
 	s := serve(t, &Page{Store: newStore(t), Open: func(link string) error { links = append(links, link); return nil }})
@@ -278,7 +279,7 @@ func TestFruitless(t *testing.T) {
 	}
 }
 
-// No request is logged: a browser's own address bar is the only place that a code is in.
+// TestNoAccessLog checks that no log contains a code.
 //
 // Attack 108.
 func TestNoAccessLog(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// settled is the answer to a decision that was taken.
+// settled is the reply to an accepted decision.
 type settled struct {
 	Status string `json:"status"`
 	ID     string `json:"id"`
@@ -20,7 +20,7 @@ type settled struct {
 
 var idForm = spelling.Form{Of: "0-9a-f", Min: 1, Max: 32}
 
-// approve answers POST /approve/{id}. What is approved has to be said: it is what was shown.
+// approve answers POST /approve/{id}. The body must name the question as it was shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 	var d control.Decision
 	switch err := body(w, r, &d); {
@@ -43,7 +43,7 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// approving is what lets a question run: once, or on terms.
+// approving returns the client method that approves a question once or on terms.
 func approving(t approval.Terms) settle {
 	if t == (approval.Terms{}) {
 		return (*control.Client).Approve
@@ -51,8 +51,8 @@ func approving(t approval.Terms) settle {
 	return func(c *control.Client, ctx context.Context, q control.Question) error { return c.Grant(ctx, q, t) }
 }
 
-// deny answers POST /deny/{id}. Its body, a reason, may be missing or broken: a denial is
-// never worse than what it was meant to be. But with a digest it is about what was shown.
+// deny answers POST /deny/{id}. The body with a reason may be missing or invalid: the denial still counts.
+// If the body has a digest, it must match the question.
 func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	var d control.Decision
 	if err := body(w, r, &d); err != nil {
@@ -69,10 +69,10 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ending is how a question ends if all goes well.
+// ending is the result of a question if the decision succeeds.
 type ending struct {
 	Outcome
-	held string // for how long an approval holds; empty: once
+	held string // how long an approval holds; empty: once
 }
 
 func settledHere(q control.Question, done ending) card {
@@ -84,7 +84,7 @@ func settledHere(q control.Question, done ending) card {
 // settle is a method of control.Client that answers a question.
 type settle func(*control.Client, context.Context, control.Question) error
 
-// decide hands a decision on request {id} to the watcher that asks. judge says how, and
+// decide sends a decision on request {id} to the watcher of its session. judge chooses the method and
 // reports whether the question is still the one that was shown.
 func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge func(*control.Question) (settle, bool)) {
 	id := r.PathValue("id")
@@ -121,7 +121,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge
 	control.Reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})
 }
 
-// refuse says why a decision on now was not taken, and shows what there is instead.
+// refuse sends the reason why a decision was not accepted, with the current state of the question.
 func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Question, err error) {
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):

@@ -19,7 +19,7 @@ const ask1 = "00000000000000a1"
 
 func TestApprove(t *testing.T) {
 	store := newStore(t)
-	newWatcher(t, store) // of another session
+	newWatcher(t, store) // another session
 	w, s := newWatcher(t, store), newPage(t, store)
 	got := w.ask(t, ask1, "make", "a b")
 	q := s.only()
@@ -44,7 +44,7 @@ func TestApprove(t *testing.T) {
 	}
 }
 
-// A denial is a denial whatever its body is: no reason, or a broken one, is the default's.
+// TestDeny checks that a denial with a missing or invalid body counts, with the default reason.
 func TestDeny(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -63,7 +63,7 @@ func TestDeny(t *testing.T) {
 	}
 }
 
-// What is approved has to be what was shown.
+// TestChanged checks that an approval must name the question as it was shown.
 //
 // Attacks 111, 117, 149.
 func TestChanged(t *testing.T) {
@@ -102,7 +102,7 @@ func TestChanged(t *testing.T) {
 
 func html(r *http.Request) { r.Header.Set("HX-Request", "true"); r.Header.Set("Accept", "text/html") }
 
-// Of many who answer at once, one wins, and the others learn that.
+// TestOneWins answers one question from many clients at once. One succeeds, and the others get an error.
 //
 // Attack 112.
 func TestOneWins(t *testing.T) {
@@ -115,7 +115,7 @@ func TestOneWins(t *testing.T) {
 		codes := make(chan int, 6)
 		var wg sync.WaitGroup
 		for n := range cap(codes) {
-			// ends with its request.
+			// Ends with its request.
 			wg.Go(func() {
 				codes <- s.try(http.MethodPost, []string{"/approve/", "/deny/"}[n%2]+id, decision(q, ""), nil).code
 			})
@@ -137,7 +137,7 @@ func TestOneWins(t *testing.T) {
 	}
 }
 
-// The buttons of the page get the card that takes the question's place.
+// TestPartials checks that the buttons get the card that replaces the question.
 func TestPartials(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)

@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// example is one of docs/api.md: a request, and what it gets.
+// example is an example in docs/api.md: a request and its reply.
 type example struct {
 	door, method, path, body string
 	code                     int
@@ -49,8 +49,8 @@ func examples(t *testing.T, doc string) (all []example) {
 	return all
 }
 
-// TestDocs holds docs/api.md to what the servers do: each example, in its order, and that
-// there is one of every route.
+// TestDocs runs each example of docs/api.md in order and compares the replies. It also checks that every
+// route has an example.
 func TestDocs(t *testing.T) {
 	b, err := os.ReadFile("../../docs/api.md")
 	if err != nil {
@@ -73,7 +73,7 @@ func TestDocs(t *testing.T) {
 	for _, e := range examples(t, doc) {
 		name := fmt.Sprintf("%s %s %s", e.door, e.method, e.path)
 		for _, g := range w.queue.Grants() {
-			grant = g.ID // of the only one, which is remembered when it is revoked
+			grant = g.ID // the only grant; its id is still needed after its revocation
 		}
 		e.path, e.want = strings.ReplaceAll(e.path, "<grant>", grant), strings.ReplaceAll(e.want, "<grant>", grant)
 		body := strings.ReplaceAll(e.body, "<digest>", digests[path.Base(e.path)])
@@ -104,7 +104,7 @@ func TestDocs(t *testing.T) {
 	routesOfControl(t, doc[strings.Index(doc, "## The control socket"):])
 }
 
-// ask sends an example's request to the door that it is for.
+// ask sends an example's request to the server that it is for.
 func (s *served) ask(t *testing.T, dir string, e example, body string) (int, string) {
 	t.Helper()
 	if e.door == "" {
@@ -130,7 +130,7 @@ func (s *served) ask(t *testing.T, dir string, e example, body string) (int, str
 	return resp.StatusCode, string(b)
 }
 
-// routesOfControl checks that what the control package says of itself is in doc.
+// routesOfControl checks that doc contains the routes in the package comment of control.
 func routesOfControl(t *testing.T, doc string) {
 	t.Helper()
 	src, err := os.ReadFile("../control/control.go")
@@ -148,12 +148,11 @@ func routesOfControl(t *testing.T, doc string) {
 	}
 }
 
-// exact are the fields whose values the examples have as they are; of others they have the
-// kind.
+// exact are the fields whose values must equal the example. For other fields, only the types are compared.
 var exact = []string{"status", "error", "kind", "cmd", "args", "state", "carrier", "exit", "seconds", "calls", "code"}
 
-// differences says where an answer is not as in its example. An object of which the example
-// has but the id is an abridged one.
+// differences returns the differences between a reply and its example. An example object that has only an
+// id is abridged.
 func differences(at string, have, want any) (all []string) {
 	switch want := want.(type) {
 	case map[string]any:

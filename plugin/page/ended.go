@@ -9,21 +9,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// Outcome is what became of a question, as far as the page knows.
+// Outcome is the result of a question, as far as the page knows it.
 type Outcome string
 
 const (
 	Approved Outcome = "approved"
 	Denied   Outcome = "denied"
 	TimedOut Outcome = "timeout"
-	Gone     Outcome = "gone" // answered elsewhere, or its callers have left
+	Gone     Outcome = "gone" // answered elsewhere, or its callers have ended
 )
 
-// maxEnded is how many settled questions are remembered, so that every browser learns what
-// became of what it shows.
+// maxEnded limits the settled questions that the board keeps. It keeps them so that every browser gets the
+// result of the questions that it shows.
 const maxEnded = 50
 
-// gone is what became of a question that does not wait at now any more.
+// gone returns the outcome of a question that stopped waiting at now.
 func gone(q control.Question, now time.Time) Outcome {
 	if now.After(q.Deadline.Add(-100 * time.Millisecond)) {
 		return TimedOut
@@ -31,8 +31,8 @@ func gone(q control.Question, now time.Time) Outcome {
 	return Gone
 }
 
-// settle notes that q was answered here, and forgets it before its watcher says so. What
-// has more callers since then is another question.
+// settle records that q was answered here and removes it before its watcher reports that. A question that
+// has gained callers since is not removed.
 func (b *board) settle(q control.Question, how Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,11 +43,11 @@ func (b *board) settle(q control.Question, how Outcome) {
 		})
 	}
 	b.changeLocked()
-	b.hurry() // there may be a grant
+	b.hurry() // there may be a new grant
 }
 
-// endLocked remembers what became of q. That it was answered here is known better than
-// that it is gone, whichever is heard first.
+// endLocked stores the outcome of q. An answer from this page replaces Gone, in whichever order they
+// arrive.
 func (b *board) endLocked(q control.Question, how Outcome) {
 	if i := slices.IndexFunc(b.ended, func(c card) bool { return c.ID == q.ID }); i >= 0 {
 		if how == Approved || how == Denied {
@@ -61,7 +61,7 @@ func (b *board) endLocked(q control.Question, how Outcome) {
 	}
 }
 
-// tombstone returns what is shown of a question that does not wait any more.
+// tombstone returns the card of a question that does not wait any more.
 func (b *board) tombstone(q control.Question) card {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,17 +73,17 @@ func (b *board) tombstone(q control.Question) card {
 	return tombstoneOf(q, Gone)
 }
 
-// tombstoneOf keeps of q what is shown of it when it does not wait any more.
+// tombstoneOf returns a card with the part of q that is shown after its end.
 func tombstoneOf(q control.Question, how Outcome) card {
 	kept := control.Question{ID: q.ID, Container: q.Container, Session: q.Session}
 	kept.Args, kept.Cut = control.ListedArgs(q.Args)
-	if q.Cut != nil { // it was cut before
+	if q.Cut != nil { // the watcher has cut it
 		kept.Cut = q.Cut
 	}
 	return card{Request: request(kept), Outcome: how}
 }
 
-// cards returns what is shown of questions: those that have ended, then those that wait.
+// cards returns the cards of ended questions, followed by those of waiting questions.
 func (b *board) cards() []card {
 	waiting := b.questions()
 	b.mu.Lock()

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxStreams = 4                // tabs at a time: a browser has six connections for all of them
-	patience   = 5 * time.Second  // for a client to take one event
-	heartbeat  = 15 * time.Second // after which a stream without news says that it lives
-	settling   = time.Second      // for the first news of every session
+	maxStreams = 4                // tabs at a time: a browser has six connections per host
+	patience   = 5 * time.Second  // for a client to read one event
+	heartbeat  = 15 * time.Second // interval of comments on an idle stream
+	settling   = time.Second      // for the first report of every session
 )
 
-// join notes that a browser listens, until leave is called; it is false when too many do.
+// join adds a connected browser until leave is called. It returns false if too many are connected.
 func (b *board) join() (leave func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,8 +42,7 @@ func (b *board) browsers() int {
 	return b.streams
 }
 
-// settled waits until every session was heard, so that what a browser is shown first is
-// not less than what there is.
+// settled waits until every session has reported, so that the first events to a browser are complete.
 func (b *board) settled(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
@@ -74,9 +73,9 @@ func (b *board) heardSince(round int) bool {
 	return b.rounds >= round
 }
 
-// events answers GET /events: what waits, runs, is granted and has ended, now and whenever
-// it changes (server-sent events, WHATWG HTML section 9.2). Each event is the whole of what
-// it is about, so that none is missed by who is slow.
+// events answers GET /events. It sends questions, sessions, grants and ended requests, now and after each
+// change (server-sent events, WHATWG HTML section 9.2). Each event contains the complete list, so that a
+// slow client misses nothing.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	leave, ok := p.board.join()
 	if !ok {
@@ -87,10 +86,10 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	p.board.settled(r.Context())
 	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	if conn.SetReadDeadline(time.Time{}) != nil { // nothing more is read
+	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
 		return
 	}
-	var over <-chan struct{} // of the page's own token, which is never revoked
+	var over <-chan struct{} // stays nil for the page's own token, which is never revoked
 	if k := p.keyOf(r); k != nil {
 		over = k.revoked
 	}
@@ -101,7 +100,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		changed := p.board.Changed()
 		select {
 		case <-over:
-			_ = s.write(frame("revoked", revoked)) // whether it is read or not
+			_ = s.write(frame("revoked", revoked)) // ignores errors: the stream ends anyway
 			return
 		default:
 		}
@@ -121,7 +120,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is one client's events, and what was sent last of each.
+// stream is the event stream of one client. sent holds the last data of each event.
 type stream struct {
 	w    http.ResponseWriter
 	conn *http.ResponseController
@@ -129,7 +128,7 @@ type stream struct {
 	sent map[string]string
 }
 
-// news sends what is not what was sent last.
+// news sends the events whose data has changed.
 func (s *stream) news(b *board) error {
 	served, granted, past := b.facts()
 	for _, e := range []struct {
@@ -167,7 +166,7 @@ func (s *stream) data(name string, html, v any) (string, error) {
 	return b.String(), err
 }
 
-// frame makes an event of data, whose every line is a line of the event.
+// frame formats an event with one data line for each line of data.
 func frame(name, data string) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "event: %s\n", name)

@@ -14,9 +14,10 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// ear listens to a page's events.
+// ear reads a page's events.
 type ear struct {
 	t     *testing.T
 	lines *bufio.Scanner
@@ -48,7 +49,7 @@ func (s *served) listen(edit func(*http.Request)) *ear {
 	return e
 }
 
-// hear returns the data of the next event called name that has part in it.
+// hear returns the data of the next event called name that contains part.
 func (e *ear) hear(name, part string) string {
 	e.t.Helper()
 	var event string
@@ -73,8 +74,8 @@ func (e *ear) hear(name, part string) string {
 	return ""
 }
 
-// Every change of what waits is told, as JSON and as cards; what is there at first is told
-// at once.
+// TestEvents checks that the first event has the current questions and that every change is sent, as JSON
+// and as cards.
 func TestEvents(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -88,7 +89,7 @@ func TestEvents(t *testing.T) {
 	}
 	second := w.ask(t, "00000000000000a2", "make", "two")
 	cards.hear("pending", `id="r-00000000000000a2`)
-	later := newWatcher(t, store) // a session that comes
+	later := newWatcher(t, store) // a new session
 	third := later.ask(t, "00000000000000a3", "make", "three")
 	json.hear("pending", "00000000000000a3")
 	s.try(http.MethodPost, "/deny/00000000000000a2", "", nil)
@@ -103,8 +104,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Somebody can be asked while a browser listens, and for a moment after; a page that nobody
-// sees is nobody.
+// TestAttends checks that the page counts as an approver while a browser is connected, and shortly after.
 func TestAttends(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -131,7 +131,7 @@ func TestAttends(t *testing.T) {
 	}
 }
 
-// A page that can open a browser does so when something is asked, once.
+// TestOpensBrowser checks that a page with Open opens one browser for a question.
 func TestOpensBrowser(t *testing.T) {
 	store := newStore(t)
 	w := newWatcher(t, store)
@@ -158,7 +158,7 @@ func TestOpensBrowser(t *testing.T) {
 	}
 }
 
-// A page ends when it has been idle; a session that nobody serves does not keep it.
+// TestIdle checks that an idle page ends, even if a session without a watcher exists.
 //
 // Attack 117.
 func TestIdle(t *testing.T) {
@@ -178,7 +178,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// There is one page for each user; a second process finds the first.
+// TestOnePage checks that there is one page per user, and that a second process finds it.
 //
 // Attack 116.
 func TestOnePage(t *testing.T) {
@@ -197,21 +197,18 @@ func TestOnePage(t *testing.T) {
 	if fi, err := os.Stat(placeFile(store)); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%s: %v, %v, want 0600", placeFile(store), fi.Mode(), err)
 	}
-	other := newPage(t, newStore(t)) // another user's: the port is taken
+	other := newPage(t, newStore(t)) // of another user: the port is taken
 	if other.place.Origin == s.place.Origin {
 		t.Errorf("two pages at %s", other.place.Origin)
 	}
 }
 
-// Whoever needs a page gets one, the same for all, and it goes by itself.
-func TestEnsure(t *testing.T) {
+// TestStart checks that Start starts one page only, and that it ends by itself.
+func TestStart(t *testing.T) {
 	store := newStore(t)
-	place, err := Ensure(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := Ensure(t.Context(), store); err != nil || again != place {
-		t.Errorf("a second Ensure = %+v, %v, want %+v", again, err, place)
+	place := started(t, store)
+	if again := started(t, store); again != place {
+		t.Errorf("a second Start led to %+v, want %+v", again, place)
 	}
 	lock := flock.New(lockFile(store))
 	defer lock.Close()
@@ -236,5 +233,28 @@ func TestTooManyStreams(t *testing.T) {
 func TestFrame(t *testing.T) {
 	if got, want := frame("x", "a\n\nb"), "event: x\ndata: a\ndata: \ndata: b\n\n"; got != want {
 		t.Errorf("frame = %q, want %q", got, want)
+	}
+}
+
+// started starts a page and waits until it answers.
+func started(t *testing.T, store *state.Store) Place {
+	t.Helper()
+	if err := Start(store); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p, err := Find(ctx, store)
+		if err == nil {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal(err)
+		}
 	}
 }

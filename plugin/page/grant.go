@@ -22,11 +22,10 @@ func (p *Page) grants(w http.ResponseWriter, r *http.Request) {
 	control.Reply(w, http.StatusOK, grants(r.Context(), p.Store))
 }
 
-// grants asks the watchers of all sessions which approvals hold on, oldest first. Those
-// that do not answer are left out.
+// grants returns the grants of all sessions, oldest first. Sessions that do not answer are left out.
 func grants(ctx context.Context, store *state.Store) []control.Grant {
 	all := []control.Grant{} // [] in JSON, not null
-	recs, _ := store.List()  // those that can be read
+	recs, _ := store.List()  // the records that can be read
 	for _, rec := range recs {
 		some, err := grantsOf(ctx, store.Dir(rec.ID))
 		if err == nil {
@@ -45,7 +44,7 @@ func grantsOf(ctx context.Context, dir string) ([]control.Grant, error) {
 	return c.Grants(ctx)
 }
 
-// revoke answers DELETE /grants/{id}: what it was for is asked again.
+// revoke answers DELETE /grants/{id}. Later requests of the same kind are asked again.
 func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	all := grants(r.Context(), p.Store)
@@ -72,7 +71,7 @@ func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// offer is a way to approve, as the page offers it beside its first button.
+// offer is a kind of approval in the menu beside the page's approve button.
 type offer struct {
 	Text   string
 	For    string
@@ -85,7 +84,7 @@ var offers = []offer{
 	{Text: "until the session ends", Always: true},
 }
 
-// holding says for how long an approval on terms holds, empty if it is for once.
+// holding describes how long an approval with these terms holds. It returns "" for once.
 func holding(t approval.Terms) string {
 	switch {
 	case t.Always:

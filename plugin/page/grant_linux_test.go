@@ -13,15 +13,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// on is a decision that lets r run on terms.
+// on returns a decision that approves r on terms.
 func on(r Request, d control.Decision) string {
 	d.Digest, d.Waiting = r.Digest, r.Waiting
 	b, _ := json.Marshal(d)
 	return string(b)
 }
 
-// What is approved on terms runs unasked, is listed with that of other sessions, and is
-// asked again when it was revoked.
+// TestGrants checks that a grant lets requests run without a question. It is listed together with those of
+// other sessions, and has no effect after its revocation.
 func TestGrants(t *testing.T) {
 	store := newStore(t)
 	other, w, s := newWatcher(t, store), newWatcher(t, store), newPage(t, store)
@@ -61,7 +61,7 @@ func TestGrants(t *testing.T) {
 	events.hear("grants", "[]")
 }
 
-// What are no terms grant nothing and approve nothing.
+// TestBadTerms checks that invalid terms approve nothing.
 func TestBadTerms(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
@@ -80,8 +80,8 @@ func TestBadTerms(t *testing.T) {
 	<-got
 }
 
-// The card offers once first, and each of the terms as what is sent for it; who takes one is
-// told for how long.
+// TestOffers checks that the card offers once first and sends the right terms for each entry. The settled
+// card shows how long the approval holds.
 func TestOffers(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)

@@ -11,11 +11,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// tokenHeader carries the token. A header of our own is nothing that another origin's page
-// can send without being asked first, and no cookie that goes along by itself.
+// tokenHeader is the header with the token. A browser asks the server before it sends a custom header to
+// another origin, and it never adds the header by itself, unlike a cookie.
 const tokenHeader = "X-Hostexec-Token"
 
-// policy is what a browser may do with what it gets: load from here, and nothing else.
+// policy allows the browser to load from this origin only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -30,7 +30,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// guard lets through what may be answered. What it turns away has had no effect.
+// guard rejects requests that are not allowed. A rejected request has no effect.
 func (p *Page) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -44,11 +44,11 @@ func (p *Page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refusal says why r is not answered, with a status that is 0 when it is.
+// refusal returns the status and reason if r must be rejected, or 0.
 func (p *Page) refusal(r *http.Request) (code int, why string) {
 	origins, reads := r.Header.Values("Origin"), r.Method == http.MethodGet
 	switch {
-	case "http://"+r.Host != p.place.Origin: // a name that was rebound to this address, for one
+	case "http://"+r.Host != p.place.Origin: // for example after DNS rebinding
 		return http.StatusMisdirectedRequest, "this is " + p.place.Origin
 	case !reads && r.Method != http.MethodPost && r.Method != http.MethodDelete:
 		return http.StatusMethodNotAllowed, "GET, POST or DELETE"
@@ -67,7 +67,7 @@ func (p *Page) refusal(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// refusedKey is refusal for who has not the page's own token. Those that codes gave are good
+// refusedKey continues refusal for requests without the page's own token. Tokens from codes are valid
 // until they are revoked.
 func (p *Page) refusedKey(r *http.Request) (code int, why string) {
 	switch k := p.keyOf(r); {
@@ -79,7 +79,7 @@ func (p *Page) refusedKey(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// keyOf returns the key that r comes with, nil if that is the page's own token or none.
+// keyOf returns the key of the token in r. It returns nil for the page's own token, and without a token.
 func (p *Page) keyOf(r *http.Request) *key {
 	got := r.Header.Values(tokenHeader)
 	if len(got) != 1 {
@@ -88,8 +88,8 @@ func (p *Page) keyOf(r *http.Request) *key {
 	return p.keys.of(got[0])
 }
 
-// sameSite reports whether the browser says that r came from this page, or from the person.
-// A link to the page, but not a frame of it, may be anywhere.
+// sameSite reports whether the browser says that this page or the user caused r. Links to the page are
+// allowed from everywhere, frames are not.
 func sameSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
@@ -98,8 +98,7 @@ func sameSite(r *http.Request) bool {
 	return r.URL.Path == "/" && r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// open reports whether r needs no token: what everybody may see, and what gives the token
-// for a code.
+// open reports whether r needs no token: public files, and the exchange of a code for a token.
 func open(r *http.Request) bool {
 	if r.Method == http.MethodPost {
 		return r.URL.Path == "/token"

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// attempt is a request that differs from the page's own, and what it gets.
+// attempt is a request that differs from the page's own, and the expected status.
 type attempt struct {
 	name, method, path string
 	edit               func(*http.Request)
@@ -31,7 +31,7 @@ func set(kv ...string) func(*http.Request) {
 func host(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 func drop(name string) func(*http.Request) { return func(r *http.Request) { r.Header.Del(name) } }
 
-// strangers are those who are not the page, or lack its token.
+// strangers returns requests of clients that are not the page, or lack its token.
 func strangers(s *served, approve string) []attempt {
 	port := s.ln.Addr().(*net.TCPAddr).Port
 	return []attempt{
@@ -62,7 +62,7 @@ func strangers(s *served, approve string) []attempt {
 	}
 }
 
-// shapes are requests that no page sends.
+// shapes returns requests that the page never sends.
 func shapes(approve string) []attempt {
 	return []attempt{
 		{"approve by GET", "GET", approve, nil, 405},
@@ -102,7 +102,8 @@ func shapes(approve string) []attempt {
 	}
 }
 
-// TestGuard is what other pages, other programs and containers on this host's network try.
+// TestGuard sends requests that other pages, other programs, and containers on the host's network could
+// send.
 //
 // Attacks 103, 104, 105, 106, 107, 108, 109, 113, 114, 123.
 func TestGuard(t *testing.T) {
@@ -136,7 +137,7 @@ func TestGuard(t *testing.T) {
 	<-got
 }
 
-// It is on the loopback address and on no other.
+// TestListensHereOnly checks that the page listens on the loopback address only.
 //
 // Attack 115.
 func TestListensHereOnly(t *testing.T) {
@@ -146,7 +147,7 @@ func TestListensHereOnly(t *testing.T) {
 	}
 }
 
-// Who dawdles over a request is cut off, and keeps nobody from being answered.
+// TestDawdler checks that slow clients are disconnected and do not block others.
 //
 // Attack 114.
 func TestDawdler(t *testing.T) {
@@ -171,7 +172,7 @@ func TestDawdler(t *testing.T) {
 	}
 }
 
-// A header without end is not read to its end.
+// TestHugeHeader checks that a header of unlimited size is not read to its end.
 //
 // Attack 113.
 func TestHugeHeader(t *testing.T) {

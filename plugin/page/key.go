@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// codeLife is how long a browser may take to come up with the code it was started with.
+// codeLife is the time limit for a browser to present its code.
 const codeLife = 30 * time.Second
 
 const (
-	maxCodes = 32   // codes that nobody has presented yet
-	maxKeys  = 1024 // tokens that codes have given
+	maxCodes = 32   // codes that have not been presented yet
+	maxKeys  = 1024 // tokens that were issued for codes
 )
 
-// keys are the codes that a browser can be started with, and the tokens that they gave. A code
-// gives one token, once. Whoever presents a code again shows that two have it, and one of them
-// is not the person's browser: the token of the first use is revoked.
+// keys holds the codes for starting browsers, and the tokens issued for them. A code gives one token,
+// once. If a code is presented again, two clients have it and one of them is not the user's browser. The
+// token of the first use is then revoked.
 type keys struct {
 	mu    sync.Mutex // guards the fields below
 	codes map[string]code
@@ -29,15 +29,15 @@ type keys struct {
 	order []*key                     // oldest first
 }
 
-// code is a code that nobody has presented yet.
+// code is a code that has not been presented yet.
 type code struct {
 	end  time.Time
-	file string // which redirects a browser with it
+	file string // the file that redirects a browser with this code
 }
 
-// key is a token that a code gave.
+// key is a token that was issued for a code.
 type key struct {
-	code, token [sha256.Size]byte // their digests
+	code, token [sha256.Size]byte // SHA-256 digests
 	revoked     chan struct{}     // closed when the code is presented again
 }
 
@@ -50,7 +50,7 @@ func (k *key) isRevoked() bool {
 	}
 }
 
-// mint makes a code. The files that it returns are of codes that are not good any more.
+// mint creates a code. It returns the files of expired codes in over.
 func (ks *keys) mint(now time.Time) (fresh string, over []string) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -68,7 +68,7 @@ func (ks *keys) mint(now time.Time) (fresh string, over []string) {
 	return fresh, over
 }
 
-// put notes in which file a code is. It reports false if the code is not good any more.
+// put stores the name of the file that contains a code. It returns false if the code has expired.
 func (ks *keys) put(fresh, file string) bool {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -80,7 +80,7 @@ func (ks *keys) put(fresh, file string) bool {
 	return ok
 }
 
-// expire returns the files of the codes whose time is over; of all codes if now is zero.
+// expire removes expired codes and returns their files. If now is zero, it removes all codes.
 func (ks *keys) expire(now time.Time) []string {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -98,14 +98,14 @@ func (ks *keys) expireLocked(now time.Time) (over []string) {
 	return over
 }
 
-// taken is what became of a code that was presented.
+// taken is the result of presenting a code.
 type taken struct {
-	token, file string // empty unless the code is good
-	twice       bool   // the code was presented before: the token that it gave is not good any more
-	news        bool   // it was good until now
+	token, file string // empty unless the code is valid
+	twice       bool   // the code was presented before: its token is revoked
+	news        bool   // the token was valid until now
 }
 
-// take takes a code that somebody presents.
+// take handles a code that a client presents.
 func (ks *keys) take(fresh string, now time.Time) taken {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
@@ -127,7 +127,7 @@ func (ks *keys) take(fresh string, now time.Time) taken {
 	if ks.used == nil {
 		ks.used, ks.given = map[[sha256.Size]byte]*key{}, map[[sha256.Size]byte]*key{}
 	}
-	if len(ks.order) >= maxKeys { // a token is good for as long as its code is remembered
+	if len(ks.order) >= maxKeys { // a token is removed together with its code
 		delete(ks.used, ks.order[0].code)
 		delete(ks.given, ks.order[0].token)
 		ks.order = slices.Delete(ks.order, 0, 1)
@@ -136,7 +136,7 @@ func (ks *keys) take(fresh string, now time.Time) taken {
 	return taken{token: token, file: c.file}
 }
 
-// of returns the key of a token that a code gave, nil for any other.
+// of returns the key of a token that was issued for a code, or nil.
 func (ks *keys) of(token string) *key {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()

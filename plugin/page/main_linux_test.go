@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestMain is a page in the background, too, when Ensure starts one.
+// TestMain also serves a page in the background when Start runs this binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && strings.Join(os.Args[1:], " ") == "hostexec ui --background" {
 		store, err := state.Open()
@@ -40,12 +40,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// watcher is one session's: a queue behind a control socket.
+// watcher fakes the watcher of one session: a queue behind a control socket.
 type watcher struct {
 	queue approval.Queue
 	id    string
 	rec   state.Session
-	audit string // the log's path
+	audit string // path of the log
 
 	mu     sync.Mutex // guards the fields below
 	runs   []control.Running
@@ -81,7 +81,7 @@ func (w *watcher) Kill(id string) bool {
 	return false
 }
 
-// ask puts a question and returns its answer to come.
+// ask adds a question and returns a channel for its answer.
 func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.Answer {
 	t.Helper()
 	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)
@@ -97,7 +97,7 @@ func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.A
 	case "ls":
 		q.Grade = ""
 	}
-	// ends with the answer, or the test's context.
+	// Ends with the answer or with the test's context.
 	go func() {
 		answer <- w.queue.Ask(t.Context(), q)
 	}()
@@ -105,7 +105,7 @@ func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.A
 	return answer
 }
 
-// newStore makes a state directory.
+// newStore creates a state directory.
 func newStore(t *testing.T) *state.Store {
 	t.Helper()
 	store, err := state.OpenAt(t.TempDir())
@@ -115,7 +115,7 @@ func newStore(t *testing.T) *state.Store {
 	return store
 }
 
-// newWatcher serves a session until the test ends. Somebody can always be asked.
+// newWatcher serves a session until the test ends. An approver always counts as present.
 func newWatcher(t *testing.T, store *state.Store) *watcher {
 	t.Helper()
 	w := &watcher{id: state.NewID()}
@@ -133,7 +133,7 @@ func newWatcher(t *testing.T, store *state.Store) *watcher {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	// ends when ln is closed, at the end of the test.
+	// Ends when ln is closed, at the end of the test.
 	wg.Go(func() {
 		if err := control.Serve(ln, w); err != nil {
 			t.Errorf("Serve: %v", err)
@@ -143,7 +143,7 @@ func newWatcher(t *testing.T, store *state.Store) *watcher {
 	return w
 }
 
-// served is a page on a real port, and a client that has its token.
+// served is a page on a real port, with a client that has its token.
 type served struct {
 	*Page
 	t *testing.T
@@ -161,7 +161,7 @@ func serve(t *testing.T, p *Page) *served {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	// ends with ctx, at the end of the test.
+	// Ends with ctx, at the end of the test.
 	wg.Go(func() {
 		if err := p.Serve(ctx); err != nil {
 			t.Errorf("Serve: %v", err)
@@ -171,14 +171,14 @@ func serve(t *testing.T, p *Page) *served {
 	return &served{p, t}
 }
 
-// answer is what came of a request.
+// answer is the reply to a request.
 type answer struct {
 	code   int
 	header http.Header
 	body   string
 }
 
-// try sends a request as the page's own script does, but for what edit changes.
+// try sends a request as the page's own script does, with the changes of edit.
 func (s *served) try(method, path, body string, edit func(*http.Request)) answer {
 	s.t.Helper()
 	req, err := http.NewRequest(method, s.place.Origin+path, strings.NewReader(body))
@@ -194,7 +194,7 @@ func (s *served) try(method, path, body string, edit func(*http.Request)) answer
 		edit(req)
 	}
 	tr := &http.Transport{DisableKeepAlives: true}
-	resp, err := tr.RoundTrip(req) // which follows no redirection
+	resp, err := tr.RoundTrip(req) // follows no redirection
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -206,7 +206,7 @@ func (s *served) try(method, path, body string, edit func(*http.Request)) answer
 	return answer{resp.StatusCode, resp.Header, string(b)}
 }
 
-// get gets path, as JSON, into v.
+// get decodes the JSON reply of path into v.
 func (s *served) get(path string, v any) {
 	s.t.Helper()
 	a := s.try(http.MethodGet, path, "", nil)
@@ -219,7 +219,7 @@ func (s *served) get(path string, v any) {
 	}
 }
 
-// only returns the one request that waits.
+// only returns the only waiting request.
 func (s *served) only() Request {
 	s.t.Helper()
 	var all []Request
@@ -229,7 +229,7 @@ func (s *served) only() Request {
 	return all[0]
 }
 
-// decision is what the page sends to answer r.
+// decision returns the body with which the page answers r.
 func decision(r Request, reason string) string {
 	b, _ := json.Marshal(control.Decision{Digest: r.Digest, Waiting: r.Waiting, Reason: reason})
 	return string(b)

@@ -32,7 +32,7 @@ func opener() []string {
 	return []string{"xdg-open"}
 }
 
-// Open has the person's browser open link. It does not wait for the browser.
+// Open opens link in the user's browser. It does not wait for the browser.
 func Open(s *state.Store, link string) error {
 	if link == "" {
 		return errors.New("open a browser: no link")
@@ -45,7 +45,7 @@ func Open(s *state.Store, link string) error {
 	if err != nil {
 		return fmt.Errorf("open a browser: %w", err)
 	}
-	// ends with the opener, which leaves the browser behind; nobody waits for it.
+	// Ends with the opener, which leaves the browser running; nobody waits for it.
 	go cmd.Wait()
 	return nil
 }

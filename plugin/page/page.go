@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page is the page in the browser on which a person answers what containers ask.
+// Package page serves the browser page on which the user answers requests of containers.
 //
 //	browser --token--> page --control.sock--> the watcher of each session
 //	        <--events-      <----events-----
 //
-// Its one law: it decides nothing. It shows what watchers ask, hands on an answer to
-// exactly what was shown, and hears only whoever has its token, at the one origin that it
-// is. It listens on 127.0.0.1 and nowhere else; there is one for each user.
+// The page makes no decisions. It shows the questions of the watchers and forwards an answer only to
+// exactly the question that was shown. It accepts only requests with its token and its own origin. It
+// listens on 127.0.0.1 only. There is one page per user.
 package page
 
 import (
@@ -29,17 +29,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Page is one user's page. Set its fields, then Listen, then Serve.
+// Page is one user's page. Set its fields, then call Listen, then Serve.
 type Page struct {
 	Store *state.Store
 
-	// Open has a browser open a link, when a question comes and no browser is there. The link
-	// is empty when no browser has come up for several: then the person has to be told otherwise.
-	// A page that has Open can always ask; without it somebody has to have the page open.
+	// Open opens a link in a browser when a question arrives and no browser is connected. The link is
+	// empty after several browsers did not connect; the user must then be notified in another way. A page
+	// with Open always counts as an approver. Without Open, it counts only while a browser is connected.
 	Open func(link string) error
 
-	// Idle is for how long there may be neither a session nor a browser before the page
-	// ends by itself. Zero is for ever.
+	// Idle is how long the page runs without sessions and browsers before it ends. Zero means forever.
 	Idle time.Duration
 
 	lock  *flock.Flock
@@ -48,22 +47,22 @@ type Page struct {
 	keys  keys
 	board *board
 
-	logging sync.Mutex // held while something is logged
+	logging sync.Mutex // held while a log record is written
 }
 
-// The ports that are tried, in this order; then any.
+// The ports to try, in this order; then any free port.
 const (
 	firstPort = 9999
 	ports     = 100
 )
 
-// ErrTaken says that another process serves this user's page: Find finds it.
+// ErrTaken means that another process serves this user's page. Find returns its address.
 var ErrTaken = errors.New("another process serves the page")
 
-// Listen takes this user's lock and a port. The error is ErrTaken when there is a page.
+// Listen takes this user's lock and a port. The error is ErrTaken if a page is running.
 func (p *Page) Listen(ctx context.Context) (err error) {
 	p.lock = flock.New(lockFile(p.Store))
-	// Who looks for a page holds the lock for a moment.
+	// A process that looks for a page holds the lock for a moment.
 	patience, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	if ok, err := p.lock.TryLockContext(patience, 10*time.Millisecond); !ok {
@@ -98,31 +97,32 @@ func listen() (ln net.Listener, err error) {
 	return net.Listen("tcp4", "127.0.0.1:0")
 }
 
-// secret is 32 bytes that nobody guesses, in hex.
+// secret returns 32 random bytes in hex.
 func secret() string {
 	var b [32]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])
 }
 
-// URL is the page's address with the token, which a browser does not send.
+// URL returns the page's address with the token in the fragment, which a browser does not send.
 func (p *Page) URL() string { return p.place.URL() }
 
-// Serve serves the page until ctx is done, or it has been idle for long enough.
+// Serve serves the page until ctx is done or the page is idle.
 func (p *Page) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := &http.Server{
-		Handler: p.handler(), MaxHeaderBytes: 16 << 10, ErrorLog: log.New(os.Stderr, "hostexec: ", 0), // of panics: requests are not logged
+		// ErrorLog is for panics; requests are not logged.
+		Handler: p.handler(), MaxHeaderBytes: 16 << 10, ErrorLog: log.New(os.Stderr, "hostexec: ", 0),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // who listens to events would listen for ever
+		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the event streams
 	}
 	var wg sync.WaitGroup
-	// ends with ctx.
+	// Ends with ctx.
 	wg.Go(func() { p.board.run(ctx) })
-	// ends with ctx, which it cancels when the page is idle.
+	// Ends with ctx, which it cancels when the page is idle.
 	wg.Go(func() { p.attend(ctx, cancel) })
-	// ends with ctx; then Serve returns.
+	// Ends with ctx; then Serve returns.
 	wg.Go(func() { <-ctx.Done(); srv.Close() })
 	err := srv.Serve(p.ln)
 	cancel()
@@ -134,8 +134,8 @@ func (p *Page) Serve(ctx context.Context) error {
 	return errors.Join(err, os.Remove(placeFile(p.Store)), p.lock.Close())
 }
 
-// attend opens a browser when a question comes and none is there, and ends the page when
-// it is idle.
+// attend opens a browser when a question waits and no browser is connected. It ends the page when it is
+// idle.
 func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -169,12 +169,12 @@ func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
 }
 
 const (
-	reopen       = 30 * time.Second // which a browser has to come up, before another is started
-	maxFruitless = 3                // browsers that are started and do not come up
+	reopen       = 30 * time.Second // time for a browser to connect before another is started
+	maxFruitless = 3                // browsers started in a row that did not connect
 )
 
-// summon starts a browser, unless those that were started before have not come up: a container
-// that keeps asking would start one every half a minute.
+// summon starts a browser, unless the last ones did not connect. Otherwise a container that keeps asking
+// would start one every half a minute.
 func (p *Page) summon(fruitless int) {
 	link := ""
 	if fruitless < maxFruitless {
@@ -183,5 +183,5 @@ func (p *Page) summon(fruitless int) {
 			p.warn(err.Error())
 		}
 	}
-	_ = p.Open(link) // nobody is there to be told; the terminal's bell has rung
+	_ = p.Open(link) // an error cannot be reported; the terminal has notified the user
 }

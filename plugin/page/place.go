@@ -19,14 +19,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Place is where a page is served, and what it takes to be heard there. It is kept in a
-// file of mode 0600.
+// Place is the address and the token of a page. It is stored in a file with mode 0600.
 type Place struct {
 	Origin string `json:"origin"`
 	Token  string `json:"token"`
 }
 
-// URL is the page's address with the token.
+// URL returns the page's address with the token.
 func (p Place) URL() string { return p.Origin + "/#token=" + p.Token }
 
 func (p Place) link(code string) string { return p.Origin + "/#code=" + code }
@@ -39,7 +38,7 @@ func (p Place) save(s *state.Store) error {
 	if err != nil {
 		return fmt.Errorf("write where the page is: %w", err)
 	}
-	tmp, err := os.CreateTemp(s.Home, ".page-*") // 0600
+	tmp, err := os.CreateTemp(s.Home, ".page-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write where the page is: %w", err)
 	}
@@ -54,11 +53,11 @@ func (p Place) save(s *state.Store) error {
 	return nil
 }
 
-// ErrNone says that this user has no page.
+// ErrNone means that this user has no page.
 var ErrNone = errors.New("no page is served: docker hostexec ui")
 
-// Find finds the user's page, one that is just starting too. The error is ErrNone when
-// there is none.
+// Find returns the user's page. It waits for a page that is starting. The error is ErrNone if there is
+// none.
 func Find(ctx context.Context, s *state.Store) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -81,7 +80,7 @@ func Find(ctx context.Context, s *state.Store) (Place, error) {
 	}
 }
 
-// free reports whether nobody holds the page's lock.
+// free reports whether no process holds the page's lock.
 func free(s *state.Store) bool {
 	lock := flock.New(lockFile(s))
 	defer lock.Close()
@@ -97,11 +96,11 @@ func load(s *state.Store) (p Place, err error) {
 	return p, err
 }
 
-// errOlder says that the page was started by a version of hostexec that makes no files.
+// errOlder means that the running page is of a version of hostexec without POST /code.
 var errOlder = errors.New("the page is of an older version of hostexec, and opens no browser until it is started anew")
 
-// File asks the page for a file that opens it once, within half a minute, and returns the
-// file's URL: for command lines, which everybody on this host can read.
+// File asks the page for a file that opens it once, within half a minute, and returns the file's URL. The
+// URL is safe in command lines, which every user of this host can read.
 func (p Place) File(ctx context.Context) (string, error) {
 	b, err := p.ask(ctx, http.MethodPost, "/code")
 	var got struct{ File string }
@@ -114,7 +113,7 @@ func (p Place) File(ctx context.Context) (string, error) {
 	return got.File, err
 }
 
-// ask sends the page a request with its token.
+// ask sends a request with the page's token.
 func (p Place) ask(ctx context.Context, method, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, p.Origin+path, nil)
 	if err != nil {
@@ -122,7 +121,7 @@ func (p Place) ask(ctx context.Context, method, path string) ([]byte, error) {
 	}
 	req.Header.Set(tokenHeader, p.Token)
 	req.Header.Set("Origin", p.Origin)
-	// By no proxy, whatever the environment says: the token is for this host alone.
+	// Uses no proxy, whatever the environment says: the token must not leave this host.
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)
 	if err != nil {
@@ -130,7 +129,7 @@ func (p Place) ask(ctx context.Context, method, path string) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if resp.StatusCode == http.StatusMethodNotAllowed { // the token is looked at before the method
+	if resp.StatusCode == http.StatusMethodNotAllowed { // the page checks the token before the method
 		return nil, errOlder
 	}
 	if err != nil || resp.StatusCode != http.StatusOK {

@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A container has a program of this host's started for the page by asking for something, and may
-// by then have put one of the same name into a directory of PATH. So the program is found, and
-// runs, without what containers supply, as commands do.
+// A container can cause the start of a host program for the page by asking a question. It may have put a
+// program of the same name into a directory of PATH. Therefore the program is found and runs without
+// values that containers can write, as commands do.
 
-// program returns the program name of this host's, to be started with args.
+// program returns a command for the host's program name with args.
 func program(ctx context.Context, s *state.Store, name string, args ...string) (*exec.Cmd, error) {
 	env, err := environ(s)
 	if err != nil {
@@ -38,7 +38,7 @@ func program(ctx context.Context, s *state.Store, name string, args ...string) (
 	return nil, fmt.Errorf("no %s", name)
 }
 
-// environ is this process's environment without what the container of any session can write.
+// environ returns this process's environment without the values that a container of any session can write.
 func environ(s *state.Store) ([]string, error) {
 	recs, err := s.List()
 	if err != nil {

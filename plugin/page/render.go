@@ -17,30 +17,30 @@ import (
 //go:embed templates
 var sources embed.FS
 
-// templates are all that is ever sent to be shown. html/template escapes what is put in
-// by where it stands. They are read when there is a page: watchers are of this program, too.
+// templates are the templates of all HTML. html/template escapes values according to their context. They
+// are parsed on first use, because watchers run the same program and need none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"stamp": stamp, "took": took, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": glance, "newest": newest, "older": older, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
 	}).ParseFS(sources, "templates/*.html"))
 })
 
-// card is one question as it is shown.
+// card is the form in which a question is shown.
 type card struct {
 	Request
 	Outcome Outcome // empty while it waits
-	Here    bool    // it was settled by who sees it
-	Held    string  // for how long it was approved; empty: once
-	Changed bool    // it is not what the person has answered
+	Here    bool    // it was settled by this client
+	Held    string  // how long an approval holds; empty: once
+	Changed bool    // it changed after the user had seen it
 }
 
 func render(w http.ResponseWriter, code int, name string, data any) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	templates().ExecuteTemplate(w, name, data) // fails only if the client has gone
+	templates().ExecuteTemplate(w, name, data) // fails only if the client has disconnected
 }
 
-// stamp is a time as scripts read it.
+// stamp formats a time for scripts.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func took(seconds float64) string {
@@ -60,21 +60,20 @@ func size(args []string) (n int) {
 	return n
 }
 
-// quoted reports whether an argument is shown quoted, because as it is it would not show
-// what it is.
+// quoted reports whether an argument is shown quoted, because it is not printable.
 func quoted(arg string) bool {
 	_, is := control.Unquoted(arg)
 	return is
 }
 
-// line is a part of an argument that is shown quoted. More says that the part ends with a newline.
+// line is a part of an argument that is shown quoted. More means that the part ends with a newline.
 type line struct {
 	Text string
 	More bool
 }
 
-// lines breaks an argument that is shown quoted after each newline. The newline is still shown as \n,
-// so that nothing is hidden.
+// lines splits an argument that is shown quoted after each newline. The newline is still shown as \n, so
+// that nothing is hidden.
 func lines(arg string) (all []line) {
 	begin, end := 0, 0
 	if quoted(arg) {
@@ -92,22 +91,22 @@ func lines(arg string) (all []line) {
 	return append(all, line{Text: arg[begin:]})
 }
 
-// maxGlance is how much of a command is shown in one line. Below it all arguments are shown in full.
+// maxGlance limits the bytes of a command in its one-line form. All arguments are shown completely below
+// it.
 const maxGlance = 1000
 
 // glance returns the beginning of a command line.
 func glance(cmd string) string {
 	if len(cmd) > maxGlance {
-		return cmd[:maxGlance] + " ..." // it is ASCII
+		return cmd[:maxGlance] + " ..." // cmd is ASCII
 	}
 	return cmd
 }
 
-// blank reports whether there is less to see of an argument than there is: it is empty, or
-// begins or ends with spaces.
+// blank reports whether an argument has invisible parts: it is empty, or begins or ends with spaces.
 func blank(arg string) bool { return arg == "" || strings.TrimSpace(arg) != arg }
 
-// known are the words of effects that have a look of their own.
+// known reports whether an effect has a style of its own.
 func known(effect string) bool {
 	switch effect {
 	case "read", "write", "network", "code":

@@ -20,7 +20,7 @@ func rendered(t *testing.T, name string, data any) string {
 	return b.String()
 }
 
-// TestLines: a newline breaks the line, and is still shown as what it is.
+// TestLines checks that a newline breaks the line and is still shown as \n.
 func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		arg  string
@@ -30,7 +30,7 @@ func TestLines(t *testing.T) {
 		{`"a\nb"`, []line{{`"a`, true}, {Text: `b"`}}},
 		{`"\n\n"`, []line{{`"`, true}, {"", true}, {Text: `"`}}},
 		{`"a\\nb\x1b"`, []line{{Text: `"a\\nb\x1b"`}}}, // a backslash and an n
-		{`"a\nb`, []line{{Text: `"a\nb`}}},             // the beginning of what is quoted
+		{`"a\nb`, []line{{Text: `"a\nb`}}},             // a quoted argument that is cut
 	} {
 		if got := lines(tt.arg); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("lines(%s) = %v, want %v", tt.arg, got, tt.want)
@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestCard: the warning of a card is of its grade, and the command is there in one line, too.
+// TestCard checks that a card has the warning of its grade and shows the command in one line.
 func TestCard(t *testing.T) {
 	for _, tt := range []struct {
 		q    control.Question
@@ -64,7 +64,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestHistoryIsFolded: the newest ends are shown, and all that are older are folded.
+// TestHistoryIsFolded checks that the newest entries are shown and the older ones are folded.
 func TestHistoryIsFolded(t *testing.T) {
 	for n, want := range map[int][2]int{0: {0, 0}, 10: {10, 0}, 11: {10, 1}, 50: {10, 40}} {
 		var all []control.Event

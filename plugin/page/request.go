@@ -16,14 +16,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Request is a question as the API has it: what the watcher says, and the same in fewer
-// words.
+// Request is a question in the form of the API: the fields of the watcher, and a shorter form.
 type Request struct {
 	control.Question
 	Cloister  string    `json:"cloister"` // the session
-	Cmd       string    `json:"cmd"`      // as a shell would need it typed
+	Cmd       string    `json:"cmd"`      // quoted for a shell
 	Timestamp time.Time `json:"timestamp"`
-	Branch    string    `json:"branch"` // of the project; empty when it has none
+	Branch    string    `json:"branch"` // of the project; empty if it has none
 	Agent     string    `json:"agent"`
 }
 
@@ -34,7 +33,7 @@ func request(q control.Question) Request {
 	}
 }
 
-// commandLine is a command as a shell would need it typed, and a mark where that is not all.
+// commandLine returns the command quoted for a shell, with a mark if it is cut.
 func commandLine(args []string, cut *control.Cut) string {
 	return control.Line(args) + cut.String()
 }
@@ -47,7 +46,7 @@ func requests(all []control.Question) []Request {
 	return list
 }
 
-// version2 asks for an object instead of an array.
+// version2 is the media type with which a client asks for an object instead of an array.
 const version2 = "application/vnd.hostexec.v2+json"
 
 // pending answers GET /pending.
@@ -69,7 +68,7 @@ func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// question answers GET /pending/{id}: one request, whole.
+// question answers GET /pending/{id} with the complete texts of one request.
 func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	q, found := p.find(r.Context(), id)
@@ -90,7 +89,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// whole returns q with all of its text.
+// whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
@@ -99,7 +98,7 @@ func (p *Page) whole(ctx context.Context, q control.Question) (control.Question,
 	return c.Whole(ctx, q)
 }
 
-// questions asks the watchers of all sessions what waits, oldest first.
+// questions returns the waiting questions of all sessions, oldest first.
 func questions(ctx context.Context, store *state.Store) (all []control.Question, err error) {
 	recs, err := store.List()
 	for _, rec := range recs {
@@ -115,7 +114,7 @@ func questions(ctx context.Context, store *state.Store) (all []control.Question,
 
 func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
 
-// asking is how long a watcher may take to answer.
+// asking is the time limit for a watcher's reply.
 const asking = 5 * time.Second
 
 func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
@@ -126,9 +125,9 @@ func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
 	return c.Pending(ctx)
 }
 
-// find returns the question for whose answer request id waits.
+// find returns the question whose Waiting contains request id.
 func (p *Page) find(ctx context.Context, id string) (q control.Question, ok bool) {
-	all, _ := questions(ctx, p.Store) // one of a session that does not answer is not found
+	all, _ := questions(ctx, p.Store) // questions of sessions that do not answer are not found
 	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, id) })
 	if i < 0 {
 		return q, false

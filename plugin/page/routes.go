@@ -18,18 +18,17 @@ var static embed.FS
 
 const script = "text/javascript; charset=utf-8"
 
-// types are the files that are served below /static/, and what they are.
+// types maps the files below /static/ to their content types.
 var types = map[string]string{
 	"app.js": script, "menu.js": script, "htmx.js": script, "htmx.min.js": script, "hx-sse.min.js": script, "sse.js": script,
 	"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSE": "text/plain; charset=utf-8",
 }
 
-// madeOf says of what those are made that have another name here. htmx and its extension are
-// one: htmx looks at the page at a moment of its own choosing, and the extension has to be
-// there by then, however slowly it comes.
+// madeOf lists files that are concatenations of others. htmx and its extension are one file: htmx
+// processes the page at a time of its own choice, and the extension must be loaded by then.
 var madeOf = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "sse.js": {"hx-sse.min.js"}}
 
-// routes is what is answered: docs/api.md has a section for each.
+// routes maps the patterns to their handlers. docs/api.md has a section for each.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /{$}":            index,
@@ -58,8 +57,7 @@ func (p *Page) handler() http.Handler {
 	return p.guard(inJSON(mux))
 }
 
-// inJSON answers with mux, and where that knows no such path or method, with an error as
-// all others are.
+// inJSON serves mux. For an unknown path or method, it sends an error in JSON like all other errors.
 func inJSON(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
@@ -68,12 +66,12 @@ func inJSON(mux *http.ServeMux) http.Handler {
 			return
 		}
 		m := &muted{ResponseWriter: w, code: http.StatusOK}
-		h.ServeHTTP(m, r) // which sets Allow, and a text
+		h.ServeHTTP(m, r) // sets Allow, a status and a text
 		fail(w, m.code, strings.ToLower(http.StatusText(m.code)))
 	})
 }
 
-// muted takes the headers of an answer, but neither its status nor its body.
+// muted keeps the headers of a reply and drops its status and body.
 type muted struct {
 	http.ResponseWriter
 	code int
@@ -99,16 +97,17 @@ func file(w http.ResponseWriter, r *http.Request) {
 	for _, part := range made {
 		b, err := static.ReadFile("static/" + part)
 		if err != nil {
-			panic("page: " + err.Error()) // it is embedded
+			panic("page: " + err.Error()) // cannot happen: the files are embedded
 		}
 		w.Write(append(b, '\n'))
 	}
 }
 
-// maxBody is how much a request may bring: the ids of all that wait, and a reason.
+// maxBody is the maximum size of a request body in bytes. It holds the ids of all waiting requests and a
+// reason.
 const maxBody = 64 << 10
 
-// body reads r's body, one JSON value, into v. An empty one leaves v as it is.
+// body decodes r's body, one JSON value, into v. An empty body leaves v unchanged.
 func body(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil || len(b) == 0 {
@@ -117,7 +116,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 	return spelling.Decode(b, v)
 }
 
-// tooMuch reports whether err is of a body beyond maxBody, and answers so.
+// tooMuch reports whether err is about a body larger than maxBody, and sends the reply if so.
 func tooMuch(w http.ResponseWriter, err error) bool {
 	var max *http.MaxBytesError
 	if errors.As(err, &max) {
@@ -127,16 +126,16 @@ func tooMuch(w http.ResponseWriter, err error) bool {
 	return false
 }
 
-// problem is what an answer is that is not the one hoped for.
+// problem is the body of an error reply.
 type problem struct {
 	Error   string   `json:"error"`
-	Request *Request `json:"request,omitempty"` // 409: what waits now
-	Revoked bool     `json:"revoked,omitempty"` // the key of this browser is not good any more
+	Request *Request `json:"request,omitempty"` // 409: the current question
+	Revoked bool     `json:"revoked,omitempty"` // the key of this browser is revoked
 }
 
 func fail(w http.ResponseWriter, code int, why string) { control.Reply(w, code, problem{Error: why}) }
 
-// wantsHTML reports whether r is htmx's, or a browser's.
+// wantsHTML reports whether htmx or a browser navigation sent r.
 func wantsHTML(r *http.Request) bool {
 	return r.Header.Get("HX-Request") == "true" || strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }

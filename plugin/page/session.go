@@ -22,11 +22,10 @@ func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 	control.Reply(w, http.StatusOK, list)
 }
 
-// unknown is the state of a session whose watcher is there and does not answer.
+// unknown is the state of a session whose watcher does not answer.
 const unknown = "unknown"
 
-// survey asks every session's watcher what it is doing, oldest session first. Those that
-// nobody serves are left out.
+// survey returns the state of all sessions that have a watcher, oldest first.
 func survey(ctx context.Context, store *state.Store) ([]control.Summary, error) {
 	recs, err := store.List()
 	if err != nil {
@@ -66,7 +65,7 @@ func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 
 // running returns the folder of the session in which a command runs for request id.
 func (p *Page) running(ctx context.Context, id string) (dir string, ok bool) {
-	list, _ := survey(ctx, p.Store) // nothing is found then
+	list, _ := survey(ctx, p.Store) // on an error, nothing is found
 	for _, s := range list {
 		if slices.ContainsFunc(s.Running, func(r control.Running) bool { return r.Request == id }) {
 			return p.Store.Dir(s.ID), true
@@ -75,18 +74,18 @@ func (p *Page) running(ctx context.Context, id string) (dir string, ok bool) {
 	return "", false
 }
 
-// maxNewest is how many entries of the history are shown unfolded.
+// maxNewest is the number of history entries that are shown unfolded.
 const maxNewest = 10
 
 func newest(all []control.Event) []control.Event { return all[:min(len(all), maxNewest)] }
 func older(all []control.Event) []control.Event  { return all[min(len(all), maxNewest):] }
 
-// maxRows is how many of a session's calls the page shows: a browser has to lay them all out.
+// maxRows limits the calls per session that the page shows, because a browser must lay them all out.
 const maxRows = 200
 
-// rows are the calls that the page shows; the oldest, for a list that grows must not push
-// away what is about to be clicked.
+// rows returns the calls that the page shows. It takes the oldest, so that a growing list does not move
+// the row that the user is about to click.
 func rows(all []control.Running) []control.Running { return all[:min(len(all), maxRows)] }
 
-// more is how many calls the page does not show.
+// more returns the number of calls that the page does not show.
 func more(all []control.Running) int { return max(0, len(all)-maxRows) }

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// TestScreenshots takes the pictures of the documentation into the directory that
-// HOSTEXEC_SCREENSHOTS names: make screenshots.
+// TestScreenshots writes the documentation's screenshots to the directory HOSTEXEC_SCREENSHOTS (make
+// screenshots).
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("HOSTEXEC_SCREENSHOTS")
 	if dir == "" {
@@ -36,7 +36,7 @@ func TestScreenshots(t *testing.T) {
 		Notes: []string{"called as git push"},
 	}
 	changed := w.queue.Changed()
-	// ends with the test's context.
+	// Ends with the test's context.
 	go w.queue.Ask(t.Context(), push)
 	<-changed
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -63,7 +63,7 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// take opens the page in a tab of its own and writes down what is seen of it.
+// take opens the page in a new tab and writes a screenshot.
 func take(t *testing.T, browser context.Context, url, file string, width, height int64, scheme string) {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -82,13 +82,13 @@ func take(t *testing.T, browser context.Context, url, file string, width, height
 	must(chromedp.Do(ctx, chromedp.Navigate(url)))
 	_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.querySelector('.deny:enabled') !== null && document.querySelector('#audit .row') !== null`))
 	must(err)
-	must(chromedp.Do(ctx, chromedp.Sleep(300*time.Millisecond))) // the buttons brighten up
+	must(chromedp.Do(ctx, chromedp.Sleep(300*time.Millisecond))) // the buttons fade in
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	must(err)
 	must(os.WriteFile(file, png, 0o644))
 }
 
-// allowed makes a grant of something.
+// allowed creates a grant.
 func (w *watcher) allowed(t *testing.T, args ...string) {
 	t.Helper()
 	answer := w.ask(t, "77a0c1d2e3f40516", args...)
@@ -99,7 +99,7 @@ func (w *watcher) allowed(t *testing.T, args ...string) {
 	<-answer
 }
 
-// past writes an audit log of what has happened before.
+// past writes an audit log with some past requests.
 func past(t *testing.T, path, session string) {
 	t.Helper()
 	log, err := audit.Open(path, audit.Who{Project: "app", Session: session, Container: "web"}, audit.Options{})

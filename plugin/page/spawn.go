@@ -3,49 +3,20 @@
 package page
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Ensure returns the user's page, which it starts in the background when there is none.
-// Such a page opens a browser when a question comes, and ends by itself some minutes after
-// the last session and the last browser have gone.
+// Start starts the user's page in the background if there is none, and does not wait for it. The page
+// opens a browser when a question arrives. It ends some minutes after the last session and the last
+// browser have ended. If two pages are started at once, one of them ends again.
 //
-// A keeper ends all that descends from it, and what descends from it may not answer: the
-// caller has to be outside of any, as run and resume are and a watcher is not.
-func Ensure(ctx context.Context, s *state.Store) (Place, error) {
-	p, err := Find(ctx, s)
-	if !errors.Is(err, ErrNone) {
-		return p, err
-	}
-	if err := Start(s); err != nil {
-		return Place{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return Place{}, errors.New("start the page: it did not come up")
-		}
-		if p, err = Find(ctx, s); !errors.Is(err, ErrNone) {
-			return p, err
-		}
-	}
-}
-
-// Start is Ensure for who does not need the page yet: it does not wait for it. Of two that
-// start at once, one ends again.
+// The caller must not be below a keeper, so run and resume may call it, but a watcher may not. A keeper
+// ends all its descendants, and its descendants may not answer questions.
 func Start(s *state.Store) error {
 	if !free(s) {
 		return nil
@@ -56,7 +27,7 @@ func Start(s *state.Store) error {
 	return nil
 }
 
-// spawn starts a page as a process of its own, which outlives this one.
+// spawn starts a page as a separate process, which outlives this one.
 func spawn(s *state.Store) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -69,13 +40,13 @@ func spawn(s *state.Store) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// ends with the page, which is meant to outlive this process.
+	// Ends with the page, which may outlive this process.
 	go cmd.Wait()
 	return nil
 }
 
-// cleaned is env without what docker and hostexec tell their own processes: docker's
-// plugin socket would end the page with docker.
+// cleaned returns env without the variables that docker and hostexec set for their own processes. With
+// docker's plugin socket, the page would end together with docker.
 func cleaned(env []string) (out []string) {
 	for _, kv := range env {
 		if !strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") && !strings.HasPrefix(kv, "HOSTEXEC_") {

@@ -6,5 +6,5 @@ package page
 
 import "syscall"
 
-// detached has a session of its own: what ends the terminal does not end it.
+// detached gives the process its own session, so that the end of the terminal does not end it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -4,7 +4,7 @@ package page
 
 import "syscall"
 
-// detached has a process group of its own, and no console.
+// detached gives the process its own process group, and no console.
 func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | 0x8} // DETACHED_PROCESS
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What others have made is embedded as they have made it, under their licence.
+// TestVendored checks that third-party files are embedded unchanged, with their licence.
 func TestVendored(t *testing.T) {
 	sums, err := os.ReadFile("static/SHA256SUMS")
 	if err != nil {
@@ -36,8 +36,8 @@ func TestVendored(t *testing.T) {
 	}
 }
 
-// Every file that is named is served, as what it is; the page loads nothing from elsewhere,
-// and has no script or style within.
+// TestStatic checks that every listed file is served with its content type. The page loads nothing from
+// other origins and has no inline script or style.
 //
 // Attack 110.
 func TestStatic(t *testing.T) {

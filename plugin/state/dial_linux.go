@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Dial connects to the unix socket name in dir, whatever the length of dir's path: it is
-// reached through /proc, for sun_path holds but 108 bytes (unix(7)).
+// Dial connects to the unix socket name in dir. It uses /proc because dir's path may be too long: sun_path
+// holds only 108 bytes (unix(7)).
 func Dial(dir, name string) (*net.UnixConn, error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"path/filepath"
 )
 
-// Engine is what a handshake has shown of an engine.
+// Engine is the stored result of a handshake with an engine.
 type Engine struct {
-	ID      string `json:"id"`              // the engine's own
-	Carrier string `json:"carrier"`         // that reaches this host from its containers: socket or relay
-	Apart   bool   `json:"apart,omitempty"` // it does not see this host's directories
+	ID      string `json:"id"`              // reported by the engine
+	Carrier string `json:"carrier"`         // the carrier that works from its containers: socket or relay
+	Apart   bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }
 
-// Engine returns what is known of the engine at endpoint. The zero Engine knows nothing.
+// Engine returns the stored result for the engine at endpoint. The zero Engine means that there is none.
 func (s *Store) Engine(endpoint string) Engine {
-	all, _ := s.engines() // what cannot be read is found out again
+	all, _ := s.engines() // on an error, the handshake runs again
 	return all[endpoint]
 }
 
-// Engines returns what is known of each, by its endpoint.
+// engines returns all stored results by endpoint.
 func (s *Store) engines() (map[string]Engine, error) {
 	all := map[string]Engine{}
 	b, err := os.ReadFile(s.enginesFile())
@@ -37,8 +37,8 @@ func (s *Store) engines() (map[string]Engine, error) {
 	return all, nil
 }
 
-// NoteEngine remembers what was shown of the engine at endpoint; the zero Engine forgets it.
-// Of two that note at once the last wins: the other is found out again.
+// NoteEngine stores the result for the engine at endpoint; the zero Engine deletes it. Of concurrent calls
+// the last one wins; the lost result is determined again.
 func (s *Store) NoteEngine(endpoint string, e Engine) error {
 	all, _ := s.engines()
 	if all[endpoint] == e {
@@ -52,7 +52,7 @@ func (s *Store) NoteEngine(endpoint string, e Engine) error {
 	if err != nil {
 		return fmt.Errorf("note the engine: %w", err)
 	}
-	tmp, err := os.CreateTemp(s.Home, ".engines-*") // 0600
+	tmp, err := os.CreateTemp(s.Home, ".engines-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("note the engine: %w", err)
 	}

@@ -11,22 +11,23 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// Find returns the session that ref names: its id or container's name, exactly, or a
-// prefix of its id or of its container's id that names no other.
+// Find returns the session that ref names. ref is an id, a container's name, or a unique prefix of an id
+// or of a container's id.
 func (s *Store) Find(ref string) (Session, error) {
 	all, err := s.List()
 	if err != nil {
 		return Session{}, err
 	}
-	return find(all, ref)
+	return FindIn(all, ref)
 }
 
-func find(all []Session, ref string) (Session, error) {
+// FindIn is Find among all, the oldest of which is the first.
+func FindIn(all []Session, ref string) (Session, error) {
 	if ref == "" {
 		return Session{}, errors.New(`no such session: ""`)
 	}
-	// The newest first: a name may have been another container's before. And who chose it may
-	// have chosen another session's id.
+	// The newest session comes first, because an older container may have had the same name. Ids come
+	// before names, because a user could choose another session's id as a name.
 	for _, is := range []func(Session) bool{
 		func(rec Session) bool { return rec.ID == ref },
 		func(rec Session) bool { return rec.Container == ref },

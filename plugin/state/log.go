@@ -10,13 +10,11 @@ import (
 	"path/filepath"
 )
 
-// maxLog is how large a file of a session's log may get. What a container brings about is
-// written there, too, for as long as it likes.
+// maxLog is the maximum size of a log file in bytes. A container can cause any number of log records.
 const maxLog = 2 << 20
 
-// Log is the log of a session's watcher, which alone writes it. When its file is full, that
-// becomes OldLog, in place of the one before, and another is begun: under its name there is
-// always one.
+// Log is the log of a session's watcher, its only writer. When the file is full, it replaces OldLog and a
+// new file is created. A file with the log's name always exists.
 type Log struct {
 	path string
 	f    *os.File
@@ -24,10 +22,10 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens the log in a session's folder, to be added to.
+// OpenLog opens the log in a session's folder for appending.
 func OpenLog(session string) (*Log, error) { return openLog(LogFile(session)) }
 
-// OpenPageLog opens the log of the person's page, to be added to.
+// OpenPageLog opens the log of the user's page for appending.
 func OpenPageLog(s *Store) (*Log, error) { return openLog(s.PageLog()) }
 
 func openLog(path string) (*Log, error) {
@@ -42,8 +40,7 @@ func openLog(path string) (*Log, error) {
 	return l, nil
 }
 
-// Write implements io.Writer. What is written at once stays in one file. Only one at a time
-// may call it.
+// Write implements io.Writer. The bytes of one call stay in one file. Concurrent calls are not allowed.
 func (l *Log) Write(b []byte) (int, error) {
 	var err error
 	if l.size > 0 && l.size+int64(len(b)) > l.max {
@@ -54,10 +51,10 @@ func (l *Log) Write(b []byte) (int, error) {
 	return n, errors.Join(err, werr)
 }
 
-// turn begins another file. Where that cannot be, as on a full disk, the old one goes on.
+// turn starts a new file. If that fails, for example on a full disk, the old file is used further.
 func (l *Log) turn() error {
-	l.size = 0                                                   // or each line would try again
-	next, err := os.CreateTemp(filepath.Dir(l.path), ".watch-*") // 0600
+	l.size = 0                                                   // a failure must not be retried for each line
+	next, err := os.CreateTemp(filepath.Dir(l.path), ".watch-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -79,10 +76,10 @@ func (l *Log) turn() error {
 	return err
 }
 
-// Close ends the log.
+// Close closes the log.
 func (l *Log) Close() error { return l.f.Close() }
 
 const oldSuffix = ".old"
 
-// OldLog is where the log in the file path was before it was full, if it ever was.
+// OldLog returns the path of the previous file of the log at path. It may not exist.
 func OldLog(path string) string { return path + oldSuffix }

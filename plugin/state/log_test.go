@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestLog fills a log several times over: the newest lines are there, whole and in order, in
-// two files that are no larger than they may be; and what a watcher before wrote counts.
+// TestLog fills a log several times. The newest lines must be there, complete and in order, in two files
+// within the size limit. Lines of a previous watcher count too.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	var l *Log
 	for i := range 1000 {
-		if i%150 == 0 { // resumed
+		if i%150 == 0 { // the watcher restarts
 			if l != nil {
 				l.Close()
 			}
@@ -55,7 +55,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogCannotTurn: where no file can be made the old one is written on.
+// TestLogCannotTurn checks that the old file is used further if no new file can be created.
 func TestLogCannotTurn(t *testing.T) {
 	dir := t.TempDir()
 	l, err := OpenLog(dir)

@@ -4,13 +4,13 @@
 
 package state
 
-// CheckPrivate trusts them, too.
+// CheckPrivate accepts every directory, like private.
 func CheckPrivate(string) error { return nil }
 
-// private trusts the permissions of the user's profile, where the directory lies.
+// private does nothing: the permissions of the user's profile protect the directory.
 func private(string) error { return nil }
 
 const plainly = 0
 
-// ProcessAlive reports whether there is a process pid. Nobody says here.
+// ProcessAlive returns false: the state of processes is unknown on this system.
 func ProcessAlive(int) bool { return false }

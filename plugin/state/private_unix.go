@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// plainly are flags of an open that follows no link, waits for no other process and takes no terminal.
+// plainly are flags for an open that follows no link, does not block, and gets no controlling terminal.
 const plainly = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// ProcessAlive reports whether there is a process pid, of whomever.
+// ProcessAlive reports whether process pid exists, of any user.
 func ProcessAlive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM
 }
 
-// CheckPrivate refuses a state directory that another user made or may write: what lies in
-// it decides what runs here.
+// CheckPrivate refuses a state directory that belongs to another user or is writable by others, because
+// its content controls which commands run.
 func CheckPrivate(dir string) error {
 	fi, err := os.Stat(dir)
 	if err != nil {
@@ -32,9 +32,9 @@ func CheckPrivate(dir string) error {
 	return err
 }
 
-// private is CheckPrivate, and keeps others from reading too.
+// private is like CheckPrivate, and also removes read permission for others.
 func private(dir string) error {
-	d, err := os.Open(dir) // one that is looked at is the one that is changed
+	d, err := os.Open(dir) // so that the directory that is checked is the one that is changed
 	if errors.Is(err, fs.ErrPermission) {
 		return CheckPrivate(dir)
 	}

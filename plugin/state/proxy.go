@@ -15,28 +15,29 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ProxyRunning is why a command is not served from a directory: another process does.
+// ProxyRunning is the error if another process already serves the command from this directory.
 type ProxyRunning struct {
 	Command string
-	PID     int // 0: it is just starting
+	PID     int // 0: the process is just starting
 }
 
 func (r *ProxyRunning) Error() string {
 	return fmt.Sprintf("proxy for '%s' already running (PID %d)", r.Command, r.PID)
 }
 
-// ProxyLock says that this process serves a command from a directory. The lock decides, and
-// lies where nobody else can write: the number beside the requests is for people.
+// ProxyLock is held while this process serves a command from a directory. The lock file is in the state
+// directory, where containers cannot write. The pid file beside the requests is only information for
+// users.
 type ProxyLock struct {
 	f   *flock.Flock
 	was int
 }
 
-// glance is longer than a lock is held by who only looks at it, or removes it.
+// glance is longer than SweepProxies and other readers hold a lock.
 const glance = time.Second
 
-// LockProxy takes the lock of a directory, which key tells from others, and a command. The
-// error is a *ProxyRunning if somebody has it.
+// LockProxy takes the lock for a command and a directory, which key identifies. The error is a
+// *ProxyRunning if another process holds the lock.
 func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
 	for over := time.Now().Add(glance); ; time.Sleep(glance / 100) {
 		l, err := s.tryLockProxy(key, command)
@@ -56,7 +57,7 @@ func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
 	l := &ProxyLock{f: flock.New(filepath.Join(dir, command+lockSuffix), flock.SetPermissions(0o600))}
 	ok, err := l.f.TryLock()
 	if err == nil && ok && !current(l.f) {
-		err = errors.Join(fs.ErrNotExist, l.f.Close()) // it was removed before we had it
+		err = errors.Join(fs.ErrNotExist, l.f.Close()) // the file was removed before it was locked
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
@@ -68,18 +69,18 @@ func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
 	return l, nil
 }
 
-// current reports whether the file of a lock that is held is still the one of that name. It
-// stays so: who removes it has to have the lock.
+// current reports whether a held lock's file still has its name. This cannot change later, because only
+// the holder removes the file.
 func current(l *flock.Flock) bool {
 	held, err := l.Stat()
 	named, nerr := os.Stat(l.Path())
 	return err == nil && nerr == nil && os.SameFile(held, named)
 }
 
-// SweepProxies removes the locks that nobody has.
+// SweepProxies removes the locks that no process holds.
 func (s *Store) SweepProxies() error {
 	var errs []error
-	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
+	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := ExistingLock(path)
 		if free, err := l.TryLock(); err == nil && free && current(l) {
@@ -89,13 +90,13 @@ func (s *Store) SweepProxies() error {
 	}
 	dirs, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*"))
 	for _, dir := range dirs {
-		_ = os.Remove(dir) // what has a lock stays
+		_ = os.Remove(dir) // fails if a lock is left
 	}
 	return errors.Join(errs...)
 }
 
-// ExistingLock returns the lock of a file. Unlike flock.New's it never creates the file, so that it cannot come back in
-// a folder that is being removed: locking a missing file fails with fs.ErrNotExist.
+// ExistingLock returns the lock of a file. Unlike flock.New, it never creates the file, so that the file
+// cannot reappear in a folder that is being removed. Locking a missing file fails with fs.ErrNotExist.
 func ExistingLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
 
 const lockSuffix = ".lock"
@@ -112,27 +113,27 @@ func (l *ProxyLock) number() int {
 	return n
 }
 
-// Was returns the number of the process that had the lock before and did not give it back,
-// or 0. It has gone, whatever process has its number now.
+// Was returns the pid of the previous holder if it did not release the lock, or 0. That process has ended;
+// the pid may belong to another process now.
 func (l *ProxyLock) Was() int { return l.was }
 
-// Sign writes this process's number into the lock.
+// Sign writes this process's pid into the lock file.
 func (l *ProxyLock) Sign() error {
 	return os.WriteFile(l.f.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 }
 
-// Close gives the lock back and leaves nothing: whoever can have the directory replaced would
-// else fill the disk with locks.
+// Close releases the lock and removes its file. Otherwise a container that can replace the directory could
+// fill the disk with lock files.
 func (l *ProxyLock) Close() error {
 	var err error
 	if current(l.f) {
 		err = os.Remove(l.f.Path())
-		_ = os.Remove(filepath.Dir(l.f.Path())) // another command's lock stays
+		_ = os.Remove(filepath.Dir(l.f.Path())) // fails if another command has a lock
 	}
 	return errors.Join(err, l.f.Close())
 }
 
-// Release gives back a lock that was not signed: what Was says stays, for the next one.
+// Release releases a lock without Sign. The pid that Was returns stays in the file for the next holder.
 func (l *ProxyLock) Release() error {
 	if l.was == 0 {
 		return l.Close()
@@ -140,10 +141,10 @@ func (l *ProxyLock) Release() error {
 	return l.f.Close()
 }
 
-// Killed returns the commands whose proxies were killed: the next one of the same directory
-// cleans up after them.
+// Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
+// after them.
 func (s *Store) Killed() (commands []string) {
-	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is a good one
+	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := &ProxyLock{f: ExistingLock(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
@@ -154,11 +155,10 @@ func (s *Store) Killed() (commands []string) {
 	return commands
 }
 
-// Proxied returns the commands that are served from the directory of key at the moment, but
-// for those in mine.
+// Proxied returns the commands, except those in mine, that are currently served from the directory of key.
 func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {
 	dir := filepath.Join(s.Home, "proxies", key)
-	entries, _ := os.ReadDir(dir) // there is none: nobody serves
+	entries, _ := os.ReadDir(dir) // if the directory is missing, no command is served
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), lockSuffix)
 		if !ok || mine[name] {

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestSweepProxies: a lock that is held stays, whoever looks, and the others go, with their
-// directories.
+// TestSweepProxies checks that held locks stay. Other locks are removed together with their directories.
 func TestSweepProxies(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	lock := func(key, command string) *ProxyLock {
@@ -49,14 +48,14 @@ func TestSweepProxies(t *testing.T) {
 	lock("one", "make").Close()
 }
 
-// TestSweepProxiesRace takes a lock again and again while others sweep: it is never that of a
-// file which is gone, and which another one could lock again.
+// TestSweepProxiesRace takes a lock repeatedly during sweeps. The lock's file must never be a removed one,
+// because another process could then lock a new file.
 func TestSweepProxiesRace(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	var wg, sweepers sync.WaitGroup
 	var over atomic.Bool
 	for range 2 {
-		// ends when the others have.
+		// Ends when the goroutines below have ended.
 		sweepers.Go(func() {
 			for !over.Load() {
 				if err := s.SweepProxies(); err != nil {
@@ -67,7 +66,7 @@ func TestSweepProxiesRace(t *testing.T) {
 	}
 	var taken atomic.Int32
 	for range 4 {
-		// ends by itself.
+		// Ends by itself.
 		wg.Go(func() {
 			for range 2000 {
 				l, err := s.tryLockProxy("key", "make")
@@ -92,8 +91,8 @@ func TestSweepProxiesRace(t *testing.T) {
 	}
 }
 
-// TestProxyLockLeaves: a lock that is closed leaves nothing; one that is released leaves what a
-// killed proxy wrote, and who wants it meanwhile waits for it.
+// TestProxyLockLeaves checks that Close leaves no file. Release keeps the pid of a killed proxy. LockProxy
+// waits for a lock that is about to be released.
 func TestProxyLockLeaves(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	left := func() (names []string) {
@@ -121,7 +120,7 @@ func TestProxyLockLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	released := make(chan error)
-	// ends by itself.
+	// Ends by itself.
 	go func() { released <- l.Release() }()
 	next, err := s.LockProxy("key", "make")
 	if err = errors.Join(err, <-released); err != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// A session's folder has its record twice: a damaged one is replaced by the other.
+// A session's folder has two copies of its record. If one is damaged, the other replaces it.
 const (
 	record      = "session.json"
 	spareRecord = "session.spare.json"
-	damaged     = "session.damaged" // what was in the place of a record that was replaced
+	damaged     = "session.damaged" // the damaged record that was replaced
 )
 
-// maxRecord is more bytes than a record can have.
+// maxRecord is larger than any record, in bytes.
 const maxRecord = 16 << 20
 
 var idForm = spelling.Form{Of: "0-9a-f", Min: 12, Max: 12}
 
-// Save writes rec in one step: a reader sees the old record or the new one.
+// Save writes rec atomically: a reader sees the old record or the new one.
 func (s *Store) Save(rec *Session) error {
 	b, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
@@ -41,8 +41,7 @@ func (s *Store) Save(rec *Session) error {
 	return nil
 }
 
-// put writes a file of session id's folder, in place of whatever has its name. A directory is
-// set aside.
+// put replaces a file in session id's folder. A directory with that name is renamed.
 func (s *Store) put(id, name string, text []byte) error {
 	path := filepath.Join(s.Dir(id), name)
 	if fi, err := os.Lstat(path); err == nil && fi.IsDir() {
@@ -50,7 +49,7 @@ func (s *Store) put(id, name string, text []byte) error {
 			return err
 		}
 	}
-	tmp, err := os.CreateTemp(s.Dir(id), ".session-*") // 0600
+	tmp, err := os.CreateTemp(s.Dir(id), ".session-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -64,10 +63,10 @@ func (s *Store) put(id, name string, text []byte) error {
 	return err
 }
 
-// setAside keeps a damaged record for a person who wants to look at it.
+// setAside renames a damaged record, so that the user can inspect it.
 func (s *Store) setAside(id, name string) error {
 	to := filepath.Join(s.Dir(id), damaged)
-	if os.RemoveAll(to) != nil { // a directory of another user's
+	if os.RemoveAll(to) != nil { // a directory of another user
 		to += "." + NewID()
 	}
 	err := os.Rename(filepath.Join(s.Dir(id), name), to)
@@ -77,7 +76,7 @@ func (s *Store) setAside(id, name string) error {
 	return err
 }
 
-// Load reads session id. A record that was damaged is replaced by the spare one.
+// Load reads session id. If the record is damaged, Load replaces it by the spare one.
 func (s *Store) Load(id string) (Session, error) {
 	if !idForm.Matches(id) {
 		return Session{}, fmt.Errorf("read session %q: not a session id", id)
@@ -90,15 +89,15 @@ func (s *Store) Load(id string) (Session, error) {
 	if serr != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", id, err)
 	}
-	// A user who cannot write here reads the spare one the next time, too.
+	// A user without write access continues to read the spare record.
 	if s.setAside(id, record) == nil {
 		_ = s.put(id, record, text)
 	}
 	return spare, nil
 }
 
-// read reads a record of session id from a regular file. It follows no link, and does not wait for a
-// named pipe.
+// read reads a record of session id from a regular file. It follows no link and does not block on a named
+// pipe.
 func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 	f, err := openPlain(filepath.Join(s.Dir(id), name))
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 	return rec, text, err
 }
 
-// openPlain opens a regular file that is no larger than a record can be.
+// openPlain opens a regular file of at most maxRecord bytes.
 func openPlain(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|plainly, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// damages are what may be in the place of a record.
+// damages replace a record by something else.
 var damages = map[string]func(path string) error{
 	"nothing":           os.Remove,
 	"an empty file":     func(path string) error { return os.Truncate(path, 0) },
@@ -44,8 +44,8 @@ func replace(path string, by func() error) error {
 	return by()
 }
 
-// TestRecordDamaged: a record that was damaged is read, and replaced, as long as there is the
-// spare one. Without it the session is known by its id, if somebody serves it.
+// TestRecordDamaged checks that a damaged record is replaced by the spare one. Without the spare, a
+// session with a watcher is still listed by its id.
 func TestRecordDamaged(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestRecordDamaged(t *testing.T) {
 	}
 }
 
-// unreadable wants a session without any record to be listed as long as it is served.
+// unreadable checks that a session without any record is listed only while it has a watcher.
 func unreadable(t *testing.T, s *Store, rec Session) {
 	t.Helper()
 	if got, err := s.Load(rec.ID); err == nil {

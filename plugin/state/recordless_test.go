@@ -12,8 +12,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// TestRecordless: of folders that are no sessions only those are abandoned which have no record,
-// are old, and are nobody's. Looking makes nothing in them.
+// TestRecordless checks that a folder is listed only if it has no record, is old, and is not locked. The
+// check must not create files in it.
 func TestRecordless(t *testing.T) {
 	s, err := OpenAt(t.TempDir())
 	if err != nil {

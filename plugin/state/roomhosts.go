@@ -14,8 +14,7 @@ import (
 
 func (s *Store) roomHosts() string { return filepath.Join(s.Home, "room-hosts") }
 
-// RoomHosts returns the engines, other than the sessions' own, at which containers of
-// commands may have been left.
+// RoomHosts returns the engines, other than the sessions' own, that may still have containers of commands.
 func (s *Store) RoomHosts() ([]string, error) {
 	b, err := os.ReadFile(s.roomHosts())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -26,14 +25,15 @@ func (s *Store) RoomHosts() ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// NoteRoomHost writes host down as one of RoomHosts, before anything is made there. It has no
-// space in it.
+// NoteRoomHost adds host to RoomHosts. It is called before a container is created there. host contains no
+// spaces.
 func (s *Store) NoteRoomHost(host string) error {
 	hosts, err := s.RoomHosts()
 	if err != nil || slices.Contains(hosts, host) {
 		return err
 	}
-	// One write of one line: two that come at once both stay, and twice is once.
+	// Appends one line with one write: concurrent writes do not overwrite each other, and duplicates do no
+	// harm.
 	f, err := os.OpenFile(s.roomHosts(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("note the engine %s: %w", host, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRoomHosts: what is noted, by however many at once, is there once.
+// TestRoomHosts checks that concurrent notes are all stored, and returned once.
 func TestRoomHosts(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	if got, err := s.RoomHosts(); err != nil || len(got) != 0 {
@@ -17,7 +17,7 @@ func TestRoomHosts(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		for _, host := range []string{"unix:///b", "unix:///a"} {
-			// ends with its note.
+			// Ends with its note.
 			wg.Go(func() {
 				if err := s.NoteRoomHost(host); err != nil {
 					t.Error(err)

@@ -9,49 +9,49 @@ import (
 	"strings"
 )
 
-// Service is the service of a compose project that a session is for, or a dev container. It has the service's
-// containers, one after the other or several that are alike, for as long as there are any.
+// Service is the compose service or dev container that a session is for. The session has the service's
+// containers: replicas, or one container after another.
 type Service struct {
 	Project  string `json:"project"`
 	Name     string `json:"name"`
-	Oneoff   bool   `json:"oneoff,omitempty"`   // the one container of compose run, and no other
-	Provided bool   `json:"provided,omitempty"` // begun by compose, of which hostexec is a provider
+	Oneoff   bool   `json:"oneoff,omitempty"`   // the container of compose run only
+	Provided bool   `json:"provided,omitempty"` // started by compose, with hostexec as provider
 }
 
-// Devcontainers is the project that dev containers belong to; their names are the tool's ids.
-// No project of compose's has such a name.
+// Devcontainers is the project of all dev containers; their service names are the tool's ids. No compose
+// project can have this name.
 const Devcontainers = "-devcontainers"
 
-// The labels by which compose knows its containers.
+// The labels that compose sets on its containers.
 const (
 	LabelProject = "com.docker.compose.project"
 	LabelService = "com.docker.compose.service"
 	LabelOneoff  = "com.docker.compose.oneoff"
 )
 
-// LabelDevcontainer is a dev container's, with the tool's id of it.
+// LabelDevcontainer is the label of a dev container. Its value is the tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"
 
-// ServiceID returns the id of the session for a service of a project on the engine at
-// endpoint. It is the same each time: what compose makes of it must not change by itself.
+// ServiceID returns the session id for a service of a project on the engine at endpoint. The id is
+// deterministic, so that compose does not recreate containers.
 func (s *Store) ServiceID(endpoint, project, service string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{s.Home, endpoint, project, service}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }
 
-// ServiceShare returns a path that leads to the share of a service's session, for those who
-// write compose files. It is a symbolic link, which a provider's up makes.
+// ServiceShare returns the path of a symbolic link to the share of a service's session, for use in compose
+// files. A provider's up creates the link.
 func (s *Store) ServiceShare(project, service string) string {
 	return filepath.Join(s.Home, "services", project, service)
 }
 
-// ServicesLock returns the file that is locked while sessions of services are made.
+// ServicesLock returns the path of the lock that is held while sessions of services are created.
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
-// LeaseFile is locked, shared, by each compose that may make containers of the session's
-// service; and exclusively by the watcher, once it is about to end. Its modification time is
-// when a provider said that there will be one, or long ago.
+// LeaseFile returns the path of a lock. Each compose that may create containers of the session's service
+// holds it shared. The watcher holds it exclusively once it is about to end. Its modification time is when
+// a provider announced a container, or a time long ago.
 func LeaseFile(session string) string { return filepath.Join(session, "lease") }
 
-// OverrideFile is what a session adds to its project's compose files.
+// OverrideFile returns the path of the session's additional compose file for the project.
 func OverrideFile(session string) string { return filepath.Join(session, "compose.yaml") }

@@ -4,7 +4,7 @@ package state
 
 import "testing"
 
-// TestServiceID: the id of a service's session is one, the same each time, and no other service's.
+// TestServiceID checks that the id is deterministic and differs between services.
 func TestServiceID(t *testing.T) {
 	s := &Store{Home: "/home/you/.docker/hostexec"}
 	id := s.ServiceID("unix:///run/docker.sock", "shop", "web")

@@ -14,30 +14,30 @@ import (
 	"time"
 )
 
-// Where a container meets its session.
+// Names that a container and its session share.
 const (
-	Target = "/run/hostexec"       // the share's mount, in the container
-	Label  = "io.hostexec.session" // the container's label with the session's id
+	Target = "/run/hostexec"       // mount point of the share in the container
+	Label  = "io.hostexec.session" // label of the container with the session's id
 )
 
 // Command is one proxied command of a session.
 type Command struct {
 	Name   string `json:"name"`
-	Action string `json:"action"` // allow, ask or deny; anything else denies
+	Action string `json:"action"` // allow, ask or deny; any other value denies
 	Path   string `json:"path"`   // on the host, absolute
 
-	Found bool `json:"found,omitempty"` // PATH has it; nobody named its path
+	Found bool `json:"found,omitempty"` // the path was found in PATH, not given by the user
 
-	Explicit bool `json:"explicit,omitempty"` // the action was typed
+	Explicit bool `json:"explicit,omitempty"` // the user gave the action
 
-	Keep bool `json:"keep,omitempty"` // its jobs may outlive the container
+	Keep bool `json:"keep,omitempty"` // jobs may outlive the container
 
-	In []string `json:"in,omitempty"` // of shells with state: the containers in which there may be some
+	In []string `json:"in,omitempty"` // for shells with state: the containers where they may run
 
-	Where *Place `json:"where,omitempty"` // nil: the configuration says, or else the host
+	Where *Place `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// Place is where a command runs, as exec/policy has it. Without an image it is the host.
+// Place is the place where a command runs, like policy.Place. Without an image it is the host.
 type Place struct {
 	Image   string `json:"image,omitempty"`
 	Host    string `json:"docker_host,omitempty"`
@@ -47,56 +47,56 @@ type Place struct {
 	Pids    int64  `json:"pids,omitempty"`
 }
 
-// Session is what is recorded of a session: what the user asked for, and the container
-// it became. The container's environment and the host's are never part of it.
+// Session is the record of a session: the user's options and the container. It never contains environment
+// variables of the container or the host.
 type Session struct {
 	ID            string    `json:"id"` // 12 hex digits
 	Version       string    `json:"version"`
 	Created       time.Time `json:"created"`
-	Container     string    `json:"container,omitempty"` // the engine's 64 hex digits
+	Container     string    `json:"container,omitempty"` // 64 hex digits
 	ContainerName string    `json:"container_name,omitempty"`
 	Image         string    `json:"image,omitempty"`
 	Commands      []Command `json:"commands"`
-	Ruled         []string  `json:"ruled,omitempty"`    // commands that only rules of the configuration allow, and that can be called by name
-	Shell         *Command  `json:"shell,omitempty"`    // what --proxy-shell said of shells with state
-	Carrier       string    `json:"carrier"`            // as asked for: auto, socket or relay
-	Relay         bool      `json:"relay,omitempty"`    // the container has a place for a relay's socket
-	Engine        string    `json:"engine,omitempty"`   // its endpoint, as docker names it
+	Ruled         []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
+	Shell         *Command  `json:"shell,omitempty"`    // value of --proxy-shell
+	Carrier       string    `json:"carrier"`            // as requested: auto, socket or relay
+	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
+	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
 	Apart         bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
-	Volume        string    `json:"volume,omitempty"`   // what is mounted then in place of the share
-	Attached      bool      `json:"attached,omitempty"` // the container was there before; it has copies in place of a share
+	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if Apart is set
+	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
 	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
-	InvokedIn     string    `json:"invoked_in"`          // where run was typed
+	InvokedIn     string    `json:"invoked_in"`          // the directory where run was started
 	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in
-	Writable      []string  `json:"writable,omitempty"`  // what of this host the container can write
+	Writable      []string  `json:"writable,omitempty"`  // host paths that the container can write
 	PassEnv       []string  `json:"pass_env,omitempty"`
 	NewPrivs      bool      `json:"new_privs,omitempty"`
-	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's own flags, to reach the same engine
-	Terminal      Terminal  `json:"terminal,omitzero"`     // on which it was started
-	Agent         *Agent    `json:"agent,omitempty"`       // whose session it is; nil: run's
-	Proxy         *Proxy    `json:"proxy,omitempty"`       // where its requests come from, without a container
-	Service       *Service  `json:"service,omitempty"`     // of compose, whose containers it is for
-	Warnings      []string  `json:"warnings,omitempty"`    // what makes it dangerous, in printable ASCII
+	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's global flags, for access to the same engine
+	Terminal      Terminal  `json:"terminal,omitzero"`     // where the session was started
+	Agent         *Agent    `json:"agent,omitempty"`       // the session's agent; nil: none
+	Proxy         *Proxy    `json:"proxy,omitempty"`       // source of the requests of a session without a container
+	Service       *Service  `json:"service,omitempty"`     // the service whose containers the session is for
+	Warnings      []string  `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
+	Damaged       bool      `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored
 }
 
-// HTTP is where a session's calls over HTTP come. The container is told so when it is made,
-// and cannot be told otherwise later.
+// HTTP is the address for a session's calls over HTTP. The container gets it at its creation, so it cannot
+// change later.
 type HTTP struct {
-	Device  string `json:"device"`  // the network interface that the container is plugged in at
-	Address string `json:"address"` // host and port; empty before there is one
+	Device  string `json:"device"`  // the network interface that the container is connected to
+	Address string `json:"address"` // host and port; empty until it is known
 }
 
-// Agent is what is recorded of an agent: never its environment, nor its arguments.
+// Agent is the record of an agent. It contains neither environment nor arguments.
 type Agent struct {
 	Name   string `json:"name"`
 	Mode   string `json:"mode"`             // process or container
-	Keep   bool   `json:"keep,omitempty"`   // its container stays when it has ended
-	Config string `json:"config,omitempty"` // absolute path of --config's file, which says what runs; empty: none
+	Keep   bool   `json:"keep,omitempty"`   // the container is kept after its end
+	Config string `json:"config,omitempty"` // absolute path of the --config file; empty: none
 }
 
-// OnHost reports whether the session is that of a process of this host's, and has no
-// container.
+// OnHost reports whether the session is for a process on this host, without a container.
 func (s *Session) OnHost() bool { return s.Agent != nil && s.Agent.Mode == "process" }
 
 // AgentName returns the name of the session's agent, or "".
@@ -107,21 +107,21 @@ func (s *Session) AgentName() string {
 	return s.Agent.Name
 }
 
-// Proxy is the directory of requests of a session that has no container. Base was there;
-// what is below it is reached through no link.
+// Proxy is the directory of requests of a session without a container. Base existed before. No link below
+// Base is followed.
 type Proxy struct {
 	Base  string        `json:"base"`           // absolute
-	Rest  string        `json:"rest"`           // below it; one more directory for each command unless Flat
-	Flat  bool          `json:"flat,omitempty"` // all commands' requests lie in one directory
-	Grace time.Duration `json:"grace"`          // for calls in flight, when it ends
+	Rest  string        `json:"rest"`           // relative to Base; each command has a directory in it unless Flat
+	Flat  bool          `json:"flat,omitempty"` // the requests of all commands are in one directory
+	Grace time.Duration `json:"grace"`          // time for running calls when the session ends
 
-	Real string `json:"real,omitempty"` // what Base is without links, once it is held
-	Key  string `json:"key,omitempty"`  // tells that directory from any other that has its name later
+	Real string `json:"real,omitempty"` // Base without links; set once it is open
+	Key  string `json:"key,omitempty"`  // identifies the directory, even if another one gets its name later
 
-	AnyUser bool `json:"any_user,omitempty"` // processes of all user ids may call, not the owner's and root's alone
+	AnyUser bool `json:"any_user,omitempty"` // processes of all users may call, not only those of the owner and root
 }
 
-// Dir returns the directory for the requests of command, and what is the same below Base.
+// Dir returns the directory for the requests of command, as a path and relative to Base.
 func (p *Proxy) Dir(command string) (path, rest string) {
 	rest = p.Rest
 	if !p.Flat {
@@ -130,14 +130,14 @@ func (p *Proxy) Dir(command string) (path, rest string) {
 	return filepath.Join(p.Base, rest), rest
 }
 
-// Terminal is the terminal on which a session was started. Its zero value is none.
+// Terminal is the terminal where a session was started. The zero value means none.
 type Terminal struct {
 	Path   string `json:"path,omitempty"`
-	Leader int    `json:"leader"` // of its session: the login shell, mostly
-	Born   uint64 `json:"born"`   // when the leader was, proc_pid_stat(5), so that its pid means no other
+	Leader int    `json:"leader"` // pid of the session leader, usually the login shell
+	Born   uint64 `json:"born"`   // start time of the leader, proc_pid_stat(5), to detect a reused pid
 }
 
-// Names returns the names of the session's commands, in the order given.
+// Names returns the names of the session's commands, in order.
 func (s *Session) Names() []string {
 	names := make([]string, len(s.Commands))
 	for i, c := range s.Commands {
@@ -146,18 +146,18 @@ func (s *Session) Names() []string {
 	return names
 }
 
-// Linked returns all commands that the container can call by name.
+// Linked returns the names of all commands that the container can call by name.
 func (s *Session) Linked() []string { return append(s.Names(), s.Ruled...) }
 
-// NewID returns an id that no other session has.
+// NewID returns a random session id.
 func NewID() string {
 	var id [6]byte
 	rand.Read(id[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(id[:])
 }
 
-// Create makes the folder of session rec.ID and writes rec down. The folder's share/ is
-// readable by any container user; the folder itself is not.
+// Create makes the folder of session rec.ID and saves rec. The folder is private; every user in the
+// container can read its share/.
 func (s *Store) Create(rec *Session) (err error) {
 	dir := s.Dir(rec.ID)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -172,7 +172,7 @@ func (s *Store) Create(rec *Session) (err error) {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			return fmt.Errorf("make session directory: %w", err)
 		}
-		// The container's user is not ours: the umask must not shut it out.
+		// The container's user may differ from ours: the umask must not exclude it.
 		if err := Chmod(d, 0o755); err != nil {
 			return fmt.Errorf("make session directory: %w", err)
 		}
@@ -180,8 +180,8 @@ func (s *Store) Create(rec *Session) (err error) {
 	return s.Save(rec)
 }
 
-// Chmod changes the mode of path. A link that has come into its place is not followed out of
-// the directory that it is in.
+// Chmod changes the mode of path. If path has been replaced by a link, the change does not leave the
+// directory.
 func Chmod(path string, mode fs.FileMode) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -191,9 +191,9 @@ func Chmod(path string, mode fs.FileMode) error {
 	return root.Chmod(filepath.Base(path), mode)
 }
 
-// List returns all sessions, oldest first. Folders without a readable record are
-// skipped: they are being made or removed. For a session that is served List returns the id: its
-// watcher writes the record anew when it is asked.
+// List returns all sessions, oldest first. It skips folders without a readable record, because they are
+// being created or removed. If such a session has a watcher, it returns the id and the creation time; the
+// watcher writes the record again on request.
 func (s *Store) List() ([]Session, error) {
 	ids, err := s.IDs()
 	var all []Session
@@ -208,7 +208,7 @@ func (s *Store) List() ([]Session, error) {
 	return all, err
 }
 
-// IDs returns the ids of all sessions that have a folder, with a readable record or without.
+// IDs returns the ids of all sessions with a folder, even without a readable record.
 func (s *Store) IDs() (ids []string, err error) {
 	entries, err := os.ReadDir(s.sessions())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,8 +222,8 @@ func (s *Store) IDs() (ids []string, err error) {
 	return ids, nil
 }
 
-// served reports whether session id has a watcher that has not begun to end, and about since when it
-// has a folder.
+// served reports whether session id has a watcher that is not ending. since is the approximate creation
+// time of the folder.
 func (s *Store) served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || free(s.Dir(id)) {
@@ -232,10 +232,10 @@ func (s *Store) served(id string) (since time.Time, ok bool) {
 	return fi.ModTime(), true
 }
 
-// HalfMade returns the folders of sessions without a record that are older than age: what is
-// left of a session that was being made or removed.
+// HalfMade returns session folders without a record that are older than age. They are left from an
+// interrupted creation or removal.
 func (s *Store) HalfMade(age time.Duration) (folders []string) {
-	entries, _ := os.ReadDir(s.sessions()) // there is none: nothing is left
+	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
 	for _, e := range entries {
 		if _, err := s.Load(e.Name()); err == nil {
 			continue
@@ -250,8 +250,8 @@ func (s *Store) HalfMade(age time.Duration) (folders []string) {
 	return folders
 }
 
-// Recordless returns those of HalfMade that have no record at all, by their ids, and that
-// nobody holds. One that cannot be read is somebody's to look at.
+// Recordless returns the ids of those HalfMade folders that have no record file at all and that no process
+// has locked. A folder with an unreadable record is left for the user to inspect.
 func (s *Store) Recordless(age time.Duration) (ids []string) {
 	for _, folder := range s.HalfMade(age) {
 		id := filepath.Base(folder)
@@ -262,8 +262,8 @@ func (s *Store) Recordless(age time.Duration) (ids []string) {
 	return ids
 }
 
-// free reports whether nobody has the locks of a session's folder: its watcher, or who is about
-// to serve containers by it.
+// free reports whether the locks of a session's folder are free. Holders are its watcher, and processes
+// that are about to create containers for it.
 func free(folder string) bool {
 	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
 		l := ExistingLock(path)
@@ -276,13 +276,13 @@ func free(folder string) bool {
 	return true
 }
 
-// Stopped reports whether a person has ended session id, which is then resumed by nobody else.
+// Stopped reports whether a user has ended session id. Then only a user may resume it.
 func (s *Store) Stopped(id string) bool {
 	_, err := os.Lstat(s.stopped(id))
 	return err == nil
 }
 
-// NoteStopped notes that a person has ended session id, or, if not stopped, has resumed it.
+// NoteStopped records that a user has ended session id or, if stopped is false, has resumed it.
 func (s *Store) NoteStopped(id string, stopped bool) error {
 	var err error
 	if stopped {
@@ -298,7 +298,7 @@ func (s *Store) NoteStopped(id string, stopped bool) error {
 
 func (s *Store) stopped(id string) string { return filepath.Join(s.Dir(id), "stopped") }
 
-// Discard is Remove for a session that never had a container, and nothing for others.
+// Discard removes a session that never had a container. It does nothing for others.
 func (s *Store) Discard(id string) error {
 	if rec, err := s.Load(id); err == nil && rec.Container != "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -306,12 +306,12 @@ func (s *Store) Discard(id string) error {
 	return s.Remove(id)
 }
 
-// Remove deletes session id's folder. Removing one that is gone is no error.
+// Remove deletes session id's folder. It returns nil if the folder does not exist.
 func (s *Store) Remove(id string) error {
 	if !idForm.Matches(id) {
 		return fmt.Errorf("remove session %q: not a session id", id)
 	}
-	// The record goes first: a folder half removed is no session any more.
+	// Removes the records first, so that a partly removed folder is not a session any more.
 	for _, name := range []string{spareRecord, record} {
 		if err := os.RemoveAll(filepath.Join(s.Dir(id), name)); err != nil {
 			return fmt.Errorf("remove session %s: %w", id, err)

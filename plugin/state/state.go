@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is where hostexec keeps things on disk: one private directory with a
-// folder per session.
+// Package state manages hostexec's files: one private directory with a folder for each session.
 //
 //	$DOCKER_CONFIG/hostexec          0700
 //	    audit.log                    0600, every decision and every run
-//	    audit/                       0700, the same of a container alone, if so configured
-//	    recordings/                  0700, what commands wrote, by their requests
-//	    config.yaml                  what may be requested; plugin/config reads it
-//	    projects/<name>.yaml         the same for one project
-//	    trust/<digest>               workspaces' proposals that count
-//	    workspaces/<id>/             an agent's own directory, which stays: plugin/agent
-//	    images/                      what was found in images, by their digests
-//	    room-hosts                   where commands' containers were made, but for the sessions' own engines
-//	    proxies/<directory>/         a lock for each command that is called by files in it
-//	    services/<project>/<name>    a link to the share of a session that compose has begun: Store.ServiceShare
-//	    services.lock                held while sessions of services are made
+//	    audit/                       0700, one log per container, if configured
+//	    recordings/                  0700, output of commands, by request
+//	    config.yaml                  the configuration: plugin/config
+//	    projects/<name>.yaml         the configuration of one project
+//	    trust/<digest>               the workspaces' proposals that are trusted
+//	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
+//	    images/                      findings about images, by digest
+//	    room-hosts                   engines, other than the sessions' own, that ran containers of commands
+//	    proxies/<directory>/         a lock for each command that is called by files in the directory
+//	    services/<project>/<name>    a link to the share of a session that compose has started: Store.ServiceShare
+//	    services.lock                held while sessions of services are created
 //	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
 //	    attach.lock                  held while a container is being attached
-//	    page.json, page.lock         0600, where the page is served, its token, and by whom
+//	    page.json, page.lock         0600, address and token of the page, and the lock of its process
 //	    sessions/<id>/               0700
-//	        session.json             what was asked for; the environment is never stored
-//	        session.spare.json       the same, for when session.json is damaged
-//	        session.damaged          what was in the place of session.json when it was damaged
+//	        session.json             the record of the session; it contains no environment variables
+//	        session.spare.json       a copy, in case session.json is damaged
+//	        session.damaged          the damaged file that was session.json
 //	        lock                     held by the session's watcher
-//	        stopped                  a person has ended the session: nobody but a person resumes it
-//	        control.sock             0600 from birth
-//	        lease                    of a service's session: LeaseFile
-//	        compose.yaml             what it adds to the project's compose files
-//	        exec.sock, exec.secret   0600: what tools of this host call by, and what they show
-//	        token                    0600, the session's, which calls over HTTP show, too
-//	        jobs/                    0700, commands that go on without their callers: exec/job
-//	        watch.log, watch.log.old what the watcher has to tell: Log
-//	        grants.json              0600, approvals that hold on
-//	        rooms/                   0700, a folder for each container of a command's while it is there
-//	        share/                   the only part that a container sees, read-only
-//	        proxy/                   for requests as files, a directory for each command; it may write there
+//	        stopped                  a user has ended the session: only a user may resume it
+//	        control.sock             created with mode 0600
+//	        lease                    for a service's session: LeaseFile
+//	        compose.yaml             the session's additional compose file
+//	        exec.sock, exec.secret   0600: for calls by programs of this host, with their secret
+//	        token                    0600, the session's secret for calls over HTTP
+//	        jobs/                    0700, commands that continue without their callers: exec/job
+//	        watch.log, watch.log.old the watcher's log: Log
+//	        grants.json              0600, the grants in effect
+//	        rooms/                   0700, a folder for each running container of a command
+//	        share/                   mounted into the container, read-only
+//	        proxy/                   requests as files, a directory for each command; writable for the container
 //
-// Its one law: nothing but share/, proxy/ and a session's own workspace is ever below a mount. It knows neither Docker nor
-// what a session does.
+// Only share/, proxy/ and a session's own workspace may be below a mount. This package knows neither
+// Docker nor the work of a session.
 package state
 
 import (
@@ -47,7 +46,7 @@ import (
 	"path/filepath"
 )
 
-// NotPrivateError is that others have a say in what lies in the state directory.
+// NotPrivateError means that other users can change the state directory.
 type NotPrivateError struct{ Why, Fix string }
 
 func (e *NotPrivateError) Error() string { return e.Why + ": " + e.Fix }
@@ -57,11 +56,11 @@ type Store struct {
 	Home string // absolute
 }
 
-// Home returns the state directory: HOSTEXEC_HOME, else hostexec below DOCKER_CONFIG,
-// else below ~/.docker.
+// Home returns the state directory: HOSTEXEC_HOME, else hostexec below DOCKER_CONFIG, else below
+// ~/.docker.
 func Home() (string, error) {
 	if dir := os.Getenv("HOSTEXEC_HOME"); dir != "" {
-		if !filepath.IsAbs(dir) { // it would be another directory in each current directory
+		if !filepath.IsAbs(dir) { // a relative path would depend on the current directory
 			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %q", dir)
 		}
 		return absolute(dir)
@@ -76,8 +75,8 @@ func Home() (string, error) {
 	return absolute(filepath.Join(home, ".docker", "hostexec"))
 }
 
-// absolute resolves symbolic links as far as the path exists: the engine resolves them
-// too, and what a mount covers can only be judged on resolved paths.
+// absolute resolves symbolic links as far as the path exists. The engine resolves them too, and
+// comparisons with mounts need resolved paths.
 func absolute(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,7 +94,7 @@ func absolute(dir string) (string, error) {
 	}
 }
 
-// Open makes the state directory if need be and checks that it is private and ours.
+// Open creates the state directory if needed and checks that it is private and ours.
 func Open() (*Store, error) {
 	home, err := Home()
 	if err != nil {
@@ -104,7 +103,7 @@ func Open() (*Store, error) {
 	return OpenAt(home)
 }
 
-// OpenAt is Open for the state directory home, which is absolute.
+// OpenAt is like Open for the state directory home, which must be absolute.
 func OpenAt(home string) (*Store, error) {
 	s := &Store{Home: home}
 	for _, dir := range []string{home, s.sessions()} {
@@ -118,8 +117,8 @@ func OpenAt(home string) (*Store, error) {
 	return s, nil
 }
 
-// Look is Open for who only looks, as while somebody types: it makes and changes nothing, and
-// what is not there is an error.
+// Look is like Open, but creates and changes nothing, for example for shell completion. A missing
+// directory is an error.
 func Look() (*Store, error) {
 	home, err := Home()
 	if err != nil {
@@ -145,12 +144,12 @@ func Of(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
 
-// Workspaces returns the path of the directory of agents' own directories.
+// Workspaces returns the path of the directory of the agents' own directories.
 func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
-// The parts of a session's folder.
+// ShareDir and the functions below it return the paths in a session's folder.
 func ShareDir(session string) string      { return filepath.Join(session, "share") }
 func ProxyDir(session string) string      { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }

@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 		{rec.ID, rec.ID, ""},
 		{rec.ID[:5], rec.ID, ""},
 		{rec.Container, rec.ID, ""},
-		{"web", later.ID, ""}, // the name's latest owner
+		{"web", later.ID, ""}, // the latest container with that name
 		{"abab", "", "names 2 sessions"},
 		{"nobody", "", "no such session"},
 		{"", "", "no such session"},
@@ -107,10 +107,10 @@ func TestSessions(t *testing.T) {
 			t.Errorf("Find(%q) = %q, %v, want %q, %q", tt.ref, got.ID, err, tt.want, tt.err)
 		}
 	}
-	if got, err := find([]Session{*rec, {ID: NewID(), ContainerName: rec.ID}, {ID: NewID(), ContainerName: rec.Container}}, rec.ID); err != nil || got.ID != rec.ID {
+	if got, err := FindIn([]Session{*rec, {ID: NewID(), ContainerName: rec.ID}, {ID: NewID(), ContainerName: rec.Container}}, rec.ID); err != nil || got.ID != rec.ID {
 		t.Errorf("a session whose id is another container's name: %q, %v", got.ID, err)
 	}
-	if got, err := find([]Session{*rec, {ID: NewID(), ContainerName: rec.Container}}, rec.Container); err != nil || got.ID != rec.ID {
+	if got, err := FindIn([]Session{*rec, {ID: NewID(), ContainerName: rec.Container}}, rec.Container); err != nil || got.ID != rec.ID {
 		t.Errorf("a container whose id is another one's name: %q, %v", got.ID, err)
 	}
 	if err := s.Remove(rec.ID); err != nil {

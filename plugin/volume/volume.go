@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volume tells which files of this host's a volume shows.
+// Package volume finds out which files of this host a volume contains.
 //
-// Its one law: what it does not understand it does not pass over. It asks nobody: driver and
-// options are what an engine says of a volume, or a compose file.
+// It must not ignore options that it does not understand. It sends no requests: driver and options come
+// from an engine or a compose file.
 package volume
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/docker/docker/api/types/mount"
 )
 
-// Reveal returns m, a mount of the volume with that driver and those options, as what it is. The
-// first is m: one that is a directory of the host's under another name is a bind mount. The
-// others are what m is made of, an overlay's directories or a device: bind mounts without a
-// destination. A source of "" is one that could not be made out.
+// Reveal returns the host files behind m, a mount of a volume with this driver and these options. The
+// first result is m itself, as a bind mount if the volume is a bind of a host directory. The others are
+// the parts of m, such as the directories of an overlay or a device. They are bind mounts without a
+// destination. An empty source means that the part is unknown.
 func Reveal(m container.MountPoint, driver string, opts map[string]string) []container.MountPoint {
 	all := []container.MountPoint{m}
 	if driver != "" && driver != "local" {
-		for _, v := range opts { // local-persist calls it mountpoint, others otherwise
+		for _, v := range opts { // local-persist calls the path mountpoint; other drivers use other names
 			if path.IsAbs(v) {
 				all = append(all, part(m, v))
 			}
@@ -31,12 +31,12 @@ func Reveal(m container.MountPoint, driver string, opts map[string]string) []con
 	}
 	device, words := opts["device"], strings.Split(opts["o"], ",")
 	switch typ := opts["type"]; {
-	case slices.ContainsFunc(words, func(w string) bool { return w == "bind" || w == "rbind" }): // of whatever type: mount(2) asks for none then
+	case slices.ContainsFunc(words, func(w string) bool { return w == "bind" || w == "rbind" }): // mount(2) ignores the type
 		all[0].Type, all[0].Source = mount.TypeBind, rooted(device)
 	case slices.Contains(elsewhere, typ):
-	case typ == "proc": // the engine's own, whatever device is said
+	case typ == "proc": // the engine's own /proc, whatever the device is
 		all = append(all, part(m, "/proc"))
-	case strings.Contains(device+opts["o"], `\`): // by which file systems spell commas and colons in names, each in its own way
+	case strings.Contains(device+opts["o"], `\`): // file systems differ in how they escape commas and colons in names
 		all = append(all, part(m, ""))
 	default:
 		if device != "" {
@@ -49,11 +49,11 @@ func Reveal(m container.MountPoint, driver string, opts map[string]string) []con
 	return all
 }
 
-// elsewhere are types of file systems that have nothing of this host's files.
+// elsewhere lists file system types without files of this host.
 var elsewhere = []string{"tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "ceph"}
 
-// named are the parts that an option of a mount names: an overlay has lists of them. Nothing is
-// written to its lower ones.
+// named returns the parts in a mount option, such as the lists of directories of an overlay. Lower
+// directories are read-only.
 func named(m container.MountPoint, option string) (all []container.MountPoint) {
 	key, value, _ := strings.Cut(option, "=")
 	m.RW = m.RW && !strings.HasPrefix(key, "lowerdir") && !strings.HasPrefix(key, "datadir")
@@ -65,7 +65,7 @@ func named(m container.MountPoint, option string) (all []container.MountPoint) {
 	return all
 }
 
-// rooted is where the engine finds p: systemd, and the engine's own scripts, start it in /.
+// rooted resolves p relative to /, the engine's working directory under systemd and its own init scripts.
 func rooted(p string) string { return path.Join("/", p) }
 
 func part(m container.MountPoint, source string) container.MountPoint {

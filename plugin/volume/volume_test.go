@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 )
 
-// TestReveal has volumes by which a container saw the state directory, and such as show nothing.
+// TestReveal uses volumes that showed the state directory to a container, and volumes without host files.
 //
 // Attack 194.
 func TestReveal(t *testing.T) {
@@ -20,7 +20,7 @@ func TestReveal(t *testing.T) {
 	for _, tt := range []struct {
 		name, driver string
 		opts         opts
-		want         string // type:source, and its parts; - is for what is only read
+		want         string // type:source of m, and of its parts; - marks read-only ones
 	}{
 		{"a plain one", "local", nil, "volume:its"},
 		{"a size", "", opts{"size": "1g"}, "volume:its"},

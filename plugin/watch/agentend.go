@@ -50,6 +50,23 @@ func (e stopError) Error() string        { return errStopped.Error() }
 func (e stopError) Is(target error) bool { return target == errStopped }
 func (e stopError) Grace() time.Duration { return e.grace }
 
+// gracefulError is why a session ends, with the time between TERM and KILL for its commands.
+type gracefulError struct {
+	error
+	grace time.Duration
+}
+
+func (e gracefulError) Unwrap() error        { return e.error }
+func (e gracefulError) Grace() time.Duration { return e.grace }
+
+// graceful returns why the session ends, with the time that a person has set for all that it ends.
+func (e *agentEnd) graceful(why error) error {
+	if set := e.stopped.Load(); set != nil && why != nil {
+		return gracefulError{why, set.grace}
+	}
+	return why
+}
+
 // usual stands for the default grace.
 const usual = -1
 

@@ -27,7 +27,7 @@ func (w *Watcher) watchKeeper(ctx context.Context) {
 }
 
 // EndLost ends the commands that the watcher of the session in folder dir has left running, if it was
-// killed together with its keeper. A session that has a watcher is left alone.
+// killed together with its keeper, and tells callers by files. A session that has a watcher is left alone.
 func EndLost(dir string) error {
 	if !killed(dir) {
 		return nil
@@ -43,10 +43,31 @@ func EndLost(dir string) error {
 	if err := endLost(dir); err != nil {
 		return err
 	}
+	store, id := state.Of(dir)
+	if rec, err := store.Load(id); err == nil {
+		answerLost(store, rec)
+	}
 	if err := os.Remove(state.ControlSock(dir)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// EndUnkept is EndLost of a session whose keeper does not run. A keeper that runs does it, and nobody is
+// to end the same commands twice.
+func EndUnkept(dir string) error {
+	if _, id := state.Of(dir); !killed(dir) || !vacant(dir) || proctree.Kept(dir, id) {
+		return nil
+	}
+	return EndLost(dir)
+}
+
+// vacant reports whether the session's lock is free: a look at all processes costs more.
+func vacant(dir string) bool {
+	lock := state.ExistingLock(state.LockFile(dir))
+	defer lock.Close()
+	ok, err := lock.TryLock()
+	return ok && err == nil
 }
 
 // killed reports whether the session's watcher has not removed its socket: it was killed, or it still

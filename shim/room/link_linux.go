@@ -8,7 +8,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// problem is why a command could not be started.
+// problem is the reason why a command could not be started.
 type problem struct {
 	what string
 	err  error
@@ -16,8 +16,8 @@ type problem struct {
 
 func (p problem) Error() string { return p.what + ": " + p.err.Error() }
 
-// meet connects to the host, shows it where this container's command would stand and what
-// its root is, and returns what it wants to be run, with the descriptors that came along.
+// meet connects to the host and sends it the working directory and the root directory of this container.
+// It returns the request and the descriptors that come with it.
 func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
 	if l.fd, err = syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
 		return req, nil, err
@@ -28,7 +28,7 @@ func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
 	const how = 0x200000 | syscall.O_DIRECTORY | syscall.O_CLOEXEC // O_PATH
 	cwd, _ := syscall.Open(".", how, 0)
 	root, _ := syscall.Open("/", how, 0)
-	err = l.send(wire.KindNotice, nil, cwd, root) // it fails if one of them is none
+	err = l.send(wire.KindNotice, nil, cwd, root) // fails if one of them is invalid
 	syscall.Close(cwd)
 	syscall.Close(root)
 	if err != nil {
@@ -82,8 +82,7 @@ func (l *link) next() (wire.Kind, []byte, error) {
 	return l.payload(head[:])
 }
 
-// payload reads what comes after the header of a frame. It is the host's: its word on the
-// length is taken.
+// payload reads the payload of a frame. The data comes from the host, so the length is trusted.
 func (l *link) payload(head []byte) (wire.Kind, []byte, error) {
 	kind, size, err := wire.ParseHeader(head)
 	if err != nil {
@@ -110,7 +109,7 @@ func (l *link) full(p []byte) error {
 	return nil
 }
 
-// send sends a frame, with descriptors if there are any.
+// send sends a frame, with fds attached.
 func (l *link) send(kind wire.Kind, payload []byte, fds ...int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,8 +131,8 @@ func (l *link) send(kind wire.Kind, payload []byte, fds ...int) error {
 	return nil
 }
 
-// started says that the command runs. The master of its terminal, if it has one, is the
-// host's from here on.
+// started sends the message that the command runs. It passes the master of the command's terminal, if
+// there is one, and closes it.
 func (l *link) started(master int) error {
 	m := wire.Started{}
 	if master < 0 {
@@ -144,7 +143,7 @@ func (l *link) started(master int) error {
 	return err
 }
 
-// failed says why the command does not run: an errno, and what it was about.
+// failed sends the reason why the command does not run: an errno and a text.
 func (l *link) failed(err error) {
 	m := wire.Exit{Outcome: wire.Failed, Code: byte(syscall.EIO)}
 	if p, ok := err.(problem); ok {
@@ -156,8 +155,8 @@ func (l *link) failed(err error) {
 	l.send(wire.KindExit, m.Append(nil))
 }
 
-// ended says how the command did. The host knows signals by their numbers, too: it has the
-// same kernel.
+// ended sends the status of the command. Signals are sent by number too, because host and container have
+// the same kernel.
 func (l *link) ended(ws syscall.WaitStatus) {
 	m := wire.Exit{Outcome: wire.Exited, Code: byte(ws.ExitStatus())}
 	if ws.Signaled() {

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package room is the first process of a container that was made for one command.
+// Package room is the first process of a container that runs one command.
 //
-//	room -> Notice (+ its working directory, and its root)                   -> host
-//	room <- Exec (umask for environment, + what 0, 1, 2 are to be)  Signal*   <- host
-//	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit    -> host
+//	room -> Notice (+ its working directory, and its root)                     -> host
+//	room <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
+//	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
 //
-// Its one law: nothing outlives the host's end of the connection. When that closes, whatever
-// closed it, everything in the container is asked to end, and after a grace is killed; when
-// the command has ended the rest ends with the container.
+// No process outlives the connection to the host. When the connection ends for any reason, all processes
+// in the container get SIGTERM, and after a grace SIGKILL. When the command ends, the container ends with
+// all other processes.
 //
-// It decides nothing and moves no bytes: the command's descriptors are those that the host
-// sent, and a terminal's other side goes to the host. It is the same program as the shim,
-// by another name.
+// The package makes no decisions and copies no data. The command's descriptors are those that the host has
+// sent, and the master of a terminal goes to the host. It is part of the shim's program, under another
+// name.
 package room
 
 import "github.com/docker-hostexec/hostexec/shim/wire"
 
-// Name is what the program is called in a container of its own. No command can be.
+// Name is the name of the program in a container for one command. No command can have this name.
 const Name = ".room"
 
-// Socket is the name of the host's socket, in the directory that the program is in.
+// Socket is the name of the host's socket, in the directory of the program.
 const Socket = "socket"
 
-// Called reports whether a program that was started with args is a room.
+// Called reports whether a program with args is to run as this first process.
 func Called(args []string) bool { return len(args) > 0 && base(args[0]) == Name }
 
-// Main runs the command that the host names, with env, and returns when it has ended. What
-// else runs in the container ends with this process.
+// Main runs the command that the host sends, with env, and returns after its end. All other processes in
+// the container end with this process.
 func Main(args, env []string) int { return run(dir(args[0]), env) }
 
 func base(path string) string { return path[slash(path)+1:] }
 
 func dir(path string) string { return path[:slash(path)+1] }
 
-// slash returns where the last slash of path is, or -1.
+// slash returns the index of the last slash in path, or -1.
 func slash(path string) int {
 	i := len(path) - 1
 	for i >= 0 && path[i] != '/' {
@@ -43,6 +43,6 @@ func slash(path string) int {
 	return i
 }
 
-// The host has the exit code of the container only when it was not told what became of the
-// command.
+// failed is the exit code of this process after an error. The host uses it only if it gets no message
+// about the command's end.
 const failed = wire.CodeFailed

@@ -11,22 +11,22 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// grace is how long what is asked to end may take.
+// grace is the time between SIGTERM and SIGKILL.
 const grace = 5 * time.Second
 
-// room is one container's life.
+// room is the state of the first process.
 type room struct {
 	host   link
-	child  int         // the command's pid, and its group's
-	ending atomic.Bool // the host has gone, or wants it all to end
+	child  int         // pid and process group of the command
+	ending atomic.Bool // the host has disconnected, or asked to end all processes
 }
 
 func run(dir string, env []string) int {
 	if syscall.Getpid() != 1 {
 		syscall.Write(2, []byte("hostexec: "+Name+" is the first process of a container and no command\n"))
-		return failed // it signals all that it sees
+		return failed // outside of a container it would signal all processes
 	}
-	closed() // whoever shares our uid
+	closed() // against other processes of our uid
 	r := &room{}
 	req, fds, err := r.host.meet(dir + Socket)
 	if err != nil {
@@ -36,24 +36,24 @@ func run(dir string, env []string) int {
 		r.host.failed(err)
 		return failed
 	}
-	// ends with the process.
+	// Ends with the process.
 	go r.listen()
 	r.host.ended(r.wait())
 	return 0
 }
 
-// closed keeps other processes from looking into this one, which they could as its equals:
-// the connection to the host is its alone.
+// closed keeps other processes of the same user from inspecting this one, because they must not get the
+// connection to the host.
 func closed() {
 	const setDumpable = 4 // PR_SET_DUMPABLE
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 }
 
-// start starts the command of req with fds as those descriptors that came along.
+// start starts the command of req with the descriptors fds.
 func (r *room) start(req wire.Exec, fds []int, env []string) error {
 	attr := &syscall.ProcAttr{Env: env, Files: make([]uintptr, 3), Sys: &syscall.SysProcAttr{Setpgid: true}}
 	master := -1
-	syscall.Setsid() // it fails where the engine has seen to it
+	syscall.Setsid() // fails if the engine has done it already
 	if req.Passed != 7 {
 		m, slave, err := terminal(req.Winsize)
 		if err != nil {
@@ -72,33 +72,33 @@ func (r *room) start(req wire.Exec, fds []int, env []string) error {
 		}
 	}
 	if len(req.Env) == 1 {
-		syscall.Umask(octal(req.Env[0])) // the engine has one of its own
+		syscall.Umask(octal(req.Env[0])) // the engine sets its own
 	}
 	path, err := look(req.Args[0], variable(env, "PATH"))
 	if err != nil {
 		return problem{"", err}
 	}
 	if r.child, err = syscall.ForkExec(path, req.Args[1:], attr); err == syscall.ENOENT {
-		return problem{"its interpreter", err} // look has seen the program
+		return problem{"its interpreter", err} // the program exists, as look has checked
 	}
 	if err != nil {
 		return problem{"", err}
 	}
-	// A terminal stays open: the host would take its end for the command's, and hang up.
+	// Keeps the slave of a terminal open: otherwise the host would get a hang-up on the master.
 	for _, fd := range fds {
 		syscall.Close(fd)
 	}
 	return r.host.started(master)
 }
 
-// wait returns how the command ended: at once, or, if all is to end, when all has.
+// wait returns the status of the command. If all processes are to end, it first waits for all of them.
 func (r *room) wait() (status syscall.WaitStatus) {
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED, nil)
 		switch {
 		case err == syscall.EINTR:
-		case err != nil: // nobody is left
+		case err != nil: // no child is left
 			return status
 		case pid != r.child: // an orphan
 		case ws.Stopped():
@@ -112,9 +112,9 @@ func (r *room) wait() (status syscall.WaitStatus) {
 	}
 }
 
-// listen does what the host says, until there is no host.
+// listen handles the host's frames until the connection ends.
 func (r *room) listen() {
-	pid := -r.child // who gets the next signal: the group, if the host does not say
+	pid := -r.child // target of the next signal; the default is the group
 	for {
 		kind, p, err := r.host.next()
 		if err != nil || kind != wire.KindSignal {
@@ -127,7 +127,7 @@ func (r *room) listen() {
 			pid = -r.child
 		default:
 			if sig := number(name); sig != 0 && syscall.Kill(pid, sig) == syscall.ESRCH {
-				syscall.Kill(r.child, sig) // it moved to another group of its terminal's
+				syscall.Kill(r.child, sig) // the command moved to another group of its terminal
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (r *room) listen() {
 	syscall.Kill(-1, syscall.SIGKILL)
 }
 
-// number returns the signal of that name, of those that the host may send, or 0.
+// number returns the number of a signal that the host may send, or 0.
 func number(name string) syscall.Signal {
 	for _, f := range wire.Signals {
 		if f.Name == name {

@@ -30,8 +30,8 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// TestNotFirst: what ends everything that it sees runs nowhere but as the first process of
-// a container.
+// TestNotFirst checks that the program refuses to run outside of a container, because it signals all
+// processes.
 func TestNotFirst(t *testing.T) {
 	if got := Main([]string{t.TempDir() + "/.room"}, nil); got != wire.CodeFailed {
 		t.Errorf("code %d, want %d", got, wire.CodeFailed)

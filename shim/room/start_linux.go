@@ -9,9 +9,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// terminal makes a terminal of the container's own and of that size, and makes it this
-// process's. The command's group will be in its foreground, and not an orphan that no ^Z
-// can stop, because this process is its parent.
+// terminal allocates a terminal of that size in the container, and makes it this process's controlling
+// terminal. The command's process group will be in its foreground. The group is not orphaned, because this
+// process is its parent, so ^Z can stop it.
 func terminal(size wire.Winsize) (master, slave int, err error) {
 	master, err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -30,14 +30,14 @@ func terminal(size wire.Winsize) (master, slave int, err error) {
 	}
 	var t syscall.Termios
 	if ioctl(slave, syscall.TCGETS, unsafe.Pointer(&t)) == nil {
-		t.Iflag |= syscall.IUTF8 // the erase key takes a whole character
+		t.Iflag |= syscall.IUTF8 // the erase key deletes a whole character
 		ioctl(slave, syscall.TCSETS, unsafe.Pointer(&t))
 	}
-	ioctl(slave, syscall.TIOCSWINSZ, unsafe.Pointer(&size)) // struct winsize, field for field
+	ioctl(slave, syscall.TIOCSWINSZ, unsafe.Pointer(&size)) // struct winsize has the same fields
 	return master, slave, ioctl(slave, syscall.TIOCSCTTY, nil)
 }
 
-// Not inlined, because each copy makes the shim larger.
+// ioctl is not inlined, because each copy makes the shim larger.
 //
 //go:noinline
 func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
@@ -48,8 +48,7 @@ func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 	return nil
 }
 
-// look finds a program as execvp(3) does, but never in the working directory, which is the
-// caller's.
+// look finds a program like execvp(3), but never in the working directory, which the caller controls.
 func look(name, path string) (string, error) {
 	if slash(name) >= 0 {
 		return name, executable(name)
@@ -70,7 +69,7 @@ func look(name, path string) (string, error) {
 		case nil:
 			return file, nil
 		case syscall.EACCES:
-			err = e // another one may do
+			err = e // another directory may have a usable one
 		}
 	}
 	return "", err
@@ -97,7 +96,7 @@ func executable(file string) error {
 	return nil
 }
 
-// decimal is n, which is not negative.
+// decimal formats n, which must not be negative.
 func decimal(n int) string {
 	if n < 10 {
 		return string([]byte{byte('0' + n)})
@@ -105,7 +104,7 @@ func decimal(n int) string {
 	return decimal(n/10) + decimal(n%10)
 }
 
-// octal is the number that the octal digits of s are.
+// octal parses the octal digits of s.
 func octal(s string) (n int) {
 	for i := range len(s) {
 		n = n<<3 | int(s[i]&7)
@@ -113,7 +112,7 @@ func octal(s string) (n int) {
 	return n
 }
 
-// variable returns a variable's value, of several the first, as getenv(3) does.
+// variable returns the value of the first variable called name, as getenv(3) does.
 func variable(env []string, name string) string {
 	for _, kv := range env {
 		if n := len(name); len(kv) > n && kv[:n] == name && kv[n] == '=' {

@@ -2,17 +2,17 @@
 
 package wire
 
-// A relay carries the connections of many calls over one stream, in chunks: the number of
-// the call, the chunk's length, both in four bytes, big end first, and so many bytes of
-// the call's frames. A chunk without bytes is the end of that call's connection. Whoever
-// accepts connections numbers them, from 1 on, each higher than the one before.
+// A relay carries the connections of many calls over one stream, in chunks. A chunk consists of the call's
+// number and the chunk's length, both in four bytes, big endian, and that many bytes of the call's frames.
+// A chunk without bytes ends the call's connection. The side that accepts connections numbers them from 1,
+// in increasing order.
 //
-// Number 0 is the relay's own: its first chunk is a Hello.
+// Number 0 is used by the relay itself: its first chunk is a Hello.
 
 const (
-	// ChunkLen is the length of what stands before the bytes of a chunk.
+	// ChunkLen is the length of a chunk's header.
 	ChunkLen = 8
-	// MaxChunk caps the bytes of a chunk.
+	// MaxChunk is the maximum number of bytes in a chunk.
 	MaxChunk = 64 << 10
 )
 
@@ -21,7 +21,7 @@ func AppendChunk(b []byte, call uint32, n int) []byte {
 	return appendUint32(appendUint32(b, call), uint32(n))
 }
 
-// ParseChunk takes apart the first ChunkLen bytes of h.
+// ParseChunk parses the header in the first ChunkLen bytes of h.
 func ParseChunk(h []byte) (call uint32, n int, err error) {
 	if len(h) < ChunkLen {
 		return 0, 0, ErrMalformed
@@ -32,17 +32,17 @@ func ParseChunk(h []byte) (call uint32, n int, err error) {
 	return uint32At(h), int(uint32At(h[4:])), nil
 }
 
-// Hello is what a relay says of itself before anything else.
+// Hello is the first message of a relay.
 type Hello struct {
-	Socket bool   // it has connected to the host's socket, and hung up
-	Nonce  string // what it read in the share: proof that it is the host's
-	Failed string // why it cannot carry calls; empty when it does
+	Socket bool   // a connection to the host's socket succeeded
+	Nonce  string // read from the share: proves that the relay is the host's
+	Failed string // why it cannot carry calls; empty if it can
 }
 
-// MaxHello caps a Hello.
+// MaxHello is the maximum length of a Hello.
 const MaxHello = 512
 
-// Append appends h. What is too long is cut.
+// Append appends h. It cuts texts that are too long.
 func (h *Hello) Append(b []byte) []byte {
 	nonce := h.Nonce[:min(len(h.Nonce), MaxHello/2)]
 	b = append(b, Version, 0)

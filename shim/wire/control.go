@@ -32,8 +32,8 @@ func winsizeAt(p []byte) Winsize {
 // AppendCredit appends the payload of a Credit frame: n bytes more.
 func AppendCredit(b []byte, n uint32) []byte { return appendUint32(b, n) }
 
-// ParseCredit is the inverse of AppendCredit. Nobody grants more than the whole window, so that
-// the number is an int everywhere, even where that has 32 bits.
+// ParseCredit is the inverse of AppendCredit. A credit larger than the window is malformed, so the number
+// fits into an int of 32 bits.
 func ParseCredit(p []byte) (uint32, error) {
 	if len(p) != creditLen {
 		return 0, ErrMalformed
@@ -45,23 +45,23 @@ func ParseCredit(p []byte) (uint32, error) {
 	return n, nil
 }
 
-// A Signal frame of one of these names says who gets the signal of the next one. A shim that does
-// not know them sends none; a host that does not know them ignores them.
+// A Signal frame with one of these names sets the target of the next signal. An old shim does not send
+// them; an old host ignores them.
 const (
-	// ToCommand is the command alone.
+	// ToCommand means the command only.
 	ToCommand = "COMMAND"
-	// ToGroup is the command's process group, or the foreground group of its terminal.
+	// ToGroup means the command's process group, or the foreground group of its terminal.
 	ToGroup = "GROUP"
 )
 
-// Signal is a signal that has one number on all our architectures.
+// Signal is a signal that has the same number on all our architectures.
 type Signal struct {
 	Number byte
 	Name   string
 }
 
-// Signals are the signals that a shim forwards. They are few because the shim subscribes to each at
-// a cost. CONT is the last: that it is caught tells a test that all are.
+// Signals are the signals that a shim forwards. The list is short because each subscription costs time.
+// CONT is the last one: tests wait for its handler to know that all are subscribed.
 var Signals = [...]Signal{
 	{2, "INT"}, {15, "TERM"}, {1, "HUP"}, {3, "QUIT"}, {10, "USR1"}, {12, "USR2"}, {28, "WINCH"}, {20, "TSTP"}, {18, "CONT"},
 }
@@ -69,7 +69,7 @@ var Signals = [...]Signal{
 // AppendSignal appends the payload of a Signal frame: a name such as TERM.
 func AppendSignal(b []byte, name string) []byte { return append(b, name...) }
 
-// AppendDelivery appends two Signal frames: who gets a signal, and its name.
+// AppendDelivery appends two Signal frames: the target of a signal, and its name.
 func AppendDelivery(b []byte, name string, toGroup bool) []byte {
 	to := ToCommand
 	if toGroup {
@@ -78,15 +78,8 @@ func AppendDelivery(b []byte, name string, toGroup bool) []byte {
 	return AppendFrame(AppendFrame(b, KindSignal, []byte(to)), KindSignal, []byte(name))
 }
 
-// ParseSignal is the inverse of AppendSignal. A name is one to sixteen of A-Z, 0-9 and
-// the two signs of RTMIN+1; which of them mean anything is for the caller to know.
-func ParseSignal(p []byte) (string, error) {
-	if len(p) == 0 || !signalName(p) {
-		return "", ErrMalformed
-	}
-	return string(p), nil
-}
-
+// signalName reports whether p can be the name of a signal: at most 16 characters of A-Z, 0-9, + and -
+// (RTMIN+1).
 func signalName(p []byte) bool {
 	for _, c := range p {
 		if !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '-') {

@@ -2,11 +2,11 @@
 
 package wire
 
-// FD is what a descriptor of the caller's is, as the shim saw it. A closed one is FDNull.
+// FD is the kind of one of the caller's descriptors, as the shim sees it. A closed one is FDNull.
 type FD byte
 
 const (
-	// FDNull is /dev/null or nothing at all.
+	// FDNull is /dev/null or a closed descriptor.
 	FDNull FD = iota
 	// FDPipe is an anonymous pipe.
 	FDPipe
@@ -16,7 +16,7 @@ const (
 	FDTTY
 	// FDFile is a regular file.
 	FDFile
-	// FDOther is whatever else can be read or written.
+	// FDOther is any other file that can be read or written.
 	FDOther
 )
 
@@ -25,24 +25,24 @@ type Winsize struct{ Rows, Cols, X, Y uint16 }
 
 // Exec is the request: run Args in Cwd.
 type Exec struct {
-	FDs     [3]FD    // what 0, 1 and 2 are
-	Passed  byte     // bit i: descriptor i rides along; they come in order
+	FDs     [3]FD    // the kinds of 0, 1 and 2
+	Passed  byte     // bit i: descriptor i is passed; they come in order
 	SameOut bool     // 1 and 2 are one open file, and are pumped together
-	Winsize Winsize  // of the terminal, where there is one
-	Args    []string // as the shim was called, argv[0] first
-	Cwd     string   // in the container; empty when it has none
+	Winsize Winsize  // of the terminal, if there is one
+	Args    []string // the shim's own arguments, argv[0] first
+	Cwd     string   // in the container; empty if it is unreachable
 	Env     []string // NAME=value
 }
 
-// execFixed is the length of an Exec before its first string: version, descriptors,
-// passed, flags and size.
+// execFixed is the length of an Exec before its first string: version, descriptors, passed, flags and
+// window size.
 const execFixed = 1 + 3 + 1 + 1 + winsizeLen
 
-// PassedAt is where the byte Passed is in the payload of an Exec: a shim learns only when
-// it has connected whether descriptors can ride along.
+// PassedAt is the offset of Passed in the payload of an Exec. A shim changes the encoded byte, because it
+// learns only after connecting whether descriptors can be passed.
 const PassedAt = 4
 
-// Append appends the payload of m. It may come out longer than MaxExec: the caller looks.
+// Append appends the payload of m. It may become longer than MaxExec: the caller must check.
 func (m *Exec) Append(b []byte) []byte {
 	b = append(b, Version, byte(m.FDs[0]), byte(m.FDs[1]), byte(m.FDs[2]), m.Passed, 0)
 	if m.SameOut {
@@ -54,8 +54,8 @@ func (m *Exec) Append(b []byte) []byte {
 	return appendStrings(b, m.Env)
 }
 
-// ParseExec is the inverse of Append. Another version is ErrVersion, whatever follows it.
-// It is strict: nothing may be left over, no string holds a NUL, there is an argv[0].
+// ParseExec is the inverse of Append. For another version it returns ErrVersion, whatever follows. It is
+// strict: extra bytes, a NUL in a string and a missing argv[0] are errors.
 func ParseExec(p []byte) (Exec, error) {
 	if len(p) == 0 {
 		return Exec{}, ErrMalformed
@@ -72,7 +72,7 @@ func ParseExec(p []byte) (Exec, error) {
 		SameOut: p[5] == 1,
 		Winsize: winsizeAt(p[6:]),
 	}
-	// Everything is known to be there, so the strings can share one allocation.
+	// All lengths are checked, so the strings can share one allocation.
 	s := string(p)
 	m.Args, s = takeStrings(s[execFixed:])
 	m.Cwd, s = takeString(s)
@@ -80,7 +80,7 @@ func ParseExec(p []byte) (Exec, error) {
 	return m, nil
 }
 
-// FirstArg is argv[0] in the beginning of an Exec's payload, "" where that is not all there.
+// FirstArg returns argv[0] from the beginning of an Exec's payload, or "" if it is not complete.
 func FirstArg(p []byte) string {
 	if len(p) < execFixed+8 || p[0] != Version {
 		return ""
@@ -93,8 +93,7 @@ func FirstArg(p []byte) string {
 	return string(p[4 : len(p)-len(rest)])
 }
 
-// wellFormed walks over p without keeping anything: nothing is allocated before all of
-// it is known to make sense.
+// wellFormed checks all of p without an allocation, so that invalid data causes none.
 func wellFormed(p []byte) bool {
 	if len(p) < execFixed || p[4] > 7 || p[5] > 1 {
 		return false

@@ -2,57 +2,56 @@
 
 package wire
 
-// Exit codes of ours, for calls that did not end as a command of their own accord. Each
-// is what a neighbour already uses for the same thing, so that scripts that know those
-// know ours; a command may return them too, and then they are its own.
+// Exit codes for calls that did not end with a status of the command. Well-known programs use the same
+// codes for the same meanings, so scripts can handle them alike. A command may return these codes too.
 const (
-	// CodeTimeout is what timeout(1) of coreutils returns: nobody decided in time, or
-	// the command ran longer than it may.
+	// CodeTimeout is used by timeout(1) of coreutils: the decision was not made in time, or the command
+	// exceeded its time limit.
 	CodeTimeout = 124
-	// CodeFailed is what docker run, timeout(1) and env(1) return when they failed and
-	// not the command: the host side is gone, or spoke nonsense.
+	// CodeFailed is used by docker run, timeout(1) and env(1) for their own failures: the host side is
+	// gone, or sent invalid data.
 	CodeFailed = 125
-	// CodeRefused is what POSIX sh returns for a command that it found and may not
-	// execute: refused by policy or a person, or not executable there.
+	// CodeRefused is used by POSIX sh for a command that cannot be executed: it was refused by policy or
+	// by the user, or it is not executable.
 	CodeRefused = 126
-	// CodeNotFound is what POSIX sh returns for a command that it did not find.
+	// CodeNotFound is used by POSIX sh for a command that does not exist.
 	CodeNotFound = 127
 )
 
-// Outcome is how a call ended. Its zero value is failure: success must be said.
+// Outcome is the result of a call. The zero value means failure: success must be explicit.
 type Outcome byte
 
 const (
-	// Failed: hostexec itself could not.
+	// Failed means that hostexec itself failed.
 	Failed Outcome = iota
-	// Exited: the command ran and returned Code.
+	// Exited means that the command ran and returned Code.
 	Exited
-	// Signaled: the command ran and died of Signal.
+	// Signaled means that the command ran and died of Signal.
 	Signaled
-	// Refused: the command was not allowed to run.
+	// Refused means that the command was not allowed to run.
 	Refused
-	// TimedOut: time was up.
+	// TimedOut means that a time limit ended.
 	TimedOut
 )
 
 // Exit is the last frame of a call.
 type Exit struct {
 	Outcome  Outcome
-	Code     byte   // what the shim exits with
-	Signal   string // the name of what it died of, such as TERM, if it was Signaled
-	Consumed uint64 // bytes of a pumped stdin that the command really read, or Withheld
-	Text     string // whole lines for the shim's stderr, or empty
+	Code     byte   // exit code of the shim
+	Signal   string // name such as TERM of the signal that killed the command, if Signaled
+	Consumed uint64 // bytes of a pumped stdin that the command has read, or Withheld
+	Text     string // complete lines for the shim's stderr, or empty
 }
 
-// Withheld is the Consumed of a command that got no stdin, although its caller has one. Then Text is
-// the message for a caller whose stdin has data.
+// Withheld is the Consumed of a command that got no stdin although its caller has one. Text is then the
+// message for a caller whose stdin has data.
 const Withheld = 1 << 58
 
-// exitFixed is the length of an Exit before its strings: outcome, code, consumed, and
-// the length of the signal's name.
+// exitFixed is the length of an Exit before its strings: outcome, code, consumed, and the length of the
+// signal's name.
 const exitFixed = 1 + 1 + 8 + 1
 
-// Append appends the payload of m. A text too long for a frame is cut.
+// Append appends the payload of m. It cuts a text that is too long for a frame.
 func (m *Exit) Append(b []byte) []byte {
 	b = append(b, byte(m.Outcome), m.Code)
 	b = appendUint32(b, uint32(m.Consumed>>32))
@@ -62,7 +61,7 @@ func (m *Exit) Append(b []byte) []byte {
 	return append(b, m.Text[:min(len(m.Text), MaxFrame-exitFixed-len(name))]...)
 }
 
-// ParseExit is the inverse of Append. A name belongs to Signaled and to nothing else.
+// ParseExit is the inverse of Append. A signal name must be there for Signaled, and only then.
 func ParseExit(p []byte) (Exit, error) {
 	if len(p) < exitFixed || Outcome(p[0]) > TimedOut {
 		return Exit{}, ErrMalformed

@@ -4,8 +4,8 @@ package wire
 
 import "io"
 
-// HeaderLen is the length of what stands before each payload: the kind, and the
-// payload's length in four bytes, big end first.
+// HeaderLen is the length of a frame's header: the kind, and the payload's length in four bytes, big
+// endian.
 const HeaderLen = 5
 
 // AppendHeader appends the header of a frame of kind k with a payload of n bytes.
@@ -13,15 +13,15 @@ func AppendHeader(b []byte, k Kind, n int) []byte {
 	return appendUint32(append(b, byte(k)), uint32(n))
 }
 
-// AppendFrame appends a whole frame. It is not inlined, because each copy makes the shim larger.
+// AppendFrame appends a complete frame. It is not inlined, because each copy makes the shim larger.
 //
 //go:noinline
 func AppendFrame(b []byte, k Kind, payload []byte) []byte {
 	return append(AppendHeader(b, k, len(payload)), payload...)
 }
 
-// ParseHeader takes apart the first HeaderLen bytes of h. A kind that is unknown is
-// ErrKind, and a length that is more than that kind may have is ErrTooLong.
+// ParseHeader parses the header in the first HeaderLen bytes of h. It returns ErrKind for an unknown kind,
+// and ErrTooLong for a length above the limit of the kind.
 func ParseHeader(h []byte) (Kind, int, error) {
 	if len(h) < HeaderLen {
 		return 0, 0, ErrMalformed
@@ -36,8 +36,8 @@ func ParseHeader(h []byte) (Kind, int, error) {
 	return k, int(n), nil
 }
 
-// ReadFrame reads one frame. The payload is in buf if it fits there, else in new memory.
-// The end of r between two frames is io.EOF, within one io.ErrUnexpectedEOF.
+// ReadFrame reads one frame. The payload is in buf if it fits there, else in new memory. If r ends between
+// two frames, the error is io.EOF; within a frame, it is io.ErrUnexpectedEOF.
 func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 	var h [HeaderLen]byte
 	head := h[:]
@@ -63,8 +63,7 @@ func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 	return k, buf[:n], nil
 }
 
-// appendUint32 appends n, the most significant byte first. It is not inlined, because each copy makes
-// the shim larger.
+// appendUint32 appends n in big endian order. It is not inlined, because each copy makes the shim larger.
 //
 //go:noinline
 func appendUint32(b []byte, n uint32) []byte {

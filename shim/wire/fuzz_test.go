@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The property of every parser here: it never panics, and what it accepts is what
-// encoding the result gives again. So no two payloads mean the same.
+// Each parser must never panic. Encoding its result must give the input again, so that no two payloads
+// have the same meaning.
 
 // Attack 25.
 func FuzzExec(f *testing.F) {
@@ -58,16 +58,12 @@ func FuzzExit(f *testing.F) {
 func FuzzSmall(f *testing.F) {
 	f.Add([]byte{0, 24, 0, 80, 0, 0, 0, 0})
 	f.Add([]byte{0, 1, 2, 3})
-	f.Add([]byte("WINCH"))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if w, err := ParseWinsize(p); err == nil && !bytes.Equal(w.Append(nil), p) {
 			t.Errorf("ParseWinsize(%q).Append() = %q", p, w.Append(nil))
 		}
 		if n, err := ParseCredit(p); err == nil && !bytes.Equal(AppendCredit(nil, n), p) {
 			t.Errorf("AppendCredit(ParseCredit(%q)) = %q", p, AppendCredit(nil, n))
-		}
-		if s, err := ParseSignal(p); err == nil && !bytes.Equal(AppendSignal(nil, s), p) {
-			t.Errorf("AppendSignal(ParseSignal(%q)) = %q", p, AppendSignal(nil, s))
 		}
 	})
 }

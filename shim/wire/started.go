@@ -2,24 +2,24 @@
 
 package wire
 
-// Disposition is what became of one of the caller's descriptors.
+// Disposition is what the host did with one of the caller's descriptors.
 type Disposition byte
 
 const (
-	// Null: the command has /dev/null there.
+	// Null means that the command has /dev/null there.
 	Null Disposition = iota
-	// Taken: the descriptor that rode along is the command's own.
+	// Taken means that the command has the passed descriptor.
 	Taken
-	// Pumped: its bytes travel as frames.
+	// Pumped means that the bytes travel as frames.
 	Pumped
-	// PTY: it is a terminal of the host's, whose bytes travel as frames.
+	// PTY means a terminal on the host, whose bytes travel as frames.
 	PTY
 )
 
-// Started says that the command runs.
+// Started is the message that the command runs.
 type Started struct {
 	FDs     [3]Disposition
-	Request string // what the host calls this call
+	Request string // the host's id of the call
 }
 
 // Append appends the payload of m.

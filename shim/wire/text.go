@@ -2,8 +2,9 @@
 
 package wire
 
-// A string is its length in four bytes and its bytes; a list is a count and its strings.
-// skip* judge what arrived and keep nothing; take* trust what skip* has judged.
+// A string is encoded as its length in four bytes and its bytes; a list is a count and its strings. The
+// skip functions check received data without allocations. The take functions require data that was
+// checked.
 
 func appendString(b []byte, s string) []byte {
 	return append(appendUint32(b, uint32(len(s))), s...)

@@ -49,10 +49,15 @@
     trouble(text);
   }
 
-  function trouble(text) {
-    $('trouble').textContent = text || '';
+  function notice(text) {
+    $('trouble').textContent = text;
     $('trouble').hidden = !text;
-    if (text) connected('not connected', 'bad');
+  }
+
+  // trouble is a notice that nothing comes from the page any more.
+  function trouble(text) {
+    notice(text);
+    connected('not connected', 'bad');
   }
 
   function connected(text, kind) {
@@ -67,6 +72,7 @@
   document.addEventListener('htmx:before:request', event => {
     const { ctx } = event.detail;
     ctx.request.headers['X-Hostexec-Token'] = token;
+    if ($('state').matches('.good')) notice(''); // of an answer before
     if (ctx.request.method !== 'POST') return;
     const card = ctx.sourceElement.closest('.request');
     const body = {};
@@ -91,20 +97,23 @@
     const type = ctx.response.headers.get('Content-Type') || '';
     if (ctx.response.status < 400 || type.startsWith('text/html')) return;
     event.preventDefault();
-    failed(ctx.response.status, ctx.response.raw);
+    const stream = ctx.sourceElement === $('live');
+    failed(ctx.response.status, ctx.response.raw, stream ? trouble : notice);
     unanswered(ctx.sourceElement);
     // There are too many: a tab that was closed a moment ago may be one of them.
-    if (ctx.sourceElement === $('live') && ctx.response.status === 503) setTimeout(() => htmx.trigger($('live'), 'ready'), 2000);
+    if (stream && ctx.response.status === 503) setTimeout(() => htmx.trigger($('live'), 'ready'), 2000);
   });
 
-  async function failed(status, raw) {
+  // failed shows why a request failed. One that was refused, as for a command that has ended, leaves
+  // the page connected: then show is notice.
+  async function failed(status, raw, show = trouble) {
     if (ended) return;
     let text = '';
     let got = {};
     try { got = await raw.json(); text = got.error; } catch { /* then the status has to do */ }
     if (got.revoked) return revoked(got.error);
-    if (status === 401) text = 'The page was restarted. On the host, docker hostexec ui prints its new address: paste that here.';
-    trouble(text || 'The page answered ' + status + '.');
+    if (status === 401) return trouble('The page was restarted. On the host, docker hostexec ui prints its new address: paste that here.');
+    show(text || 'The page answered ' + status + '.');
   }
 
   document.addEventListener('htmx:error', event => {
@@ -133,7 +142,7 @@
   const main = $('live');
   main.addEventListener('htmx:sse:after:connection', event => {
     if (event.detail.connection.status !== 200) return;
-    trouble('');
+    notice('');
     connected('live', 'good');
   });
   main.addEventListener('htmx:sse:error', event => {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// incoming is a connection whose request is being read. When the gate drops it, or its time is up, it
+// still reads what has come already: a caller that has sent its request is not to blame for a machine
+// that is too busy to read it. Only one goroutine reads.
+type incoming struct {
+	net.Conn
+	read int    // bytes
+	head []byte // the first of them, up to a header
+}
+
+func (c *incoming) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		c.read += n
+		c.head = append(c.head, b[:min(n, wire.HeaderLen-len(c.head))]...)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !c.rest() {
+			return n, err
+		}
+		c.SetReadDeadline(time.Now().Add(dawdling)) // what is there is read at once
+	}
+}
+
+// rest reports whether all of the header, or of a request whose header was read, has come.
+func (c *incoming) rest() bool {
+	want := wire.HeaderLen
+	if len(c.head) == wire.HeaderLen {
+		kind, n, err := wire.ParseHeader(c.head)
+		if err != nil || kind != wire.KindExec {
+			return false
+		}
+		want += n
+	}
+	return want > c.read && arrived(c.Conn) >= want-c.read
+}

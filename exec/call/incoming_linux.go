@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// arrived returns how many bytes have come that were not read. Of a connection that is no socket it is not
+// known, and 0.
+func arrived(conn net.Conn) (n int) {
+	sock, ok := conn.(syscall.Conn)
+	if !ok {
+		return 0
+	}
+	raw, err := sock.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	if err != nil {
+		return 0
+	}
+	return n
+}

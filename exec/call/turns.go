@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// turns keeps apart the git commands of a session of which one may add the submodules that
+// another one, checked before, goes into. The zero value is ready.
+type turns struct {
+	mu       sync.Mutex
+	looking  int
+	changing bool
+	freed    chan struct{} // closed when somebody leaves, or nil
+}
+
+// maxTurn is how long a command waits for others. A container can have those go on for ever.
+const maxTurn = 5 * time.Second
+
+var errTurn = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
+
+// take waits until a command of that kind may run. Its release may be called more than once.
+func (t *turns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
+	if o == git.Beside {
+		return func() {}, nil
+	}
+	late := time.NewTimer(maxTurn)
+	defer late.Stop()
+	for {
+		freed := t.enter(o)
+		if freed == nil {
+			return sync.OnceFunc(func() { t.leave(o) }), nil
+		}
+		select {
+		case <-freed:
+		case <-late.C:
+			return nil, errTurn
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// enter counts a command in, or returns what is closed when it may try again.
+func (t *turns) enter(o git.Overlap) (freed <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.changing || o == git.Changes && t.looking > 0:
+		if t.freed == nil {
+			t.freed = make(chan struct{})
+		}
+		return t.freed
+	case o == git.Changes:
+		t.changing = true
+	default:
+		t.looking++
+	}
+	return nil
+}
+
+func (t *turns) leave(o git.Overlap) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if o == git.Changes {
+		t.changing = false
+	} else {
+		t.looking--
+	}
+	if t.freed != nil {
+		close(t.freed)
+		t.freed = nil
+	}
+}
+
+// overlap returns what v has to do with other git commands, where rules trust a repository.
+func overlap(p *policy.Policy, name string, v policy.Verdict) git.Overlap {
+	gitDir := p.Rules[name].GitDir
+	if gitDir == "" || v.Place.Contained() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
+		return git.Beside
+	}
+	return git.Overlaps(v.Args, gitDir == policy.GitHost)
+}
+
+// endTurn lets other git commands run.
+func (w *warrant) endTurn() {
+	if w.turn != nil {
+		w.turn()
+	}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/git"
+)
+
+// TestTurns has commands that look run together, and one that changes something alone.
+//
+// Attack 232.
+func TestTurns(t *testing.T) {
+	var all turns
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	take := func(ctx context.Context, o git.Overlap) func() {
+		t.Helper()
+		release, err := all.take(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return release
+	}
+	refused := func(o git.Overlap) {
+		t.Helper()
+		if _, err := all.take(gone, o); !errors.Is(err, context.Canceled) {
+			t.Errorf("it does not wait: %v", err)
+		}
+	}
+	first, second := take(gone, git.Looks), take(gone, git.Looks)
+	refused(git.Changes)
+	take(gone, git.Beside)()
+	first()
+	first() // which ends no other's turn
+	refused(git.Changes)
+	waits := make(chan func())
+	go func() {
+		release, _ := all.take(context.Background(), git.Changes)
+		waits <- release
+	}()
+	second()
+	alone := <-waits
+	refused(git.Looks)
+	refused(git.Changes)
+	alone()
+	take(gone, git.Looks)()
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import "github.com/docker-hostexec/hostexec/exec/spelling"
+
+// Overlap is what a command has to do with others in the same work tree. A check holds for the
+// submodules that the index had: a command that goes into those of the index is safe only
+// while no other one adds some.
+type Overlap int
+
+const (
+	Beside  Overlap = iota // any command may run beside it
+	Looks                  // it goes into submodules of the index
+	Changes                // it may change the index or the configuration, or goes into submodules and does so
+)
+
+// entering are the verbs that write nothing but a refreshed index, and look into submodules.
+var entering = spelling.Words(`describe diff diff-files diff-index status`)
+
+// Overlaps returns what args, with argv[0], has to do with other commands. host is as in Check.
+func Overlaps(args []string, host bool) Overlap {
+	l, ok := parse(args, host)
+	switch {
+	case !ok:
+		return Changes
+	case entering(l.verb):
+		if l.reach(&config{}) == own {
+			return Beside
+		}
+		return Looks
+	case l.reads(), l.verb == "fetch", l.verb == "push", l.verb == "ls-remote":
+		return Beside
+	}
+	return Changes
+}

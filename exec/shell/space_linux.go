@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// least is how many bytes a disk has to spare that is not full: a writer may have met its end although a
+// little is left.
+const least = 64 << 10
+
+// full returns the error of a writer to f's disk if that has no space left, or nil. A file system that
+// does not count its blocks is not full.
+func full(f *os.File) error {
+	var st unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &st) != nil || st.Blocks == 0 {
+		return nil
+	}
+	free := st.Bavail
+	if os.Geteuid() == 0 {
+		free = st.Bfree
+	}
+	if free*uint64(st.Bsize) >= least {
+		return nil
+	}
+	return &os.PathError{Op: "write", Path: f.Name(), Err: unix.ENOSPC}
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import "github.com/spf13/cobra"
+
+// CompleteFirst completes the first argument, and no other.
+func CompleteFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, given, typed)
+	}
+}
+
+// CompleteFiles has the shell offer all files.
+func CompleteFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}

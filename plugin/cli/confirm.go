@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+)
+
+// Confirm prints message and asks for y or n. Any answer but y or Y means no. Without an answer it returns an error
+// when ctx ends.
+func Confirm(ctx context.Context, dockerCLI command.Cli, message string) (bool, error) {
+	fmt.Fprint(dockerCLI.Out(), message, " [y/N] ")
+	answer := make(chan string, 1)
+	// ends with a line or the end of stdin, or with this process: a read of a terminal cannot be interrupted
+	go func() {
+		line, _ := bufio.NewReader(dockerCLI.In()).ReadString('\n') // an answer may end without a newline
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(dockerCLI.Out())
+		return false, errors.New("prompt terminated")
+	case line := <-answer:
+		return strings.EqualFold(line, "y"), nil
+	}
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"testing"
+
+	dockercli "github.com/docker/cli/cli"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
+)
+
+// attending runs attend until the test ends.
+func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals, docker = make(chan os.Signal), make(chan struct{})
+	done := make(chan struct{})
+	dockerCLI := clitest.New(t, io.Discard)
+	var wg sync.WaitGroup
+	// ends when done is closed.
+	wg.Go(func() { attend(signals, docker, done, cancel, dockerCLI) })
+	t.Cleanup(func() {
+		close(done)
+		wg.Wait()
+		cancel(nil)
+	})
+	return signals, docker, ctx
+}
+
+func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
+	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		signals, _, ctx := attending(t)
+		signals <- sig
+		<-ctx.Done()
+		checkInterrupted(t, ctx, code)
+	}
+}
+
+func checkInterrupted(t *testing.T, ctx context.Context, code int) {
+	t.Helper()
+	var told *Interrupted
+	if !errors.As(context.Cause(ctx), &told) {
+		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
+	}
+	var status dockercli.StatusError
+	if err := told.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
+		t.Errorf("status %+v, want the silent %d", err, code)
+	}
+}
+
+func TestDockersWordBecomesASignal(t *testing.T) {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGTERM)
+	defer signal.Stop(got)
+	_, docker, ctx := attending(t)
+	close(docker)
+	if s := <-got; s != syscall.SIGTERM {
+		t.Errorf("got %v, want TERM", s)
+	}
+	checkInterrupted(t, ctx, 143)
+}
+
+// ^C reaches docker and us; docker then speaks too, and may be the first to.
+func TestKeyPressCountsOnce(t *testing.T) {
+	signals, docker, ctx := attending(t)
+	close(docker)
+	signals <- os.Interrupt
+	<-ctx.Done()
+	checkInterrupted(t, ctx, 130)
+}
+
+// A signal to a verb comes here itself, or docker tells that it got one, or both.
+func TestFirstSignal(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		sig     os.Signal // nil: none comes
+		docker  bool
+		stopped bool
+		want    syscall.Signal
+	}{
+		{"a key", syscall.SIGINT, false, false, syscall.SIGINT},
+		{"a hang-up", syscall.SIGHUP, false, false, syscall.SIGHUP},
+		{"a key, and docker", syscall.SIGQUIT, true, false, syscall.SIGQUIT},
+		{"docker alone", nil, true, false, syscall.SIGTERM},
+		{"the verb's end", nil, false, true, 0},
+	} {
+		signals, docker, done := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+		if tt.sig != nil {
+			signals <- tt.sig
+		}
+		if tt.docker {
+			close(docker)
+		}
+		if tt.stopped {
+			close(done)
+		}
+		if got, reported := firstSignal(signals, docker, done); got != tt.want || reported != (tt.sig == nil && tt.docker) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, got, reported, tt.want)
+		}
+	}
+}
+
+// The first signal ends the context of a verb that reports what it has until then.
+func TestSignalCancels(t *testing.T) {
+	for sig, why := range map[syscall.Signal]string{syscall.SIGHUP: "its caller got SIGHUP", syscall.SIGINT: "its caller got SIGINT"} {
+		ctx, stop := CancelOnSignal(context.Background())
+		signalSelf(t, sig)
+		<-ctx.Done()
+		stop()
+		checkInterrupted(t, ctx, 128+int(sig))
+		var told *Interrupted
+		if errors.As(context.Cause(ctx), &told) && told.Caller() != why {
+			t.Errorf("the reason is %q, want %q", told.Caller(), why)
+		}
+	}
+}
+
+// A terminal that is closed ends attach and agents, which end what they have begun.
+func TestHangUpInterrupts(t *testing.T) {
+	ctx, stop := Interruptible(context.Background(), clitest.New(t, io.Discard), syscall.SIGHUP)
+	defer stop()
+	signalSelf(t, syscall.SIGHUP)
+	<-ctx.Done()
+	checkInterrupted(t, ctx, 129)
+}
+
+// signal.Notify for HUP would undo nohup(1).
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if got := noticed(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
+		t.Errorf("noticed = %v, want TERM alone", got)
+	}
+	stop := onSignals(context.Background(), func(sig syscall.Signal) bool {
+		t.Errorf("got %v", sig)
+		return true
+	})
+	signalSelf(t, syscall.SIGHUP)
+	stop()
+	if !signal.Ignored(syscall.SIGHUP) {
+		t.Error("HUP is not ignored any more")
+	}
+}
+
+func signalSelf(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(sig)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

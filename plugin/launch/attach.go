@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Attach makes a session for a container that runs.
+func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
+	api := dockerCLI.Client()
+	store, err := sessions.OpenSwept()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := attachOne(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	arch := AskArch(ctx, api)
+	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
+	defer func() { // no request goes on after this returns
+		_, _ = arch()
+		_, _ = remote()
+	}()
+	if err := rootsAlone(ctx, api, c); err != nil {
+		return nil, err
+	}
+	if err := unattached(ctx, dockerCLI, store, c); err != nil {
+		return nil, err
+	}
+	if p.Record.Ruled, err = unnamed(ctx, api, c, p.Record.Ruled); err != nil {
+		return nil, err
+	}
+	if p.Record.Apart, err = remote(); err != nil {
+		return nil, err
+	}
+	if l, err = Begin(ctx, dockerCLI, p); err != nil {
+		return nil, err
+	}
+	begun := l // what fails returns none
+	defer func() {
+		ferr := begun.Finish() // of run's part
+		if err == nil {
+			err = ferr
+		}
+	}()
+	if err := l.putIn(ctx, api, c, arch); err != nil {
+		return nil, err
+	}
+	<-l.Ready
+	if err = l.Err; err == nil {
+		err = l.Link.Bind(c.ID, "")
+	}
+	for _, w := range l.Link.Warnings() {
+		l.Notice("warning: %s", w)
+	}
+	if err != nil {
+		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.Record)
+		return nil, errors.Join(err, terr)
+	}
+	l.ID = c.ID
+	l.Announce()
+	return l, nil
+}
+
+// attachOne waits until no other attach is under way: of two for one container, the second
+// has to see the first's session.
+func attachOne(ctx context.Context, store *state.Store) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("wait for another attach: %w", err)
+	}
+	return func() { _ = lock.Close() }, nil // the end of the process does it, too
+}
+
+// rootsAlone refuses a container in which others than root could replace what is put there.
+func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
+	err := watch.RootsAlone(ctx, api, c.ID)
+	if err == nil {
+		return nil
+	}
+	name, instead := path.Base(c.Name), "make it with docker hostexec run"
+	var replaceable *watch.ReplaceableError
+	switch {
+	case client.IsErrConnectionFailed(err):
+		return err
+	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
+		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
+	}
+	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
+}
+
+// unattached refuses a container that has a session, be it one of another state directory's. A
+// session whose shims the container's root has removed ends here.
+func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
+	name := path.Base(c.Name)
+	shim := inject.Bin + "/" + inject.Shim
+	f, err := lookAtPath(ctx, dockerCLI.Client(), c.ID, shim)
+	if err != nil {
+		return err
+	}
+	if rec, err := store.Find(c.ID); err == nil {
+		if !f.Exists && rec.Attached {
+			return Detach(ctx, dockerCLI, store, rec.ID)
+		}
+		return cli.Hint(fmt.Errorf("container %s is attached already: session %s", name, rec.ID), "docker hostexec detach "+name)
+	}
+	if f.Exists {
+		return cli.Hint(fmt.Errorf("container %s is attached already, by a session that is not in %s: it has %s", name, store.Home, shim),
+			fmt.Sprintf("detach it there, or if that session is no more: docker exec -u 0 %s rm -r %s", name, inject.Target))
+	}
+	return nil
+}
+
+// putIn copies shims and links into a running container, in one go: the engine starts a program to unpack each copy.
+// If the links cannot be put, only the shims are copied, and the user is told.
+func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
+	goarch, err := arch()
+	if err != nil {
+		return err
+	}
+	copyIn := func(links []string) error {
+		archive, err := inject.Archive(goarch, l.Plan.Record.Linked(), nil, inject.Target[1:]+"/", links...)
+		if err != nil {
+			return err
+		}
+		return api.CopyToContainer(ctx, c.ID, "/", archive, container.CopyToContainerOptions{})
+	}
+	links, missing := l.linksFor(ctx, api, c)
+	err = copyIn(links)
+	if err != nil && len(links) > 0 {
+		missing, err = err, copyIn(nil)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the shims into the container: %w", err)
+	}
+	if missing != nil {
+		cli.Say(l.CLI.Err(), "warning: commands are found in %s only: %v", inject.Bin, missing)
+	}
+	return nil
+}
+
+// linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
+// look for commands. The image does not say what is there now. The error says why some commands have no link.
+func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
+	if !onPath(c.Config.Env, inject.LinkDir) {
+		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
+	}
+	if inject.Covered(MountTargets(c), inject.LinkDir) {
+		return nil, fmt.Errorf("there is a mount over %s", inject.LinkDir)
+	}
+	names := append(l.Plan.Record.Linked(), inject.Shim)
+	above, paths := linkPaths(names)
+	found, err := lookAtPaths(ctx, api, c.ID, slices.Concat(above, paths))
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range above {
+		if found[i].Link != "" {
+			return nil, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p)
+		}
+	}
+	var free, taken []string
+	for i, f := range found[len(above):] {
+		if inject.Linkable(f.Exists, f.Link) {
+			free = append(free, names[i])
+		} else {
+			taken = append(taken, names[i])
+		}
+	}
+	if len(taken) > 0 {
+		return free, ownPrograms(taken)
+	}
+	return free, nil
+}
+
+// onPath reports whether a container's programs look for commands in dir. Without a PATH
+// they have the engine's own.
+func onPath(environ []string, dir string) bool {
+	for _, kv := range slices.Backward(environ) {
+		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return slices.Contains(filepath.SplitList(list), dir)
+		}
+	}
+	return true
+}
+
+// apart reports whether the engine does not see this host's directories, by having it make a
+// container with one of them, a new and empty one, which never runs. Nothing is assumed that
+// was not seen: of an engine that is apart no mount is looked at.
+func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
+	dir, err := os.MkdirTemp(home, "seen-")
+	if err != nil {
+		return false, fmt.Errorf("look at what the engine sees: %w", err)
+	}
+	defer os.Remove(dir)
+	probe := Creation{Config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
+	probe.Host.Mounts = append(probe.Host.Mounts, inject.Mount(dir))
+	resp, err := probe.send(ctx, api)
+	if unseen(err, dir) {
+		return true, nil
+	}
+	if errdefs.IsNotFound(err) {
+		return false, cli.Hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at what the engine sees: %w", err)
+	}
+	remove(api, resp.ID)
+	return false, nil
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/docker/api/types/mount"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Notice says something that is good to know. Scripts are not told: what run writes for
+// them is what docker run writes.
+func (l *Launch) Notice(format string, args ...any) {
+	if l.CLI.Err().IsTerminal() {
+		cli.Say(rawTerminal{l.CLI.Err()}, format, args...)
+	}
+}
+
+// rawTerminal returns the carriage at each end of a line, which a terminal that docker
+// run has made raw already (-t) does not do by itself. To another one it means nothing.
+type rawTerminal struct{ w io.Writer }
+
+func (t rawTerminal) Write(p []byte) (int, error) {
+	_, err := t.w.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n")))
+	return len(p), err
+}
+
+// Announce says, just before the container starts, what the user should know.
+func (l *Launch) Announce() {
+	l.warnConfig()
+	l.warnPrivs()
+	l.warnPort()
+	l.banner()
+}
+
+// warnPort warns that cloister's clients may call another port than this session's.
+func (l *Launch) warnPort() {
+	wish, at := l.Plan.http, l.http.Address
+	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
+		return
+	}
+	cli.Say(l.CLI.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
+	cli.Say(l.CLI.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
+}
+
+// warnConfig names the parts of the configuration that are not used. A script is told, too: its calls
+// are decided without them.
+func (l *Launch) warnConfig() {
+	var out io.Writer = l.CLI.Err()
+	if l.CLI.Err().IsTerminal() {
+		out = rawTerminal{out}
+	}
+	for _, w := range l.Plan.Config.Warnings {
+		cli.Say(out, "warning: %s", w)
+	}
+}
+
+// banner says what has been opened.
+func (l *Launch) banner() {
+	commands := l.Plan.Record.Commands
+	if sh := l.Plan.Record.Shell; sh != nil {
+		commands = append(slices.Clone(commands), *sh)
+	}
+	names := Allowed(commands)
+	if ruled := l.Plan.Config.Policy(nil).Names(); len(ruled) > 0 {
+		l.bannerOfRules(ruled)
+	} else if len(names) == 0 {
+		l.Notice("warning: no command is proxied: add --proxy COMMAND")
+	}
+	if len(names) == 0 {
+		return
+	}
+	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
+	if on := Allowed(here); len(on) > 0 {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, run(on))
+		if at := l.where(); at != "" {
+			l.Notice("%s", at)
+		}
+	}
+	for _, c := range commands {
+		if c.Action != "deny" && l.Plan.Elsewhere(c) {
+			l.Notice("session %s: %s runs in a fresh container of %s", l.Plan.Record.ID, c.Name, l.Plan.image(c))
+		}
+	}
+	if at := l.http.Address; at != "" {
+		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, carrier.Token)
+	}
+	if asked := withAction(commands, "ask"); len(asked) > 0 {
+		l.Notice("you are asked before %s: docker hostexec pending --watch", run(asked))
+	}
+	if len(l.Writable) == 0 {
+		return
+	}
+	from := strings.Join(l.Writable, ", ")
+	for _, text := range watch.HostCode(l.Plan.Config.Policy(PolicyCommands(here)), here, from+", which the container can write", policy.Grades...) {
+		l.Notice("%s", text)
+	}
+}
+
+// bannerOfRules says for which commands there are rules, and how to call those that are not
+// proxied as well.
+func (l *Launch) bannerOfRules(ruled []string) {
+	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
+	if only := l.Plan.ruled(os.Getenv("PATH")); len(only) > 0 {
+		l.Notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
+	}
+}
+
+// where says in which directories of this host commands run.
+func (l *Launch) where() string {
+	if l.Place == "" && l.Link != nil {
+		return l.Link.Where()
+	}
+	return l.Place
+}
+
+// run is names and what they do, in grammar.
+func run(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " runs"
+	}
+	return strings.Join(names, ", ") + " run"
+}
+
+// warnPrivs warns of commands that would fail because they may not gain privileges.
+func (l *Launch) warnPrivs() {
+	if l.Plan.Record.NewPrivs {
+		return
+	}
+	for _, c := range l.Plan.Record.Commands {
+		if c.Action == "deny" || l.Plan.Elsewhere(c) {
+			continue
+		}
+		if why := needsPrivs(c.Path); why != "" {
+			l.Notice("warning: %s (%s) %s and may not gain privileges: add --allow-new-privs if it has to", c.Name, c.Path, why)
+		}
+	}
+}
+
+func withAction(commands []state.Command, action string) []string {
+	var names []string
+	for _, c := range commands {
+		if c.Action == action {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Allowed returns the names of the commands that are not denied.
+func Allowed(commands []state.Command) []string {
+	var names []string
+	for _, c := range commands {
+		if c.Action != "deny" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// writable returns the host directories that a container of want can write.
+func writable(want Creation) []string {
+	var dirs []string
+	for _, b := range want.Host.Binds {
+		parts := strings.Split(b, ":")
+		if len(parts) < 2 || !filepath.IsAbs(parts[0]) {
+			continue // a volume
+		}
+		if len(parts) < 3 || !readOnly(parts[2]) {
+			dirs = append(dirs, parts[0])
+		}
+	}
+	for _, m := range want.Host.Mounts {
+		if m.Type == mount.TypeBind && !m.ReadOnly {
+			dirs = append(dirs, m.Source)
+		}
+	}
+	return dirs
+}
+
+func readOnly(options string) bool {
+	for o := range strings.SplitSeq(options, ",") {
+		if o == "ro" || o == "readonly" {
+			return true
+		}
+	}
+	return false
+}

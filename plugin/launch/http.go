@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// atGateway is what --http means without a value.
+const atGateway = "gateway"
+
+// httpWish is what --http asks for. Its zero value is no HTTP.
+type httpWish struct {
+	wanted bool
+	addr   netip.Addr // the zero one: the gateway's, whatever it is
+	port   uint16     // 0: the first free one
+	compat bool       // cloister's clients are to find it
+}
+
+// parseHTTP reads the flags --http and --cloister-compat.
+func parseHTTP(text string, compat bool) (w httpWish, err error) {
+	if text == "" {
+		if compat {
+			return w, cli.Hint(errors.New("--cloister-compat is about calls over HTTP"), "add --http")
+		}
+		return w, nil
+	}
+	w = httpWish{wanted: true, compat: compat}
+	if text == atGateway {
+		return w, nil
+	}
+	host, port := text, ""
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
+		host, port = text[:i], text[i+1:]
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return w, HTTPUsage(text)
+		}
+		w.port = uint16(n)
+	}
+	if host == "" {
+		return w, nil
+	}
+	if w.addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err != nil {
+		return w, HTTPUsage(text)
+	}
+	if w.addr.IsUnspecified() {
+		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", cli.Quoted(text)),
+			"--http alone listens at the container's gateway")
+	}
+	return w, nil
+}
+
+// HTTPUsage returns the error for a value of --http that has not its form.
+func HTTPUsage(text string) error {
+	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", cli.Quoted(text)), "--http alone listens at the container's gateway")
+}
+
+// listenHTTP finds the gateway of the container to be, has the watcher listen there, and
+// notes what the container is to be told. A second creation, after a pull, is told the same.
+func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
+	wish := l.Plan.http
+	if !wish.wanted || l.http.Address != "" {
+		return nil
+	}
+	at, err := gatewayOf(ctx, api, want.Host.NetworkMode)
+	if err != nil {
+		return err
+	}
+	if wish.addr.IsValid() && wish.addr != at.Addr {
+		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wish.addr, at.Addr), "--http alone listens there")
+	}
+	at.Port = wish.port
+	<-l.Ready
+	if l.Err != nil {
+		return l.Err
+	}
+	address, err := l.Link.HTTP(at)
+	if err != nil {
+		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
+	}
+	l.http = inject.HTTP{Address: address}
+	if !wish.compat {
+		return nil
+	}
+	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
+		return err
+	}
+	token, err := os.ReadFile(state.TokenFile(l.Dir))
+	l.http.Guardian, l.http.Token = carrier.GuardianHost, strings.TrimSpace(string(token))
+	return err
+}
+
+// gatewayOf returns where a container in a network reaches this host, and why it does not.
+func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
+	switch {
+	case mode.IsNone():
+		return at, cli.Hint(errors.New("--http: a container without a network (--network none) reaches no address"), "leave --http away: the commands themselves need no network")
+	case mode.IsHost():
+		return at, cli.Hint(errors.New("--http: a container on the host's network (--network host) has no gateway, and all of this host could call"), "leave --network host away, or --http")
+	case mode.IsContainer():
+		return at, cli.Hint(errors.New("--http: the network is another container's (--network container:...)"), "use a network that both are in: docker network create")
+	}
+	name := mode.NetworkName()
+	if mode.IsDefault() || name == "" {
+		name = network.NetworkBridge
+	}
+	n, err := api.NetworkInspect(ctx, name, network.InspectOptions{})
+	if err != nil {
+		return at, fmt.Errorf("--http: look at network %s: %v", cli.Quoted(name), err) // not as docker has it: run would pull an image
+	}
+	if n.Driver != "bridge" {
+		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", cli.Quoted(n.Name), cli.Quoted(n.Driver)), "use a network of the driver bridge")
+	}
+	if at.Device = n.Options["com.docker.network.bridge.name"]; at.Device == "" {
+		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
+	}
+	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
+		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", cli.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
+	}
+	return at, nil
+}
+
+// onBridge returns the address that this host has on the bridge device, as the network's
+// gateway, or, where the engine does not tell that, in the network's subnet. That it is on
+// the device of that name says that the network is this host's.
+func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
+	dev, err := net.InterfaceByName(device)
+	if err != nil {
+		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", cli.Quoted(device))
+	}
+	ours, _ := dev.Addrs() // none, then
+	for _, a := range ours {
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil || !gateway(p.Addr(), networks) || addr.IsValid() && !p.Addr().Is4() {
+			continue
+		}
+		addr = p.Addr()
+	}
+	if !addr.IsValid() {
+		return addr, fmt.Errorf("its gateway is no address of this host's %s", cli.Quoted(device))
+	}
+	return addr, nil
+}
+
+// gateway reports whether addr is the gateway of one of networks.
+func gateway(addr netip.Addr, networks []network.IPAMConfig) bool {
+	for _, c := range networks {
+		if c.Gateway != "" {
+			if gw, err := netip.ParseAddr(c.Gateway); err == nil && gw == addr {
+				return true
+			}
+			continue
+		}
+		if subnet, err := netip.ParsePrefix(c.Subnet); err == nil && subnet.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/network"
+)
+
+// Attack 176.
+func TestParseHTTP(t *testing.T) {
+	v4, v6 := netip.MustParseAddr("172.17.0.1"), netip.MustParseAddr("fd00::1")
+	for _, tt := range []struct {
+		text   string
+		compat bool
+		want   httpWish
+	}{
+		{"", false, httpWish{}},
+		{"gateway", false, httpWish{wanted: true}},
+		{"gateway", true, httpWish{wanted: true, compat: true}},
+		{":9999", false, httpWish{wanted: true, port: 9999}},
+		{"172.17.0.1", false, httpWish{wanted: true, addr: v4}},
+		{"172.17.0.1:9998", false, httpWish{wanted: true, addr: v4, port: 9998}},
+		{"[fd00::1]:9998", false, httpWish{wanted: true, addr: v6, port: 9998}},
+		{"[fd00::1]", false, httpWish{wanted: true, addr: v6}},
+	} {
+		if got, err := parseHTTP(tt.text, tt.compat); err != nil || got != tt.want {
+			t.Errorf("parseHTTP(%q) = %+v, %v, want %+v", tt.text, got, err, tt.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"0.0.0.0": "every address", "0.0.0.0:9998": "every address", "[::]:1": "every address", "[::]": "every address",
+		":": "want :PORT", ":0": "want :PORT", ":65536": "want :PORT", ":-1": "want :PORT", "localhost": "want :PORT",
+		"9998": "want :PORT", "gateway:9998": "want :PORT", "http://172.17.0.1:9998": "want :PORT", "172.17.0.1:": "want :PORT",
+	} {
+		if got, err := parseHTTP(text, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("parseHTTP(%q) = %+v, %v, want an error with %q", text, got, err, want)
+		}
+	}
+	if _, err := parseHTTP("", true); err == nil || !strings.Contains(err.Error(), "--cloister-compat") {
+		t.Errorf("--cloister-compat alone: %v", err)
+	}
+}
+
+func TestGateway(t *testing.T) {
+	named := []network.IPAMConfig{{Subnet: "172.18.0.0/16", Gateway: "172.18.0.1"}}
+	unnamed := []network.IPAMConfig{{Subnet: "172.17.0.0/16"}, {Subnet: "fd00:1::/64", Gateway: "fd00:1::1"}}
+	for _, tt := range []struct {
+		addr string
+		in   []network.IPAMConfig
+		want bool
+	}{
+		{"172.18.0.1", named, true},
+		{"172.18.0.2", named, false},
+		{"172.17.0.1", unnamed, true},
+		{"172.18.0.1", unnamed, false},
+		{"fd00:1::1", unnamed, true},
+		{"fd00:1::2", unnamed, false},
+		{"172.17.0.1", nil, false},
+	} {
+		if got := gateway(netip.MustParseAddr(tt.addr), tt.in); got != tt.want {
+			t.Errorf("gateway(%s, %v) = %v, want %v", tt.addr, tt.in, got, tt.want)
+		}
+	}
+	if addr, err := onBridge("nonesuch0", named); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+		t.Errorf("a bridge that is not here: %s, %v", addr, err)
+	}
+	if addr, err := onBridge("lo", named); err == nil || !strings.Contains(err.Error(), "no address of this host's") {
+		t.Errorf("a bridge without the address: %s, %v", addr, err)
+	}
+	if addr, err := onBridge("lo", []network.IPAMConfig{{Gateway: "127.0.0.1"}}); err != nil || addr.String() != "127.0.0.1" {
+		t.Errorf("a bridge with the address: %s, %v", addr, err)
+	}
+}

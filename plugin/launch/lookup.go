@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// ResolveCommands finds the host's program of each command. A denied one need not exist, nor one
+// that runs elsewhere.
+func ResolveCommands(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
+	for i, c := range commands {
+		if c.Action == "deny" || elsewhere(c) {
+			continue
+		}
+		p, err := locate(c, path)
+		if err != nil {
+			return err
+		}
+		commands[i].Path, commands[i].Found = p, c.Path == ""
+	}
+	return nil
+}
+
+func locate(c state.Command, path string) (string, error) {
+	if c.Path != "" {
+		_, err := exec.LookPath(c.Path)
+		var lost *exec.Error
+		if errors.As(err, &lost) { // which names the path, as the error in it may
+			err = lost.Err
+		}
+		var inner *fs.PathError
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		if err != nil {
+			return "", fmt.Errorf("command '%s': %s: %w", c.Name, c.Path, err)
+		}
+		return c.Path, nil
+	}
+	if p, ok := executor.LookPath(c.Name, path); ok {
+		return p, nil
+	}
+	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
+		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
+}
+
+// needsPrivs says why a program would not work without gaining privileges, or "".
+func needsPrivs(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	fi, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return ""
+	case fi.Mode()&os.ModeSetuid != 0:
+		return "is setuid"
+	case fi.Mode()&os.ModeSetgid != 0:
+		return "is setgid"
+	case hasFileCaps(real):
+		return "has file capabilities"
+	case filepath.Base(real) == "snap" || strings.HasPrefix(real, "/snap/"):
+		return "is a snap"
+	}
+	return ""
+}

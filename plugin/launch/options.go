@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Options are the flags that run has and docker run has not.
+type Options struct {
+	Proxies     []string
+	Shell       string
+	Workspace   string
+	WorkdirHost string
+	PassEnv     []string
+	NewPrivs    bool
+	Carrier     string
+	Dir         string // where run was typed; empty: in the current directory
+	HTTP        string
+	compat      bool
+}
+
+// AddFlags adds the flags that run and agent share.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.AddCommonFlags(flags)
+	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
+	flags.Lookup("workspace").NoOptDefVal = "."
+	flags.StringVar(&o.Carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
+}
+
+// AddHTTPFlags adds those that only run has, which makes the container and its network known.
+func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway (`:PORT|ADDRESS:PORT`)")
+	flags.Lookup("http").NoOptDefVal = atGateway
+	flags.BoolVar(&o.compat, "cloister-compat", false, "Tell the container of --http in the variables of cloister's clients, too")
+}
+
+// AddCommonFlags adds those that attach has, too.
+func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
+	// One backquoted word names the value in the help; a second one would break it.
+	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE][,keep])")
+	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
+	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
+	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "Host `directory` in which all commands run if the container has no bind mount")
+	flags.StringArrayVar(&o.PassEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
+	flags.BoolVar(&o.NewPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
+}
+
+// Plan is what the flags ask for, checked, before anything has been made.
+type Plan struct {
+	Record    state.Session
+	Workspace string // host directory to mount and to work in, or ""
+	KeepDir   bool   // the user gave a working directory
+	Config    *config.Config
+	http      httpWish
+}
+
+// Plan checks the flags against the host, and returns what they ask for. Nothing is left of a plan that fails.
+func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
+	commands, err := ParseProxies(o.Proxies)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCarrier(o.Carrier); err != nil {
+		return nil, err
+	}
+	if err := CheckEnv(o.PassEnv); err != nil {
+		return nil, err
+	}
+	p := &Plan{KeepDir: keepDir, Record: state.Session{
+		Version:  entry.Version,
+		Created:  time.Now().UTC().Truncate(time.Second),
+		Image:    image,
+		Carrier:  o.Carrier,
+		PassEnv:  o.PassEnv,
+		NewPrivs: o.NewPrivs,
+		Terminal: state.Terminal(notify.Here()),
+	}}
+	if p.http, err = parseHTTP(o.HTTP, o.compat); err != nil {
+		return nil, err
+	}
+	if p.http.wanted {
+		p.Record.HTTP = &state.HTTP{}
+	}
+	if err := o.directories(p); err != nil {
+		return nil, err
+	}
+	if p.Record.Commands, err = p.configured(commands); err != nil {
+		return nil, err
+	}
+	if p.Record.Shell, err = parseShell(o.Shell, os.Getenv("PATH")); err != nil {
+		return nil, err
+	}
+	p.Record.Ruled = p.ruled(os.Getenv("PATH"))
+	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
+}
+
+// configured adds the commands that the configuration proxies for this project to those of the flags, which have the
+// last word, and the programs that it names. A broken configuration would have every call refused.
+func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
+	var err error
+	if p.Config, err = p.LoadConfig(); err != nil {
+		return nil, err
+	}
+	more, err := DefaultProxies(p.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	for _, c := range more {
+		if !slices.ContainsFunc(commands, func(given state.Command) bool { return given.Name == c.Name }) {
+			commands = append(commands, c)
+		}
+	}
+	for i, c := range commands {
+		if c.Path == "" {
+			commands[i].Path = p.Config.Program(c.Name)
+		}
+	}
+	return commands, nil
+}
+
+// Elsewhere reports whether a command does not run on this host.
+func (p *Plan) Elsewhere(c state.Command) bool { return p.image(c) != "" }
+
+// image returns the image in a container of which a command runs, or "".
+func (p *Plan) image(c state.Command) string {
+	if c.Where != nil {
+		return c.Where.Image
+	}
+	return p.Config.Policy(nil).Rules[c.Name].Place.Image
+}
+
+func (o *Options) directories(p *Plan) (err error) {
+	if p.Record.InvokedIn = o.Dir; o.Dir == "" {
+		if p.Record.InvokedIn, err = os.Getwd(); err != nil {
+			return fmt.Errorf("find the current directory: %w", err)
+		}
+	}
+	if o.Workspace != "" {
+		if p.Workspace, err = cli.Directory(o.Workspace); err != nil {
+			return fmt.Errorf("--workspace: %w", err)
+		}
+	}
+	p.Record.Workspace = cmp.Or(p.Workspace, p.Record.InvokedIn)
+	if o.WorkdirHost != "" {
+		if p.Record.WorkdirHost, err = cli.Directory(o.WorkdirHost); err != nil {
+			return fmt.Errorf("--workdir-host: %w", err)
+		}
+	}
+	return nil
+}
+
+// RefuseBareWorkspace refuses --workspace DIR: without = it has no value, and docker run would take DIR
+// for the image. No image's name begins as a path does.
+func RefuseBareWorkspace(flags *pflag.FlagSet, args []string) error {
+	f := flags.Lookup("workspace")
+	if !f.Changed || f.Value.String() != f.NoOptDefVal || len(args) == 0 || !strings.HasPrefix(args[0], "/") && !strings.HasPrefix(args[0], ".") && !strings.HasPrefix(args[0], "~") {
+		return nil
+	}
+	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", cli.Quoted(args[0])), "--workspace="+cli.Quoted(args[0]))
+}
+
+func checkCarrier(name string) error {
+	switch name {
+	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
+		return nil
+	}
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
+}
+
+var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+
+// CheckEnv takes names only: a value given here would stand in the session's record, and
+// nothing of the environment ever does.
+func CheckEnv(names []string) error {
+	for _, name := range names {
+		var err error
+		switch {
+		case strings.Contains(name, "="):
+			err = errors.New("give the name only, the container sets the value")
+		case !envForm.Matches(name):
+			err = errors.New("not the name of a variable")
+		case strings.HasPrefix(name, "HOSTEXEC_"):
+			err = errors.New("this variable is hostexec's own")
+		case name == "PATH":
+			err = errors.New("commands, and the programs that they call, are found by the host's own")
+		}
+		if err != nil {
+			return fmt.Errorf("--pass-env %s: %w", cli.Quoted(name), err)
+		}
+	}
+	return nil
+}
+
+// LoadConfig reads the configuration. A broken one would have every call refused.
+func (p *Plan) LoadConfig() (*config.Config, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	c := config.Load(config.Source{Store: store.Home, Project: p.Record.InvokedIn, Workspace: p.Record.Workspace})
+	if c.Err != nil {
+		return nil, cli.Hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
+	}
+	return c, nil
+}

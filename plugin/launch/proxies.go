@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// ParseProxies reads the values of all --proxy flags, in order.
+func ParseProxies(values []string) ([]state.Command, error) {
+	all := make([]state.Command, 0, len(values))
+	seen := make(map[string]bool, len(values))
+	for _, v := range values {
+		c, err := config.ParseProxy(v)
+		if err == nil && seen[c.Name] {
+			err = errors.New("given twice")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--proxy %s: %w", cli.Quoted(v), err)
+		}
+		seen[c.Name] = true
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// DefaultProxies returns the commands that the configuration has run proxy, in its order.
+func DefaultProxies(c *config.Config) ([]state.Command, error) {
+	var values []string
+	for _, p := range c.Proxies {
+		values = append(values, p.Value)
+	}
+	return ParseProxies(values)
+}
+
+// PolicyCommands returns a session's commands as policy sees them.
+func PolicyCommands(commands []state.Command) (all []policy.Command) {
+	for _, c := range commands {
+		action, err := policy.ParseAction(c.Action)
+		if err != nil {
+			action = policy.Deny
+		}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
+		if c.Where != nil {
+			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
+		}
+		all = append(all, cmd)
+	}
+	return all
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// onThisHost is for commands none of which run elsewhere.
+func onThisHost(state.Command) bool { return false }
+
+// parseShell reads the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the
+// host's bash. Without the flag there is nothing: rules may allow shells, which find their
+// bash themselves.
+func parseShell(value, path string) (*state.Command, error) {
+	if value == "" {
+		return nil, nil
+	}
+	action, in, err := shellValue(value)
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-shell=%s: %w", cli.Quoted(value), err)
+	}
+	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
+	if err := ResolveCommands(c, path, onThisHost); err != nil {
+		return nil, fmt.Errorf("--proxy-shell: %w", err)
+	}
+	c[0].Name, c[0].In = policy.Shell, in
+	return &c[0], nil
+}
+
+func shellValue(value string) (action string, in []string, err error) {
+	action = "allow"
+	for i, word := range strings.Split(value, ",") {
+		name, named := strings.CutPrefix(word, "in=")
+		switch _, err := policy.ParseAction(word); {
+		case named && !spelling.Container.Matches(name):
+			return "", nil, fmt.Errorf("%s cannot be the name of a container", cli.Quoted(name))
+		case named:
+			in = append(in, name)
+		case i > 0 || err != nil:
+			return "", nil, errors.New("must be allow, ask, deny or in=CONTAINER")
+		default:
+			action = word
+		}
+	}
+	return action, in, nil
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"os"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// What a session of the current directory would leave out of the environment, and what in the
+// configuration names files there, is known before there is one.
+
+// ownerHere knows what containers are likely to write: the current directory, unless run would
+// refuse to mount it or it holds the home directory, and what those of all sessions can.
+func ownerHere(store *state.Store, workspace string) (*dir.Table, error) {
+	var mounts []dir.Mount
+	view, err := dir.ReadView()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
+		mounts = append(mounts, dir.Mount{Source: workspace})
+	}
+	all, err := store.List()
+	for _, rec := range all {
+		for _, source := range rec.Writable {
+			mounts = append(mounts, dir.Mount{Source: source})
+		}
+		if rec.Proxy != nil {
+			mounts = append(mounts, watch.Requested(rec)...)
+		}
+	}
+	table, terr := dir.NewTable(mounts, dir.Default{})
+	if err == nil {
+		err = terr
+	}
+	return table, err
+}
+
+// SuppliedHere are the findings of both, of which none is fatal.
+func SuppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
+	owner, err := ownerHere(store, src.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	all := watch.Supplied(config.Load(src).Policy(nil), os.Environ(), owner)
+	for _, f := range executor.Links(os.Getenv("PATH"), owner) {
+		all = append(all, policy.Problem{Text: f.String()})
+	}
+	return all, nil
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sessions finds sessions and what has become of them: it reads their records, asks their watchers, and asks
+// the engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
+//
+//	records + watchers + engines -> Survey -> Session{State, Watcher}
+//
+// It starts no session: plugin/launch does.
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// What has become of a session.
+const (
+	StateRunning   = control.StateRunning // the watcher serves, the container runs
+	StateWaiting   = control.StateWaiting // the watcher is there, the container is down for the moment
+	StateKeeping   = control.StateKeeping // the container is over, and jobs of it go on
+	StateExited    = "exited"             // the container is stopped, the watcher has gone
+	StateLost      = "lost"               // the container runs, the watcher has gone: resume
+	StateStopped   = "stopped"            // the same, by a person's docker hostexec stop
+	StateGone      = "gone"               // the container is removed: prune
+	StateSuspended = "suspended"          // the watcher was suspended by a signal
+	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
+)
+
+// Session is the record of a session, and what was found out about it.
+type Session struct {
+	state.Session
+	State   string          `json:"state"`
+	Watcher *control.Status `json:"watcher"` // nil when there is none, or none that answers
+	silent  error           // why a watcher that is there has not answered
+}
+
+// Unanswered returns why a watcher that is there has not answered, or nil.
+func (s Session) Unanswered() error { return s.silent }
+
+// Survey looks for the watcher and the container of each record. Each is looked for on
+// its own engine; one that does not answer leaves its sessions unknown.
+func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
+	engines := make(map[string]map[string]seen) // containers by id, by engine
+	watchers, silent := askEach(ctx, store, recs)
+	all := make([]Session, len(recs))
+	for i, rec := range recs {
+		rec = restored(store, rec, watchers[i])
+		s := Session{Session: rec, Watcher: watchers[i], silent: silent[i]}
+		switch {
+		case errors.As(s.silent, new(*control.StoppedError)):
+			s.State = StateSuspended
+		case s.silent != nil:
+			s.State = StateUnknown
+		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine has anything of it
+			s.State = StateGone
+		case s.Watcher == nil:
+			key := strings.Join(rec.GlobalArgs, "\x00")
+			found, asked := engines[key]
+			if !asked {
+				found = containers(ctx, dockerCLI, rec.GlobalArgs)
+				engines[key] = found
+			}
+			s.State = stateOf(rec.Container, found, store.Stopped(rec.ID))
+			s.ContainerName = cmp.Or(found[rec.Container].name, s.ContainerName)
+		case rec.Proxy != nil:
+			s.State = s.Watcher.State
+		default:
+			s.State = watchedState(rec, s.Watcher.State)
+		}
+		if s.Watcher != nil {
+			s.Warnings = s.Watcher.Warnings // the record has those of the container's last start
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// restored returns rec, or the record that the watcher has restored when it was asked: List knows only
+// the id of a session whose record is damaged.
+func restored(store *state.Store, rec state.Session, watcher *control.Status) state.Session {
+	if rec.Version == "" && watcher != nil {
+		if again, err := store.Load(rec.ID); err == nil {
+			return again
+		}
+	}
+	return rec
+}
+
+// askEach asks all watchers at once: one that hangs keeps no other back. There is an error for
+// each that is there and does not answer: its session is not lost.
+func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*control.Status, []error) {
+	all, errs := make([]*control.Status, len(recs)), make([]error, len(recs))
+	var wg sync.WaitGroup
+	for i, rec := range recs {
+		// ends with its answer, or in five seconds; askEach waits for it.
+		wg.Go(func() { all[i], errs[i] = AskWatcher(ctx, store, rec.ID) })
+	}
+	wg.Wait()
+	return all, errs
+}
+
+// stateOf judges a session without a watcher by the containers that its engine has; nil
+// when that did not answer. stopped says that a person has ended the session.
+func stateOf(id string, found map[string]seen, stopped bool) string {
+	if found == nil {
+		return StateUnknown
+	}
+	switch found[id].state {
+	case "":
+		return StateGone
+	case container.StateRunning, container.StatePaused, container.StateRestarting:
+		if stopped {
+			return StateStopped
+		}
+		return StateLost
+	}
+	return StateExited
+}
+
+// watchedState: before the container is made, perhaps for want of its image, the watcher
+// does not know that it is down.
+func watchedState(rec state.Session, watcher string) string {
+	if rec.Container == "" && !rec.OnHost() {
+		return StateWaiting
+	}
+	return watcher
+}
+
+// AskWatcher returns what a session's watcher says, nil if there is none. The error says why one that
+// is there does not answer.
+func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(id))
+	defer c.Close()
+	st, err := c.Status(ctx)
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may just have ended
+		st, err = c.Status(ctx)
+	}
+	switch {
+	case errors.Is(err, control.ErrNoWatcher):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return &st, nil
+}
+
+// seen is what an engine says of a container.
+type seen struct {
+	state string
+	name  string // it may have been renamed since there was a watcher
+}
+
+// containers returns the containers that an engine has, by id.
+func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]seen {
+	api, err := cli.Connect(dockerCLI.ConfigFile(), globalArgs)
+	if err != nil {
+		return nil
+	}
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true}) // one that was attached has no label
+	if err != nil {
+		return nil
+	}
+	found := make(map[string]seen, len(list))
+	for _, c := range list {
+		found[c.ID] = seen{c.State, nameOf(c.Names)}
+	}
+	return found
+}
+
+// nameOf returns a container's own name; its others are those of links to it, as /web/db.
+func nameOf(names []string) string {
+	for _, n := range names {
+		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
+			return n
+		}
+	}
+	return ""
+}
+
+// LookAt returns the one session that ref names.
+func LookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (Session, error) {
+	rec, err := Find(ctx, dockerCLI, store, ref)
+	if err != nil {
+		return Session{}, cli.Hint(err, "docker hostexec status -a")
+	}
+	return Survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
+}
+
+// Find returns the session that ref names, be it by a name that its container was given
+// after its watcher had gone.
+func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
+	rec, err := findRestored(ctx, store, ref)
+	if err == nil || ref == "" {
+		return rec, err
+	}
+	recs, lerr := store.List()
+	if lerr != nil {
+		return rec, err
+	}
+	more, _ := Rebuilt(ctx, dockerCLI, store, recs)
+	if damaged, derr := state.FindIn(more, ref); derr == nil {
+		return damaged, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, PingTime)
+	defer cancel()
+	api, ierr := cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI))
+	if ierr != nil {
+		return rec, err
+	}
+	defer api.Close()
+	if c, ierr := api.ContainerInspect(ctx, ref); ierr == nil {
+		if named, nerr := store.Find(c.ID); nerr == nil {
+			return named, nil
+		}
+		return rec, fmt.Errorf("container %s has no session", cli.Quoted(ref))
+	}
+	return rec, err
+}
+
+// findRestored is store.Find after the watchers of sessions with damaged records were asked to restore
+// these: only then store.Find knows their names.
+func findRestored(ctx context.Context, store *state.Store, ref string) (state.Session, error) {
+	recs, err := store.List()
+	if err != nil {
+		return state.Session{}, err
+	}
+	for _, rec := range recs {
+		if rec.Version == "" {
+			_, _ = AskWatcher(ctx, store, rec.ID) // if it does not answer, the session is found by its id only
+		}
+	}
+	return store.Find(ref)
+}
+
+// PingTime is how long an engine may take to say that it is there.
+const PingTime = 5 * time.Second
+
+// FindAll returns the sessions that refs name, or all.
+func FindAll(store *state.Store, refs []string) ([]state.Session, error) {
+	if len(refs) == 0 {
+		return store.List()
+	}
+	var recs []state.Session
+	for _, ref := range refs {
+		rec, err := store.Find(ref)
+		if err != nil {
+			return nil, cli.Hint(err, "docker hostexec status -a")
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sessions
+
+import (
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/sessions/sessionstest"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// A watcher that is there and does not answer, or not to the end, is not one that has gone: its
+// session is neither lost nor to be removed.
+//
+// Attack 213.
+func TestSilentWatcher(t *testing.T) {
+	sessionstest.Silent(t, func(t *testing.T, store *state.Store, recs []state.Session) {
+		for _, s := range Survey(t.Context(), nil, store, recs) {
+			if s.State != StateUnknown || s.Unanswered() == nil || s.Watcher != nil {
+				t.Errorf("it is %s, %v", s.State, s.Unanswered())
+			}
+			if Prunable(store, s, time.Now()) {
+				t.Error("prune removes it")
+			}
+		}
+	})
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agent has the verb agent, which runs one agent over stdio, and the verb agent-rules.
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/opts"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const agentLong = `Run one agent over stdin and stdout, on this host or in a container
+
+What it runs, and where, stands in the agent section of config.yaml, or of the file that
+--config names. Its stdin, stdout and stderr are this command's, byte for byte, so that any
+client of an agent can run this in its place. In both modes the agent may call the commands
+that --proxy names: they are in its PATH.
+
+Where nothing says otherwise the agent is a process of this host's, in the current
+directory, and no sandbox: it can do what you can. --mode container runs it in a container
+with a directory of its own. It ends with its client, and nothing of it stays but that
+directory, and jobs that may be kept and were started with --keep.
+
+EXIT STATUS
+  That of the agent, and:
+  125  hostexec or docker could not run it; stderr says what, as JSON with --json
+  127  its command was not found on this host`
+
+const agentExample = `  # the agent that config.yaml describes, with git of this host
+  docker hostexec agent --proxy git=ask
+
+  # another one, in a container
+  docker hostexec agent --mode container --image acp-agent:latest --proxy make
+
+  # a command, as a process, greeted before its client says anything
+  docker hostexec agent --handshake -- npx @zed-industries/claude-code-acp`
+
+// agentOptions are the flags of agent, beyond those that it shares with run.
+type agentOptions struct {
+	run       launch.Options
+	file      string
+	mode      string
+	image     string
+	handshake bool
+	json      bool
+	debug     bool
+
+	pull, tty bool
+	network   string
+	volumes   []string
+	labels    opts.ListOpts
+	mounts    opts.MountOpt
+	memory    opts.MemBytes
+	cpus      opts.NanoCPUs
+}
+
+// NewCommand returns the verb agent.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	o := agentOptions{labels: opts.NewListOpts(opts.ValidateLabel)}
+	cmd := &cobra.Command{
+		Use:               "agent [OPTIONS] [-- COMMAND [ARG...]]",
+		Short:             "Run an agent over stdio, on this host or in a container",
+		Long:              agentLong,
+		Example:           agentExample,
+		ValidArgsFunction: launch.CompleteCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.failure(o.start(cmd, dockerCLI, args))
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.SetFlagErrorFunc(o.misused)
+	return cmd
+}
+
+func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false)
+	o.run.AddFlags(flags)
+	flags.StringVar(&o.file, "config", "", "Read the agent section of this `file`, not that of config.yaml")
+	flags.StringVar(&o.mode, "mode", "", "Where the agent runs (`process|container`)")
+	flags.BoolVar(&o.handshake, "handshake", false, "Send initialize and session/new before the client's input")
+	flags.BoolVar(&o.json, "json", false, "Say as JSON why the agent did not run, or how its container failed")
+	flags.BoolVar(&o.debug, "debug", false, "Say on stderr what becomes of the agent's container")
+	flags.StringVar(&o.image, "image", "", "The container's `image`")
+	flags.BoolVar(&o.pull, "pull", false, "Pull the image if it is not there")
+	flags.BoolVarP(&o.tty, "tty", "t", false, "Give the container a terminal, which merges stderr into stdout")
+	flags.StringVar(&o.network, "network", "", "The container's `network`")
+	flags.StringArrayVarP(&o.volumes, "volume", "v", nil, "Mount a `directory` in the container, as docker run does")
+	flags.Var(&o.mounts, "mount", "Mount something in the container, as docker run does")
+	flags.VarP(&o.labels, "label", "l", "Set a label of the container")
+	flags.VarP(&o.memory, "memory", "m", "The container's memory limit")
+	flags.Var(&o.cpus, "cpus", "The container's number of CPUs")
+}
+
+// inContainer are the flags that mean nothing on this host.
+var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
+
+// start finds out what is to run, and runs it to its end.
+func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {
+	args, err := o.workspaceArg(cmd.Flags(), args)
+	if err == nil {
+		err = cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host", "config")
+	}
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 { // a command may be called by its path
+		if fi, err := os.Stat(args[0]); err == nil && fi.IsDir() {
+			if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
+				return err
+			}
+		}
+	}
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	configured, err := o.configured(store)
+	if err != nil {
+		return err
+	}
+	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
+	if err != nil {
+		return err
+	}
+	for _, w := range append(configured.Warnings, warnings...) {
+		o.say(dockerCLI, "warning: %s", w)
+	}
+	p, err := o.run.Plan(spec.Container.Image, false)
+	if err != nil {
+		return err
+	}
+	p.Record.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
+	if o.file != "" {
+		if p.Record.Agent.Config, err = filepath.Abs(o.file); err != nil {
+			return err
+		}
+		if err := unwritten(store, p.Record.Agent.Config); err != nil {
+			return err
+		}
+	}
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
+	defer stop()
+	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
+	if spec.Mode == agent.InContainer {
+		return r.inContainer(ctx, cmd.Flags())
+	}
+	return r.onHost(ctx, cmd.Flags())
+}
+
+// workspaceArg takes the word behind a bare --workspace for its directory: the flag's value is optional,
+// so that parsing has ended before that word. It returns what is left for the agent's command.
+func (o *agentOptions) workspaceArg(flags *pflag.FlagSet, args []string) ([]string, error) {
+	before := len(os.Args) - len(args) - 1
+	if len(args) == 0 || before < 0 || os.Args[before] != "--workspace" {
+		return args, nil
+	}
+	if fi, err := os.Stat(args[0]); (err != nil || !fi.IsDir()) && !strings.ContainsRune(args[0], filepath.Separator) {
+		return args, nil // a command
+	}
+	o.run.Workspace = args[0]
+	if err := flags.Parse(args[1:]); err != nil {
+		return nil, err
+	}
+	return flags.Args(), nil
+}
+
+func agentHost(store *state.Store) agent.Host {
+	return agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()}
+}
+
+// CheckConfig returns the error with which docker hostexec agent would refuse the configuration,
+// whatever command and image are typed. A file that cannot be read is reported elsewhere.
+func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
+	if c.Err() != nil {
+		return nil
+	}
+	if _, _, err := agent.New(c, agent.Given{Args: []string{"typed"}, Image: "typed"}, agentHost(store)); err != nil {
+		return []policy.Problem{{Text: err.Error(), Fatal: true}}
+	}
+	return nil
+}
+
+// unwritten refuses a file that says what runs on this host, and that the container of a session
+// there is can write. Mounts of the agent's own are looked at when it has a container.
+func unwritten(store *state.Store, file string) error {
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, rec := range recs {
+		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
+			return &agent.Error{
+				Type:    agent.InvalidConfig,
+				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
+				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
+			}
+		}
+	}
+	return nil
+}
+
+// configured returns what is said of the agent: in --config's file alone, if there is one.
+func (o *agentOptions) configured(store *state.Store) (config.Agent, error) {
+	if o.file != "" {
+		a, err := config.LoadAgent(o.file)
+		if err != nil {
+			return a, &agent.Error{Type: agent.InvalidConfig, Message: err.Error(), Hint: "--config names a YAML file with an agent section: docs/agent.md has its keys", Cause: err}
+		}
+		return a, nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return config.Agent{}, err
+	}
+	a := config.Load(config.Source{Store: store.Home, Project: here}).Agent
+	if err := a.Err(); err != nil {
+		return a, &agent.Error{Type: agent.InvalidConfig, Message: err.Error(), Hint: "docker hostexec policy check", Cause: err}
+	}
+	return a, nil
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+)
+
+// codeNotFound is the exit code where the agent's command is not there, as a shell's is.
+const codeNotFound = 127
+
+// ended is how an agent ended that there is something to say about.
+type ended struct {
+	code int
+	error
+}
+
+func (e *ended) Unwrap() error { return e.error }
+
+// failure makes err one of ours that ends agent. An exit status of the agent's own, and an
+// interruption before it ran, stay what they are.
+func (o *agentOptions) failure(err error) error {
+	var status dockercli.StatusError
+	var told *cli.Interrupted
+	switch {
+	case err == nil, errors.As(err, &status):
+		return err
+	case errors.As(err, &told):
+		return told.Status()
+	}
+	f := &cli.Failure{Code: cli.CodeRun, Err: err}
+	var e *ended
+	var typed *agent.Error
+	if errors.As(err, &e) {
+		f.Code = e.code
+	}
+	if errors.As(err, &typed) {
+		if typed.Type == agent.CommandNotFound {
+			f.Code = codeNotFound
+		}
+		if typed.Hint != "" {
+			f.Err = cli.Hint(err, typed.Hint)
+		}
+	}
+	if o.json {
+		f.Show = showJSON
+	}
+	return f
+}
+
+// misused ends an agent whose flags are wrong, in docker's words or as JSON. --json may stand behind the wrong flag.
+func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
+	typed := os.Args
+	if end := slices.Index(typed, "--"); end >= 0 {
+		typed = typed[:end]
+	}
+	if o.json || slices.Contains(typed, "--json") {
+		return &cli.Failure{Code: cli.CodeRun, Err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, Show: showJSON}
+	}
+	return dockercli.FlagErrorFunc(cmd, err)
+}
+
+// showJSON says in one line of JSON what stands on err, in place of text.
+func showJSON(w io.Writer, err error) {
+	var typed *agent.Error
+	if !errors.As(err, &typed) {
+		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
+	}
+	_ = json.NewEncoder(spelling.ASCIIWriter(w)).Encode(typed) // stderr may be closed, and there is no other place
+}
+
+// say tells something that is good to know. In JSON nothing is said but the end.
+func (o *agentOptions) say(dockerCLI command.Cli, format string, args ...any) {
+	if !o.json {
+		cli.Say(dockerCLI.Err(), format, args...)
+	}
+}
+
+// exit is the end of an agent that ended with code.
+func exit(code int, err error) error {
+	var typed *agent.Error
+	switch {
+	case errors.As(err, &typed) && typed.Type == agent.ContainerExited:
+		return &ended{code, err}
+	case err != nil:
+		return err
+	case code != 0:
+		return dockercli.StatusError{StatusCode: code}
+	}
+	return nil
+}
+
+// onlyIn refuses flags of containers where there is none.
+func onlyIn(name string) error {
+	return &agent.Error{Type: agent.InvalidConfig, Message: fmt.Sprintf("--%s is for an agent in a container", name), Hint: "docker hostexec agent --mode container"}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package approve has the verbs that answer questions: approve, deny, pending and ui.
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const approveLong = `Let requests run that wait for you, as docker hostexec pending shows them
+
+The callers that wait get the answer, those that ask later ask again: unless --for, --times
+or --always makes it a grant. A grant is for exactly the same arguments, in the same
+directory, of the same session; anything else is asked about. It survives the watcher, and
+ends with the container at the latest.
+
+REQUEST is an id, or at least its first 8 characters.
+
+EXIT STATUS
+  0  all run
+  1  at least one does not wait, any more or at all`
+
+const approveExample = `  docker hostexec pending
+  docker hostexec approve 3f1c9a0b
+  docker hostexec approve --for 15m 3f1c9a0b`
+
+// NewApproveCommand returns the verb approve.
+func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
+	var terms approval.Terms
+	cmd := &cobra.Command{
+		Use:               "approve [OPTIONS] REQUEST [REQUEST...]",
+		Short:             "Let requests run that wait for approval",
+		Long:              approveLong,
+		Example:           approveExample,
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: completeRequests,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			if err := checkTerms(cmd.Flags(), terms); err != nil {
+				return err
+			}
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return settle(ctx, store, args, func(c *control.Client, q control.Question) error {
+				if terms != (approval.Terms{}) {
+					return c.Grant(ctx, q, terms)
+				}
+				return c.Approve(ctx, q)
+			}, printer(dockerCLI))
+		}),
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&terms.For, "for", 0, "Let the same run unasked for a `time`, such as 15m")
+	flags.IntVar(&terms.Times, "times", 0, "Let the same run so many `times`, with the calls that wait")
+	flags.BoolVar(&terms.Always, "always", false, "Let the same run unasked until the session ends")
+	return cmd
+}
+
+// checkTerms refuses terms that are none or too many.
+func checkTerms(flags *pflag.FlagSet, t approval.Terms) error {
+	given := 0
+	for _, name := range []string{"for", "times", "always"} {
+		if flags.Changed(name) {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return errors.New("--for, --times and --always exclude each other: give one of them")
+	case flags.Changed("for") && t.For <= 0:
+		return fmt.Errorf("--for %s: want a time such as 15m", t.For)
+	case flags.Changed("times") && t.Times <= 0:
+		return fmt.Errorf("--times %d: want 1 or more", t.Times)
+	}
+	return nil
+}
+
+func printer(dockerCLI command.Cli) func(string) {
+	return func(id string) { fmt.Fprintln(dockerCLI.Out(), id) }
+}
+
+// completeRequests offers the requests that wait and are not given yet.
+func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	all, _ := questions(ctx, store) // what answers is offered
+	var ids []string
+	for _, q := range all {
+		if slices.Contains(given, q.ID) {
+			continue
+		}
+		ids = append(ids, q.ID+"\t"+commandLine(q))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

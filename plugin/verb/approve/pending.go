@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const pendingLong = `List requests that wait for your approval, or answer them one by one
+
+With --watch, each request is shown whole, one argument to a line, and a key answers it:
+y lets it run once, a lets it run each time until the session ends, n and Enter refuse it,
+r refuses it with a reason, q leaves.
+
+A request that would ask is refused at once if nobody can be asked, unless approval.wait is
+always. You can be asked here with --watch, on the page of docker hostexec ui while it is
+open, on the terminal on which the session was started, and by a notifier that works.
+
+EXIT STATUS
+  0  requests were listed, if there were any
+  1  they could not be`
+
+const pendingExample = `  docker hostexec pending --watch
+  docker hostexec pending --filter command=git --format '{{.ID}} {{.Command}}'`
+
+type pendingOptions struct {
+	quiet, noTrunc, watch bool
+	format                string
+	filters               []string
+}
+
+// NewPendingCommand returns the verb pending.
+func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts pendingOptions
+	cmd := &cobra.Command{
+		Use:               "pending [OPTIONS]",
+		Short:             "List requests that wait for approval",
+		Long:              pendingLong,
+		Example:           pendingExample,
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			keep, err := cli.ParseFilters(opts.filters, questionCriteria)
+			if err != nil {
+				return err
+			}
+			if opts.watch {
+				ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
+				defer stop()
+				return errors.Join(watchPending(ctx, dockerCLI, store, keep.Match), context.Cause(ctx))
+			}
+			defer cli.EndOnSignal(cmd.Context())()
+			return listPending(cmd.Context(), dockerCLI, store, keep.Match, opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
+	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
+	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
+	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPendingRow().Header))
+	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, sessions.FilterValues)
+	return cmd
+}
+
+// questionCriteria are what requests can be chosen by.
+var questionCriteria = []cli.Criterion[control.Question]{
+	{Key: "command", Is: cli.Equals(func(q control.Question) string { return q.Args[0] })},
+	{Key: "container", Is: cli.Equals(func(q control.Question) string { return q.Container })},
+	{Key: "session", Is: cli.Begins(func(q control.Question) string { return q.Session })},
+}
+
+func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
+	all, err := questions(ctx, store)
+	if err != nil {
+		return err
+	}
+	format := formatter.Format(opts.format)
+	switch {
+	case opts.quiet:
+		format = formatter.DefaultQuietFormat
+	case opts.format == formatter.TableFormatKey:
+		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
+	}
+	now := time.Now()
+	out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
+	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
+		for _, q := range all {
+			if !keep(q) {
+				continue
+			}
+			r := newPendingRow()
+			r.now = now
+			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves has to see all of it
+			if !r.trunc {
+				var err error
+				if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
+					continue // it was answered meanwhile
+				} else if err != nil {
+					return err
+				}
+			}
+			r.q = q
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pendingRow is one request as templates see it.
+type pendingRow struct {
+	formatter.HeaderContext
+	q     control.Question
+	trunc bool
+	now   time.Time
+}
+
+func newPendingRow() *pendingRow {
+	r := &pendingRow{}
+	r.Header = formatter.SubHeaderContext{
+		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
+		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS",
+		"Effects": "EFFECTS", "Notes": "NOTES", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *pendingRow) ID() string        { return r.q.ID }
+func (r *pendingRow) Session() string   { return r.q.Session }
+func (r *pendingRow) Container() string { return r.q.Container }
+func (r *pendingRow) Directory() string { return r.q.Dir }
+func (r *pendingRow) Rule() string      { return r.q.Rule }
+func (r *pendingRow) Project() string   { return r.q.Project }
+func (r *pendingRow) Branch() string    { return r.q.Branch }
+func (r *pendingRow) Agent() string     { return r.q.Agent }
+func (r *pendingRow) Notes() string     { return strings.Join(r.q.Notes, "; ") }
+func (r *pendingRow) Asked() string     { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
+func (r *pendingRow) Left() string      { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
+
+// Effects are those that the rule names, and before them that it runs what the container
+// can write.
+func (r *pendingRow) Effects() string {
+	effects := r.q.Effects
+	if g := r.q.Grade; g.Code() {
+		effects = append([]string{g.Label()}, effects...)
+	}
+	return strings.Join(effects, ", ")
+}
+
+// Callers is how many wait. Those that have left may come back as long as Left says.
+func (r *pendingRow) Callers() string {
+	n := len(r.q.Waiting) - r.q.Gone
+	if n == 0 {
+		return "gone"
+	}
+	return strconv.Itoa(n)
+}
+
+func (r *pendingRow) Command() string {
+	text := commandLine(r.q)
+	if r.trunc {
+		return cli.Ellipsis(text, 60)
+	}
+	return text
+}
+
+// commandLine is a request's command as a shell would need it typed.
+func commandLine(q control.Question) string { return control.Line(q.Args) }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// TestQuestionIsShownWhole has everything of a question on the page in the terminal, to its
+// last byte, and what it does and comes with, too.
+//
+// Attacks 94, 95.
+func TestQuestionIsShownWhole(t *testing.T) {
+	long := strings.Repeat("x", 20_000) + "; rm -rf ~"
+	q := control.Question{
+		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, control.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve"})...),
+		Path: "/bin/sh", Dir: "/home/u/w", Cwd: "/w", Rule: "sh/x", Container: "web", Waiting: []string{"00112233aabbccdd"},
+		Effects: []string{"network"}, Grade: policy.GradeCertain, Notes: control.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
+	}
+	for i := range 500 {
+		q.Args = append(q.Args, fmt.Sprint("arg", i))
+	}
+	var out bytes.Buffer
+	showQuestion(&out, q, 1)
+	for _, want := range []string{
+		"  argv[2]  " + long + "\n", `argv[3]  "\x1b[2K\x1b[1A"` + "\n", `argv[4]  "a\nb"` + "\n", `argv[5]  "\u202e"` + "\n", "argv[6]  ' [y] approve\n", "argv[506]  arg499\n",
+		"  WARNING  HOST CODE EXECUTION: ", "  effects  network\n", "  note     stdin is 2 bytes: hi\n", `  note     "the container sets A=\x1b]0;x\a"` + "\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not show %.80q", want)
+		}
+	}
+	if strings.ContainsFunc(out.String(), func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' }) {
+		t.Errorf("it is not printable ASCII: %q", out.String()[:500])
+	}
+	r := newPendingRow()
+	r.q = q
+	if got := r.Effects() + r.Notes(); !strings.Contains(got, "HOST CODE EXECUTION") || !strings.Contains(got, "stdin is") {
+		t.Errorf("pending shows %q", got)
+	}
+}
+
+// TestReadReason types a reason for a denial, mistakes and all.
+func TestReadReason(t *testing.T) {
+	for typed, want := range map[string]string{
+		"use a branch\r": "use a branch", " x \n": "x", "\r": "", "nä\x7f\x08\x7f\x7fyes\r": "yes", "\x1b": "-", "abc\x03": "-", "a\x01\tb\r": "ab", "\xffa\r": "a",
+		strings.Repeat("x", 2*maxReason) + "\r": strings.Repeat("x", maxReason),
+	} {
+		keys := make(chan byte, len(typed))
+		for _, key := range []byte(typed) {
+			keys <- key
+		}
+		close(keys)
+		got, ok := readReason(t.Context(), io.Discard, keys)
+		if !ok {
+			got += "-"
+		}
+		if got != want {
+			t.Errorf("%q gives the reason %q, want %q", typed, got, want)
+		}
+	}
+	keys := make(chan byte)
+	close(keys)
+	if _, ok := readReason(t.Context(), io.Discard, keys); ok {
+		t.Error("a terminal that has gone gives a reason")
+	}
+}
+
+// TestKeysTypedAhead types before a question can have been read: that is no answer.
+//
+// Attack 96.
+func TestKeysTypedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(nil)
+		q := control.Question{ID: "00112233aabbccdd", Session: "s", Waiting: []string{"00112233aabbccdd"}}
+		d.set("s", []control.Question{q})
+		<-d.changed
+		all := func(control.Question) bool { return true }
+		keys := make(chan byte)
+		begin := time.Now()
+		var typist sync.WaitGroup
+		// ends when all keys are taken.
+		typist.Go(func() {
+			for _, key := range "ya\ry" { // the last one comes when it is ready
+				time.Sleep(unread * 3 / 10)
+				keys <- byte(key)
+			}
+		})
+		key, answered := d.key(context.Background(), io.Discard, keys, q, all)
+		if took := time.Since(begin); key != keyYes || !answered || took < unread {
+			t.Errorf("key %q after %s, answered %v, want y after %s at least", key, took, answered, unread)
+		}
+		typist.Wait()
+		// One that was exchanged is not what the key is for.
+		other := q
+		other.ID = "ffffffffffffffff"
+		d.set("s", []control.Question{other})
+		if key, answered := d.key(context.Background(), io.Discard, keys, q, all); answered {
+			t.Errorf("key %q answers another question", key)
+		}
+	})
+}

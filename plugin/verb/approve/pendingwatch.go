@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/containerd/console"
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// unread is how long a request is shown before a key can answer it: what was typed for the
+// one before, or ahead, is no answer to this one.
+const unread = 500 * time.Millisecond
+
+// watchPending shows the requests that keep lets through, one by one, and answers each by
+// a key, until q is typed or ctx is done.
+func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool) error {
+	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
+		return cli.Hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
+	}
+	term, err := console.ConsoleFromFile(os.Stdin)
+	if err != nil {
+		return fmt.Errorf("ask on this terminal: %w", err)
+	}
+	if err := term.SetRaw(); err != nil {
+		return fmt.Errorf("ask on this terminal: %w", err)
+	}
+	defer term.Reset()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d := newDesk(store)
+	// ends with ctx, when q is typed; wait returns then.
+	d.wg.Go(func() { d.attend(ctx) })
+	err = d.serve(ctx, dockerCLI.Out(), keysOf(os.Stdin), keep)
+	cancel()
+	d.wg.Wait()
+	return err
+}
+
+// keysOf returns the bytes that are typed. It keeps as many as a reason may have until they are read,
+// and drops the others.
+func keysOf(r io.Reader) <-chan byte {
+	keys := make(chan byte, maxReason)
+	// ends with the process, or the terminal: nobody can end a read of it.
+	go func() {
+		defer close(keys)
+		var b [1]byte
+		for {
+			if _, err := r.Read(b[:]); err != nil {
+				return
+			}
+			select {
+			case keys <- b[0]:
+			default:
+			}
+		}
+	}()
+	return keys
+}
+
+// desk collects the requests of all sessions.
+type desk struct {
+	store *state.Store
+	wg    sync.WaitGroup
+
+	mu      sync.Mutex                    // guards the fields below
+	waiting map[string][]control.Question // by session, as long as it is watched
+	changed chan struct{}                 // has room for one
+}
+
+func newDesk(store *state.Store) *desk {
+	return &desk{store: store, waiting: map[string][]control.Question{}, changed: make(chan struct{}, 1)}
+}
+
+// attend watches every session there is, and those that come.
+func (d *desk) attend(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		recs, err := d.store.List()
+		for _, rec := range recs {
+			if err == nil && d.take(rec.ID) {
+				// ends when the session's watcher does, or with ctx.
+				d.wg.Go(func() { d.watch(ctx, rec.ID) })
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (d *desk) take(session string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, watched := d.waiting[session]; watched {
+		return false
+	}
+	d.waiting[session] = nil
+	return true
+}
+
+func (d *desk) watch(ctx context.Context, session string) {
+	c := control.Dial(d.store.Dir(session))
+	defer c.Close()
+	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // it is tried again in a second
+	d.mu.Lock()
+	delete(d.waiting, session)
+	d.mu.Unlock()
+	d.tell()
+}
+
+func (d *desk) set(session string, all []control.Question) {
+	d.mu.Lock()
+	d.waiting[session] = all
+	d.mu.Unlock()
+	d.tell()
+}
+
+func (d *desk) tell() {
+	select {
+	case d.changed <- struct{}{}:
+	default: // it is not known yet that something changed
+	}
+}
+
+// next returns the oldest request that keep lets through, and how many there are.
+func (d *desk) next(keep func(control.Question) bool) (first control.Question, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []control.Question
+	for _, some := range d.waiting {
+		for _, q := range some {
+			if keep(q) {
+				all = append(all, q)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return first, 0
+	}
+	return slices.MinFunc(all, func(a, b control.Question) int { return a.Asked.Compare(b.Asked) }), len(all)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// questions returns the requests of all sessions that wait for a person, oldest first.
+func questions(ctx context.Context, store *state.Store) ([]control.Question, error) {
+	return sessions.AskAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
+}
+
+// wholeQuestion returns q with all of its text, which a list may not carry.
+func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) (control.Question, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(q.Session))
+	defer c.Close()
+	whole, err := c.Whole(ctx, q)
+	if err != nil {
+		return q, fmt.Errorf("request %s: %w", q.ID, err)
+	}
+	return whole, nil
+}
+
+// settle answers the requests that refs name, each by its id or the beginning of one, and
+// calls done for each.
+func settle(ctx context.Context, store *state.Store, refs []string, answer func(*control.Client, control.Question) error, done func(id string)) error {
+	all, err := questions(ctx, store)
+	if err != nil && len(all) == 0 {
+		return err
+	}
+	var errs []error
+	for _, ref := range refs {
+		q, err := request(all, ref)
+		if err == nil {
+			err = answerOne(ctx, store, q, answer)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		done(q.ID)
+	}
+	return errors.Join(errs...)
+}
+
+func answerOne(ctx context.Context, store *state.Store, q control.Question, answer func(*control.Client, control.Question) error) error {
+	id := q.ID
+	c := control.Dial(store.Dir(q.Session))
+	defer c.Close()
+	q, err := c.Whole(ctx, q) // which has the digest that an answer needs
+	if err == nil {
+		err = answer(c, q)
+	}
+	if errors.Is(err, approval.ErrUnknown) || errors.Is(err, control.ErrNoWatcher) {
+		return fmt.Errorf("request %s does not wait any more", id)
+	}
+	return err
+}
+
+// shortest is how much of an id has to be given. A container learns the ids of its requests,
+// and could make new ones until one begins as the one that a person has looked at: not as
+// far as this in the time that there is.
+const shortest = 8
+
+// request finds the request that ref is the id of, or the beginning of one.
+func request(all []control.Question, ref string) (control.Question, error) {
+	var found []control.Question
+	for _, q := range all {
+		ids := append([]string{q.ID}, q.Waiting...) // who asked first may not wait any more
+		if slices.Contains(ids, ref) {
+			return q, nil
+		}
+		if ref != "" && slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, ref) }) {
+			found = append(found, q)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", cli.Quoted(ref)), "docker hostexec pending")
+	case len(ref) < shortest:
+		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", cli.Quoted(ref), shortest)
+	case len(found) > 1:
+		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", cli.Quoted(ref), len(found))
+	}
+	return found[0], nil
+}

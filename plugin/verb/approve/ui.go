@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/page"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const uiLong = `Serve a page in the browser on which you answer what containers ask
+
+There is one page for all your sessions, on 127.0.0.1, port 9999 or the next that is free.
+It is served until ^C; when one is served already, its address is printed and opened.
+Whoever has the address can answer for you: it is good until the page ends. The browser is
+started with a file that redirects it there, and that only you can read; a browser that cannot
+read it, or took longer than 30 seconds to start, needs the address. Over ssh, forward the same
+port: ssh -L 9999:127.0.0.1:9999 HOST. On a terminal it says when a request waits
+and no browser is there; so there is somebody to ask from the start.
+
+Where there is a desktop, run and resume start it in the background for a session in which
+something can be asked: it opens a browser with the first question, and ends five minutes
+after the last session and the last browser. notify.desktop: false in config.yaml keeps run
+and resume from that.
+
+EXIT STATUS
+  0  the page was served, or opened
+  1  it could not be`
+
+// idle is how long a page that nobody started by hand stays without a session.
+const idle = 5 * time.Minute
+
+type uiOptions struct{ noOpen, background bool }
+
+// NewUICommand returns the verb ui.
+func NewUICommand(dockerCLI command.Cli) *cobra.Command {
+	var opts uiOptions
+	cmd := &cobra.Command{
+		Use:               "ui [OPTIONS]",
+		Short:             "Answer requests on a page in the browser",
+		Long:              uiLong,
+		Example:           "  docker hostexec ui --no-open",
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
+			if control.Called() {
+				return control.ErrCalled
+			}
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			// A page that was started on a terminal ends with it.
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			return serveUI(ctx, dockerCLI, store, opts)
+		}),
+	}
+	cmd.Flags().BoolVar(&opts.noOpen, "no-open", false, "Print the address only, and open no browser")
+	cmd.Flags().BoolVar(&opts.background, "background", false, "End when there is no session, and open a browser when something is asked")
+	_ = cmd.Flags().MarkHidden("background") // it is there: the line above
+	return cmd
+}
+
+func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
+	p := &page.Page{Store: store, Open: summons(dockerCLI, store, opts)}
+	if opts.background {
+		p.Idle = idle
+	}
+	err := p.Listen(ctx)
+	switch {
+	case errors.Is(err, page.ErrTaken) && !opts.background:
+		return openUI(ctx, dockerCLI, store, opts)
+	case err != nil:
+		return err
+	}
+	if !opts.background {
+		fmt.Fprintln(dockerCLI.Out(), p.URL())
+		cli.Say(dockerCLI.Err(), "^C ends the page")
+		if !opts.noOpen {
+			file, err := p.File()
+			if err == nil {
+				err = page.Open(store, file)
+			}
+			complain(dockerCLI, err)
+		}
+	}
+	return p.Serve(ctx)
+}
+
+// summons is what a page does when something is asked and no browser is there, or nil when
+// it can do nothing: somebody on a terminal is told, the person at a desktop is shown.
+func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
+	switch {
+	case opts.background:
+		return func(link string) error { return page.Open(store, link) }
+	case !dockerCLI.Err().IsTerminal():
+		return nil
+	}
+	return func(link string) error {
+		if !opts.noOpen && page.Desktop() && page.Open(store, link) == nil {
+			return nil
+		}
+		cli.Say(dockerCLI.Err(), "a request waits: open the address above")
+		return nil
+	}
+}
+
+// openUI shows the page that another process serves.
+func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
+	place, err := page.Find(ctx, store)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), place.URL())
+	if opts.noOpen {
+		return nil
+	}
+	file, err := place.File(ctx)
+	if err == nil {
+		err = page.Open(store, file)
+	}
+	complain(dockerCLI, err)
+	return nil
+}
+
+// complain says why there is no browser: the address is printed, which is enough.
+func complain(dockerCLI command.Cli, err error) {
+	if err != nil {
+		cli.Say(dockerCLI.Err(), "%s: open the address yourself", err)
+	}
+}

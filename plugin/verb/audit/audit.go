@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package audit has the verb audit, which shows and verifies the audit log.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const auditLong = `Show what was asked, decided and run, of all sessions
+
+EVENT is one of
+  REQUEST       a person was asked
+  AUTO_APPROVE  it was allowed without asking, by the rule that is shown
+  APPROVE       a person allowed it
+  DENY          a rule or a person refused it
+  TIMEOUT       nobody answered in time
+  CANCEL        the caller left before anybody answered
+  START         it was about to run
+  COMPLETE      it has ended
+  REFUSALS      so many were refused that each had no record; the last one is shown
+
+Of a REQUEST its beginning is shown, which is enough for --filter request= and for replay.
+Times are local; --raw shows the records themselves, which have UTC. What a container
+named is shown in printable ASCII, quoted where it is not.
+
+EXIT STATUS
+  0  records were shown, if there were any
+  1  they could not be`
+
+const auditExample = `  docker hostexec audit -f
+  docker hostexec audit --since 15m --filter event=DENY --filter container=web
+  docker hostexec audit --filter event=COMPLETE --format '{{.Duration}} {{.Command}}'`
+
+type auditOptions struct {
+	follow, raw   bool
+	since, format string
+	tail          string
+	filters       []string
+}
+
+// NewCommand returns the verb audit.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts auditOptions
+	cmd := &cobra.Command{
+		Use:               "audit [OPTIONS]",
+		Short:             "Show what was asked, decided and run",
+		Long:              auditLong,
+		Example:           auditExample,
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			return showAudit(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")
+	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
+	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
+	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(auditRow{}))
+	cli.FilterFlag(cmd, &opts.filters, "", "records", auditCriteria, sessions.FilterValues)
+	cmd.MarkFlagsMutuallyExclusive("raw", "format")
+	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
+	return cmd
+}
+
+// auditView is what the options make of a log.
+type auditView struct {
+	keep  cli.Filters[audit.Entry]
+	since time.Time
+	tail  int // -1 is all
+	show  func(audit.Line, audit.Entry) error
+	odd   int // lines that are no records, or not as they were written
+}
+
+func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
+	v = &auditView{tail: -1}
+	if opts.tail != "all" {
+		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
+			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", cli.Quoted(opts.tail))
+		}
+	}
+	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {
+		return nil, err
+	}
+	if v.since, err = cli.SinceTime(opts.since, time.Now()); err != nil {
+		return nil, err
+	}
+	v.show, err = auditWriter(out, opts)
+	return v, err
+}
+
+func showAudit(ctx context.Context, out, errs io.Writer, path string, opts auditOptions) error {
+	v, err := newAuditView(out, opts)
+	if err != nil {
+		return err
+	}
+	r, err := openAudit(ctx, path, opts.follow)
+	if err != nil || r == nil {
+		return err
+	}
+	defer r.Close()
+	if opts.follow {
+		r.Follow()
+	}
+	if err := v.begin(r); err != nil {
+		return err
+	}
+	v.warn(errs)
+	if !opts.follow {
+		return nil
+	}
+	return v.follow(ctx, r, errs)
+}
+
+// openAudit opens the log. When there is none yet it waits for one, or returns none.
+func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, error) {
+	for {
+		r, err := audit.OpenReader(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return r, err
+		}
+		if !wait || !rest(ctx) {
+			return nil, nil
+		}
+	}
+}
+
+// rest waits for as long as a person does not notice; it reports false when ctx is done.
+func rest(ctx context.Context) bool { return cli.PauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
+
+// auditRecord is one line, and what it says.
+type auditRecord struct {
+	line  audit.Line
+	entry audit.Entry
+}
+
+// begin shows what is there, or the end of it.
+func (v *auditView) begin(r *audit.Reader) error {
+	var end []auditRecord
+	for {
+		rec, err := v.next(r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		switch {
+		case err != nil:
+			return err
+		case v.tail < 0:
+			err = v.show(rec.line, rec.entry)
+		case v.tail > 0:
+			if len(end) == v.tail {
+				end = end[1:]
+			}
+			end = append(end, rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, rec := range end {
+		if err := v.show(rec.line, rec.entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow shows what is added.
+func (v *auditView) follow(ctx context.Context, r *audit.Reader, errs io.Writer) error {
+	for {
+		rec, err := v.next(r)
+		if err == nil {
+			err = v.show(rec.line, rec.entry)
+		} else if errors.Is(err, io.EOF) {
+			v.warn(errs)
+			if !rest(ctx) {
+				return nil
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next record that is to be shown.
+func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
+	for {
+		line, err := r.Next()
+		if err != nil {
+			return auditRecord{}, err
+		}
+		e, err := audit.Parse(line.Text)
+		if err != nil && !line.Torn() || !line.Whole {
+			v.odd++
+		}
+		if (err == nil || errors.Is(err, audit.ErrHash)) && !e.Time.Before(v.since) && v.keep.Match(e) {
+			return auditRecord{line, e}, nil
+		}
+	}
+}
+
+// warn tells of lines that are not as they were written.
+func (v *auditView) warn(errs io.Writer) {
+	if v.odd > 0 {
+		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.odd, "line"))
+		cli.Say(errs, "hint: docker hostexec audit verify")
+	}
+	v.odd = 0
+}

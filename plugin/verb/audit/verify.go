@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const auditVerifyLong = `Check that the audit log is as it was written
+
+Every record has a hash of its own and names the record before it of its session. So it
+shows when a record was altered, removed, reordered, duplicated or truncated, and where.
+With no FILE it is the log with all files that were put aside. Name FILEs the oldest first.
+
+It cannot show that the last records of a session were removed, all of them from some
+record on; nor that somebody who may write the log, as any command that runs as you may,
+wrote a session's records anew from some record to its end; nor what was removed from the
+beginning where full files are removed anyway. Copies elsewhere can.
+
+EXIT STATUS
+  0  nothing is wrong
+  1  something is, or the log cannot be read`
+
+func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use:               "verify [FILE...]",
+		Short:             "Check that the audit log is as it was written",
+		Long:              auditVerifyLong,
+		Example:           "  docker hostexec audit verify\n  docker hostexec audit verify backup/audit.log.1 backup/audit.log",
+		ValidArgsFunction: cli.CompleteFiles,
+		RunE: cli.Verb(func(_ *cobra.Command, files []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			return verifyAudit(spelling.ASCIIWriter(dockerCLI.Out()), store.Audit(), files)
+		}),
+	}
+}
+
+func verifyAudit(out io.Writer, path string, files []string) error {
+	var r *audit.Reader
+	var err error
+	if len(files) > 0 {
+		r, err = audit.OpenFiles(files...)
+	} else {
+		r, err = audit.OpenReader(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintln(out, "There is no audit log yet.")
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	rep, err := audit.Verify(r)
+	if err != nil {
+		return err
+	}
+	for _, f := range rep.Faults {
+		fmt.Fprintln(out, f)
+	}
+	tellRest(out, rep)
+	if n := len(rep.Faults) + rep.More; n > 0 {
+		return fmt.Errorf("the audit log is not as it was written: %s, the first in %s:%d",
+			cli.Count(n, "fault"), rep.Faults[0].File, rep.Faults[0].Line)
+	}
+	fmt.Fprintf(out, "ok: %s in %s\n", cli.Count(rep.Records, "record"), cli.Count(rep.Chains, "chain"))
+	return nil
+}
+
+// tellRest tells what is worth knowing and no fault.
+func tellRest(out io.Writer, rep audit.Report) {
+	if rep.More > 0 {
+		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
+	}
+	for _, f := range rep.Open {
+		fmt.Fprintf(out, "note: %s: it was started and its end is not recorded: it runs, or its watcher was killed\n", f)
+	}
+	if rep.Torn > 0 {
+		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Torn, "half line"))
+	}
+	if rep.Earlier > 0 {
+		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", cli.Count(rep.Earlier, "chain"))
+	}
+}

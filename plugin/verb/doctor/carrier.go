@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// carrier says what is known of the way from the engine's containers to this host, having
+// it proven by a call first where an image is given for that.
+func (d *doctor) carrier(ctx context.Context, image string) finding {
+	switch {
+	case !watch.Supported:
+		return finding{Status: isFail, Found: "sessions are not served on " + runtime.GOOS, Means: "run, attach and agent --proxy do not work here", Fix: "use docker hostexec on Linux"}
+	case image == "":
+		return carrierKnown(d.store.Engine(d.engine.endpoint), d.engine)
+	case d.engine.err != nil:
+		return unasked()
+	}
+	return d.carrierProven(ctx, image)
+}
+
+// carrierProven has containers call by a socket and, if that does not arrive, by a relay.
+func (d *doctor) carrierProven(ctx context.Context, image string) finding {
+	err := proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.BySocket, image)
+	if err == nil {
+		return finding{Status: isOK, Found: "socket: a call of a container of " + image + " has arrived by it", Means: bySocket}
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	err = proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.ByRelay, image)
+	if err == nil {
+		return finding{Status: isOK, Found: "relay: a call of a container of " + image + " has arrived by it\nsocket: " + first, Means: byRelay}
+	}
+	return finding{Status: isFail, Found: err.Error(), Means: "a container of this image could not call a command of this host", Fix: policy.Line([]string{"docker", "hostexec", "run", "--rm", "--proxy", "true", image, "hostexec", "true"})}
+}
+
+// What a carrier means.
+const (
+	bySocket = "calls run at the speed of a local process"
+	byRelay  = "calls go over an exec: the same, but slower"
+)
+
+// carrierKnown judges what sessions before have shown of an engine.
+func carrierKnown(known state.Engine, e engineFacts) finding {
+	f := finding{Status: isOK}
+	prove := "docker hostexec doctor --image IMAGE"
+	switch {
+	case known.Carrier == "":
+		f.Found = "not known yet for this engine"
+		f.Means = "the first session finds out whether sockets cross into containers, and else takes a relay; so does " + prove
+		return f
+	case known.Carrier == carrier.BySocket:
+		f.Found, f.Means = "socket: a connection of a container of this engine has arrived", bySocket
+	case known.Apart:
+		f.Found, f.Means = "relay: this engine does not see this host's directories", "calls go over an exec, and a volume takes the place of the share"
+	default:
+		f.Found, f.Means = "relay: a socket of this host did not cross into a container of this engine", byRelay
+	}
+	switch {
+	case e.err != nil:
+		f.Status, f.Means = isWarn, "that is from before: the engine does not answer now"
+	case e.info.ID != known.ID:
+		f.Status, f.Means, f.Fix = isWarn, "that was another engine, at the same place: the next session finds out again", prove
+	}
+	return f
+}
+
+// proving is how long a container may take over one call.
+const proving = time.Minute
+
+// proveCarrier has a container of image call a command, by docker hostexec run itself.
+func proveCarrier(ctx context.Context, globalArgs []string, carrier, image string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, proving, fmt.Errorf("the container did not end within %s", proving))
+	defer cancel()
+	const name = "hostexec-doctor"
+	args := append(globalArgs, cli.PluginName, "run", "--rm", "--pull", "never", "--network", "none", "--carrier", carrier, "--proxy", name+"="+exe,
+		"--entrypoint", inject.Bin+"/"+name, image, "version", "--format", "{{.Version}}")
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = cli.WithoutPluginEnv(os.Environ())
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes what it has made
+	cmd.WaitDelay = probing
+	out, err := cmd.CombinedOutput()
+	said := strings.TrimSpace(string(out))
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
+	case !strings.HasSuffix(said, entry.Version):
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, cli.Quoted(said), entry.Version)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package doctor has the verb doctor, which looks for what keeps calls from working.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const doctorLong = `Look at all that sessions depend on, and say what is found, what it means, and what to type
+
+Nothing is changed: tests on disk are made in a directory that goes again. An engine that does
+not answer within ten seconds is one that fails, and the other probes go on without it.
+
+--image has a container of IMAGE call a command of this host, as docker hostexec run does it,
+which shows the carrier for certain. No other container is started.
+
+EXIT STATUS
+  0  no probe fails; warnings do not count
+  1  at least one does`
+
+// NewCommand returns the verb doctor.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	var format, image string
+	cmd := &cobra.Command{
+		Use:   "doctor [OPTIONS]",
+		Short: "Find out what is wrong, and what to do about it",
+		Long:  doctorLong,
+		Example: `  docker hostexec doctor
+  docker hostexec doctor --format '{{.Status}} {{.Probe}}'
+  docker hostexec doctor --image debian`,
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
+			all, err := examine(cmd.Context(), dockerCLI, image)
+			if err != nil {
+				return err
+			}
+			if err := writeFindings(spelling.ASCIIWriter(dockerCLI.Out()), all, format); err != nil {
+				return err
+			}
+			return verdict(all)
+		}),
+	}
+	cli.FormatFlag(cmd, &format, cli.Columns(newFindingRow().Header))
+	cmd.Flags().StringVar(&image, "image", "", "Prove the carrier with a container of this `image`")
+	return cmd
+}
+
+// What a probe says of what it found.
+const (
+	isOK   = "ok"
+	isWarn = "warn" // it works, but not as well as it could, or something is left behind
+	isFail = "fail" // it does not work
+)
+
+// finding is what a probe found. Its zero value is none.
+type finding struct {
+	Probe  string
+	Status string
+	Found  string // it may have several lines
+	Means  string
+	Fix    string // what to type, or ""
+}
+
+// doctor is what the probes have in common.
+type doctor struct {
+	cli     command.Cli
+	store   *state.Store // which need not be there
+	scratch string       // a directory for tests, on the file system of store; "" if there is none
+	lacking error        // why there is none
+	engine  engineFacts
+}
+
+// probing is how long an engine may take over all that it is asked, and how long sessions may.
+const probing = 10 * time.Second
+
+// examine makes all the probes, in the order in which they are shown.
+func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
+	home, err := state.Home()
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{cli: dockerCLI, store: &state.Store{Home: home}}
+	if d.scratch, d.lacking = d.makeScratch(); d.lacking == nil {
+		defer os.RemoveAll(d.scratch)
+	}
+	d.engine = askEngine(ctx, dockerCLI)
+	defer d.engine.close()
+	probes := []struct {
+		name string
+		look func() finding
+	}{
+		{"engine", d.engine.answers},
+		{"carrier", func() finding { return d.carrier(ctx, image) }},
+		{"events", d.fileEvents},
+		{"engine events", func() finding { return d.engine.events(ctx) }},
+		{"sockets", d.sockets},
+		{"locks", d.locks},
+		{"uid mapping", func() finding { return d.engine.uids(os.Geteuid()) }},
+		{"architecture", d.engine.architecture},
+		{"state directory", d.stateDirectory},
+		{"configuration", d.configuration},
+		{"programs", d.programs},
+		{"stale state", func() finding { return d.staleState(ctx) }},
+	}
+	var all []finding
+	for _, p := range probes {
+		f := p.look()
+		f.Probe = p.name
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// verdict is nil unless a probe fails.
+func verdict(all []finding) error {
+	var failed []string
+	for _, f := range all {
+		if f.Status == isFail {
+			failed = append(failed, f.Probe)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not in order: %s", strings.Join(failed, ", "))
+}
+
+func writeFindings(w io.Writer, all []finding, format string) error {
+	if format == formatter.TableFormatKey {
+		for _, f := range all {
+			f.write(w)
+		}
+		return nil
+	}
+	out := formatter.Context{Output: w, Format: formatter.Format(format)}
+	return out.Write(newFindingRow(), func(row func(formatter.SubContext) error) error {
+		for _, f := range all {
+			r := newFindingRow()
+			r.f = f
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// write shows a finding as a paragraph: none of its texts fits a column.
+func (f finding) write(w io.Writer) {
+	for line := range strings.Lines(f.Found) {
+		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, cli.Printable(strings.TrimSuffix(line, "\n")))
+		f.Status, f.Probe = "", ""
+	}
+	fmt.Fprintf(w, "%23smeans: %s\n", "", f.Means)
+	if f.Fix != "" {
+		fmt.Fprintf(w, "%23sfix:   %s\n", "", cli.Printable(f.Fix))
+	}
+}
+
+// findingRow is a finding as templates see it.
+type findingRow struct {
+	formatter.HeaderContext
+	f finding
+}
+
+func newFindingRow() *findingRow {
+	r := &findingRow{}
+	r.Header = formatter.SubHeaderContext{"Probe": "PROBE", "Status": "STATUS", "Found": "FOUND", "Means": "MEANS", "Fix": "FIX"}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *findingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *findingRow) Probe() string  { return r.f.Probe }
+func (r *findingRow) Status() string { return r.f.Status }
+func (r *findingRow) Found() string  { return r.f.Found }
+func (r *findingRow) Means() string  { return r.f.Means }
+func (r *findingRow) Fix() string    { return r.f.Fix }

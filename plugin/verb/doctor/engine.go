@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types"
+	apievents "github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+)
+
+// engineFacts is what an engine says of itself, asked once.
+type engineFacts struct {
+	context  string // docker's
+	endpoint string // as DOCKER_HOST names it
+	owner    int    // of the socket; -1 where there is none
+	api      client.APIClient
+	version  types.Version
+	info     system.Info
+	err      error // why it says nothing
+}
+
+var errSilent = fmt.Errorf("it does not answer within %s", probing)
+
+func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
+	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
+	if e.api, e.err = cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI)); e.err != nil {
+		return e
+	}
+	if e.endpoint = e.api.DaemonHost(); strings.HasPrefix(e.endpoint, "http:") { // behind a helper's pipe, as for ssh
+		e.endpoint = dockerCLI.DockerEndpoint().Host
+	}
+	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
+		e.owner = ownerOf(u.Path)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, probing, errSilent)
+	defer cancel()
+	if e.version, e.err = e.api.ServerVersion(ctx); e.err == nil {
+		e.info, e.err = e.api.Info(ctx)
+	}
+	if e.err != nil && ctx.Err() != nil {
+		e.err = context.Cause(ctx)
+	}
+	return e
+}
+
+func (e *engineFacts) close() {
+	if e.api != nil {
+		e.api.Close()
+	}
+}
+
+// oldestAPI is that of Docker 20.10.
+const oldestAPI = "1.41"
+
+func (e *engineFacts) answers() finding {
+	if e.err != nil {
+		return e.silent()
+	}
+	f := finding{Status: isOK, Means: "docker hostexec run can make containers there"}
+	f.Found = fmt.Sprintf("%s %s, API %s, %s, at %s, context %s", platform(e.version), e.version.Version, e.version.APIVersion, e.kind(), e.endpoint, e.context)
+	switch {
+	case e.version.Os != "linux":
+		f.Status, f.Means = isFail, fmt.Sprintf("it runs %s containers, and the shim is a program of Linux", e.version.Os)
+		f.Fix = "docker context ls, and choose an engine for Linux containers"
+	case versions.LessThan(e.version.APIVersion, oldestAPI):
+		f.Status, f.Means = isWarn, "it is older than Docker 20.10, with which this is tested"
+		f.Fix = "upgrade the engine"
+	}
+	return f
+}
+
+func platform(v types.Version) string {
+	if v.Platform.Name != "" {
+		return v.Platform.Name
+	}
+	return "engine"
+}
+
+// kind is how the engine's containers are kept apart from its host's users.
+func (e *engineFacts) kind() string {
+	switch {
+	case e.secured("rootless"):
+		return "rootless"
+	case e.secured("userns"):
+		return "with userns-remap"
+	}
+	return "as root"
+}
+
+func (e *engineFacts) secured(name string) bool {
+	return slices.ContainsFunc(e.info.SecurityOptions, func(o string) bool {
+		return o == "name="+name || strings.HasPrefix(o, "name="+name+",")
+	})
+}
+
+// silent is the finding of an engine that does not answer.
+func (e *engineFacts) silent() finding {
+	f := finding{Status: isFail, Found: e.err.Error(), Means: "no container can be run or attached; sessions whose containers run still serve them"}
+	if e.endpoint != "" {
+		f.Found = e.endpoint + ": " + f.Found
+	}
+	switch {
+	case e.endpoint == "":
+		f.Fix = "docker context ls, then docker context use NAME; or unset DOCKER_CONTEXT"
+	case errors.Is(e.err, fs.ErrPermission) || strings.Contains(e.err.Error(), "permission denied"):
+		f.Means = "you may not talk to the engine"
+		f.Fix = "sudo usermod -aG docker $USER, and log in again"
+	case errors.Is(e.err, errSilent):
+		f.Fix = "look at the engine's own log: journalctl -u docker"
+	default:
+		f.Fix = "start it (sudo systemctl start docker), or choose another: docker context ls"
+	}
+	return f
+}
+
+// unasked is the finding of what only an engine could say.
+func unasked() finding {
+	return finding{Status: isWarn, Found: "not known", Means: "the engine, which would have to say it, does not answer: see above"}
+}
+
+// events asks for the events of a moment ago: the stream is there, and has an end.
+func (e *engineFacts) events(ctx context.Context) finding {
+	if e.err != nil {
+		return unasked()
+	}
+	ctx, cancel := context.WithTimeout(ctx, probing)
+	defer cancel()
+	now := time.Now().Unix()
+	told, ended := e.api.Events(ctx, apievents.ListOptions{Since: fmt.Sprint(now - 1), Until: fmt.Sprint(now)})
+	for {
+		select {
+		case <-told:
+		case err := <-ended:
+			if err == nil || errors.Is(err, io.EOF) {
+				return finding{Status: isOK, Found: "the engine tells of its containers", Means: "a session goes by its container's new name as soon as that is renamed"}
+			}
+			return finding{Status: isWarn, Found: err.Error(), Means: "a session keeps the old name of a container that is renamed until it is resumed; nothing else needs events"}
+		}
+	}
+}
+
+// uids says whose files those are that containers write, and whether the engine may read ours.
+// uid is the user's.
+func (e *engineFacts) uids(uid int) finding {
+	if e.err != nil {
+		return unasked()
+	}
+	f := finding{Status: isOK, Found: fmt.Sprintf("you are uid %d; the engine runs containers %s", uid, e.kind())}
+	switch {
+	case e.owner < 0:
+		f.Means = "the engine is elsewhere: the owners of its files are not this host's"
+	case e.secured("rootless") && e.owner != uid && e.owner != 0:
+		f.Status, f.Found = isWarn, f.Found+fmt.Sprintf(", and is uid %d's", e.owner)
+		f.Means = "it cannot read your state directory: a volume takes the place of the share, and --workspace does not work"
+		f.Fix = "use an engine of your own: dockerd-rootless-setuptool.sh install"
+	case e.secured("rootless"):
+		f.Means = "root in a container is you: what it writes in your directories is yours"
+	case e.secured("userns"):
+		f.Means = "root in a container is nobody here: it writes only what all may write, and its files are of a uid that is not yours"
+	default:
+		f.Means = "root in a container is root here: what it writes in your directories is root's, unless you run it with --user"
+	}
+	if uid == 0 && f.Status == isOK {
+		f.Status, f.Means = isWarn, "what containers call runs as root; "+f.Means
+		f.Fix = "run docker hostexec as an ordinary user who may use docker"
+	}
+	return f
+}
+
+// architecture looks for a shim that the engine's kernel runs.
+func (e *engineFacts) architecture() finding {
+	if e.err != nil {
+		return unasked()
+	}
+	arch := inject.Arch(e.version.Arch)
+	f := finding{Status: isOK, Found: fmt.Sprintf("the engine runs on %s; this build has shims for %s", arch, strings.Join(inject.Arches(), ", ")), Means: "there is a shim for its containers, whatever their images are made for"}
+	if !slices.Contains(inject.Arches(), arch) {
+		f.Status, f.Means, f.Fix = isFail, "there is no shim that its containers could run", "build one that has it: make build, with "+arch+" in the Makefile's ARCHES"
+	}
+	return f
+}

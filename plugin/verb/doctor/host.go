@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// makeScratch makes a directory for tests in the state directory or, as long as there is
+// none, in what it will lie in.
+func (d *doctor) makeScratch() (string, error) {
+	dir := d.store.Home
+	for {
+		_, err := os.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return os.MkdirTemp(dir, ".hostexec-doctor-")
+}
+
+// untested is the finding of what there was no place to test in.
+func (d *doctor) untested() finding {
+	return finding{Status: isFail, Found: d.lacking.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: "set HOSTEXEC_HOME to a directory of your own"}
+}
+
+// fileEvents has the system tell of a file, as the files carrier does.
+func (d *doctor) fileEvents() finding {
+	if d.lacking != nil {
+		return d.untested()
+	}
+	if err := awaitEvent(d.scratch); err != nil {
+		return finding{Status: isWarn, Found: err.Error(), Means: "requests by files are found by looking for them, which is slower; sockets and relays do without events", Fix: "sudo sysctl fs.inotify.max_user_instances=1024, or a state directory on a local file system"}
+	}
+	return finding{Status: isOK, Found: "a new file in the state directory is told of", Means: "requests by files are noticed at once"}
+}
+
+func awaitEvent(dir string) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch files: %w", err)
+	}
+	defer w.Close()
+	if err := w.Add(dir); err != nil {
+		return fmt.Errorf("watch %s: %w", dir, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "event"), 0o700); err != nil { // most often works on a full disk, too
+		return err
+	}
+	select {
+	case <-w.Events:
+		return nil
+	case err := <-w.Errors:
+		return fmt.Errorf("watch %s: %w", dir, err)
+	case <-time.After(probing):
+		return fmt.Errorf("a file in %s was not told of within %s", dir, probing)
+	}
+}
+
+// longestSocket is what sun_path holds, but for its end (unix(7)).
+const longestSocket = 107
+
+// sockets connects to a socket on the file system of the state directory, and measures paths.
+func (d *doctor) sockets() finding {
+	if d.lacking != nil {
+		return d.untested()
+	}
+	if err := meet(d.scratch); err != nil {
+		return finding{Status: isFail, Found: err.Error(), Means: "watchers cannot be reached on that file system", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
+	}
+	n := len(state.ControlSock(d.store.Dir("0123456789ab")))
+	f := finding{Status: isOK, Found: fmt.Sprintf("socket paths: %d of at most %d bytes", n, longestSocket), Means: "watchers can be reached"}
+	if n > longestSocket {
+		f.Status, f.Fix = isWarn, "set HOSTEXEC_HOME to a shorter path"
+		f.Means = "hostexec reaches them all the same, through /proc; other programs, as curl --unix-socket, do not"
+		if runtime.GOOS != "linux" {
+			f.Status, f.Means = isFail, "watchers cannot be reached"
+		}
+	}
+	return f
+}
+
+// meet has two ends of a socket in dir meet.
+func meet(dir string) error {
+	ln, err := carrier.Bind(dir, "socket", 0o600)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	conn, err := state.Dial(dir, "socket") // the backlog takes it
+	if err != nil {
+		return fmt.Errorf("connect to a socket in %s: %w", dir, err)
+	}
+	return conn.Close()
+}
+
+// locks sees whether a lock keeps a second one out.
+func (d *doctor) locks() finding {
+	if d.lacking != nil {
+		return d.untested()
+	}
+	if err := excludes(filepath.Join(d.scratch, "lock")); err != nil {
+		return finding{Status: isFail, Found: err.Error(), Means: "two watchers could serve one session", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
+	}
+	return finding{Status: isOK, Found: "a lock in the state directory keeps others out", Means: "a session has one watcher, and a user one page"}
+}
+
+func excludes(path string) error {
+	one, other := flock.New(path), flock.New(path)
+	defer one.Close()
+	defer other.Close()
+	if ok, err := one.TryLock(); err != nil || !ok {
+		return errors.Join(fmt.Errorf("lock %s", path), err)
+	}
+	switch ok, err := other.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("lock %s: %w", path, err)
+	case ok:
+		return fmt.Errorf("two have the lock %s at once", path)
+	}
+	if err := one.Unlock(); err != nil {
+		return fmt.Errorf("unlock %s: %w", path, err)
+	}
+	if ok, err := other.TryLock(); err != nil || !ok {
+		return errors.Join(fmt.Errorf("the lock %s stays when it is given back", path), err)
+	}
+	return nil
+}
+
+// stateDirectory looks at who may read and write it, and whether the shims in it can run.
+func (d *doctor) stateDirectory() finding {
+	home := d.store.Home
+	_, err := os.Stat(home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.lacking == nil:
+		return finding{Status: isOK, Found: home + " is not there yet", Means: "the first session makes it"}
+	case err == nil:
+		err = state.CheckPrivate(home)
+	}
+	if err == nil {
+		err = d.lacking
+	}
+	if err == nil {
+		err = launch.CheckExec(home)
+	}
+	if err == nil {
+		err = d.checkSpace()
+	}
+	if err != nil {
+		return finding{Status: isFail, Found: err.Error(), Means: "no session can be made, or no call can be written down, and then none runs", Fix: fixOf(err, "set HOSTEXEC_HOME to a directory of your own")}
+	}
+	return finding{Status: isOK, Found: home + " is yours alone", Means: "what decides what runs here is written by you only"}
+}
+
+// needed is how much space has to be left, in bytes: some hundred records of the audit log.
+const needed = 256 << 10
+
+// checkSpace reports a state directory without space for records, without which nothing runs.
+func (d *doctor) checkSpace() error {
+	file := filepath.Join(d.scratch, "space")
+	defer os.Remove(file)
+	err := os.WriteFile(file, make([]byte, needed), 0o600)
+	if err == nil {
+		return nil
+	}
+	return cli.Hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
+}
+
+// fixOf is err's own hint, or another.
+func fixOf(err error, other string) string {
+	if next := cli.HintOf(err); next != "" {
+		return next
+	}
+	if p := (*state.NotPrivateError)(nil); errors.As(err, &p) {
+		return p.Fix
+	}
+	return other
+}

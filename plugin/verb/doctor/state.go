@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// configuration reads that of all projects, of each, and of the workspace of the current
+// directory. What is wrong stands at a file's line.
+func (d *doctor) configuration() finding {
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = cli.Directory(dir)
+	}
+	if err != nil {
+		return finding{Status: isFail, Found: err.Error(), Means: "the current directory cannot be looked at", Fix: "cd"}
+	}
+	here := config.Source{Store: d.store.Home, Project: dir, Workspace: dir}
+	files := []string{here.Global()}
+	problems := config.Check(here)
+	projects, _ := filepath.Glob(filepath.Join(d.store.Home, "projects", "*.yaml")) // the pattern is a good one
+	for _, file := range projects {
+		files = append(files, file)
+		src := config.Source{Store: d.store.Home, Project: "/" + strings.TrimSuffix(filepath.Base(file), ".yaml")}
+		for _, p := range config.Check(src) {
+			if !slices.Contains(problems, p) {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return configured(problems, slices.DeleteFunc(files, func(f string) bool { _, err := os.Lstat(f); return errors.Is(err, fs.ErrNotExist) }))
+}
+
+// shownProblems is how many problems are shown here; policy check shows all.
+const shownProblems = 5
+
+func configured(problems []policy.Problem, files []string) finding {
+	f := finding{Status: isOK, Found: "there is none", Means: "--proxy alone decides what containers may call"}
+	if len(files) > 0 {
+		f.Found, f.Means = strings.Join(files, "\n"), "it is understood whole, and nobody else can write it"
+	}
+	if len(problems) == 0 {
+		return f
+	}
+	slices.SortStableFunc(problems, func(a, b policy.Problem) int { return rank(a) - rank(b) })
+	var lines []string
+	for _, p := range problems[:min(len(problems), shownProblems)] {
+		lines = append(lines, p.String())
+	}
+	if n := len(problems) - shownProblems; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	f.Found, f.Status, f.Fix = strings.Join(lines, "\n"), isWarn, "docker hostexec policy check"
+	f.Means = "it counts, but is worth a thought"
+	if problems[0].Fatal {
+		f.Status, f.Means = isFail, "a configuration that is not understood whole denies every request"
+	}
+	return f
+}
+
+func rank(p policy.Problem) int {
+	if p.Fatal {
+		return 0
+	}
+	return 1
+}
+
+// stale is what is left behind, by what has it go.
+type stale struct{ found, means, fixes []string }
+
+// What it means.
+const (
+	callsFail = "calls of such a session fail"
+	takesRoom = "what is left over takes up room, and does nothing else"
+)
+
+func (s *stale) add(means, fix, format string, args ...any) {
+	s.found = append(s.found, cli.Printable(fmt.Sprintf(format, args...))) // one line, whatever a name is
+	if !slices.Contains(s.means, means) {
+		s.means = append(s.means, means)
+	}
+	if !slices.Contains(s.fixes, fix) {
+		s.fixes = append(s.fixes, fix)
+	}
+}
+
+// staleState looks for sessions without a watcher, and for what others have left.
+func (d *doctor) staleState(ctx context.Context) finding {
+	ctx, cancel := context.WithTimeout(ctx, probing) // watchers, which have five seconds, then engines
+	defer cancel()
+	recs, err := d.store.List()
+	if err != nil {
+		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
+	}
+	var left stale
+	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
+	recs = append(recs, more...)
+	all := sessions.Survey(ctx, d.cli, d.store, recs)
+	served := 0
+	for _, s := range all {
+		if s.Watcher != nil {
+			served++
+			continue
+		}
+		d.unserved(&left, s)
+	}
+	d.halfMade(&left, recs, answered)
+	for _, name := range d.store.Killed() {
+		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
+	}
+	d.leftAtEngine(ctx, &left, all)
+	if len(left.found) == 0 {
+		return finding{Status: isOK, Found: fmt.Sprintf("%s, %d served", cli.Count(len(all), "session"), served), Means: "nothing is left behind"}
+	}
+	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
+}
+
+// halfMade looks for folders without a readable record, but for those of recs. answered is whether all
+// engines have said which containers there are.
+func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
+	recordless := d.store.Recordless(sessions.HalfMade)
+	for _, folder := range d.store.HalfMade(sessions.HalfMade) {
+		id := filepath.Base(folder)
+		switch {
+		case sessions.Knows(recs, id):
+		case slices.Contains(recordless, id):
+			left.add(takesRoom, "docker hostexec prune", "%s is no session", folder)
+		case !answered:
+			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", folder)
+		default:
+			left.add(takesRoom, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+		}
+	}
+}
+
+// unserved judges a session without a watcher that answers. Those of stopped containers, and
+// those that a person has ended, are as they should be.
+func (d *doctor) unserved(left *stale, s sessions.Session) {
+	var stopped *control.StoppedError
+	switch {
+	case errors.As(s.Unanswered(), &stopped):
+		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)
+	case sessions.Served(d.store, s.ID):
+		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
+	case s.Damaged && s.State != sessions.StateGone:
+		left.add(callsFail, "docker rm -f "+s.ContainerName+", then docker hostexec run again", "session %s (%s) has no record that can be read, and its container is there", s.ID, s.ContainerName)
+	case sessions.Orphaned(s, time.Now()) && s.State != sessions.StateGone:
+		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
+	case s.State == sessions.StateLost:
+		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)
+	case s.Proxy != nil && sessions.Prunable(d.store, s, time.Now()):
+		left.add(takesRoom, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
+	case sessions.Prunable(d.store, s, time.Now()):
+		left.add(takesRoom, "docker hostexec prune", "session %s is of a container that was removed", s.ID)
+	case s.State == sessions.StateUnknown:
+		left.add("it is not known whether its container runs", "docker hostexec status -a", "session %s (%s) has no watcher, and its engine does not answer", s.ID, s.ContainerName)
+	}
+}
+
+// leftAtEngine looks for containers of commands whose session has gone.
+func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []sessions.Session) {
+	if d.engine.err != nil {
+		return
+	}
+	dead := func(id string) bool {
+		i := slices.IndexFunc(all, func(s sessions.Session) bool { return s.ID == id })
+		return i < 0 || all[i].Watcher == nil && all[i].Unanswered() == nil
+	}
+	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // that it answers is known
+	for _, id := range ids {
+		left.add(takesRoom, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
+	}
+}

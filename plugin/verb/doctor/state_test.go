@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/sessions/sessionstest"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Nothing that doctor advises removes the folder of a session that a container tells of, or may tell of.
+func TestRebuiltStays(t *testing.T) {
+	store, err := state.OpenAt(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, unreadable := sessionstest.HalfMade(t, store)
+	recs := []state.Session{gone, unreadable}
+	d := &doctor{store: store}
+	for name, tt := range map[string]struct {
+		recs     []state.Session
+		answered bool
+		want     string
+	}{
+		"containers tell of both": {recs, true, ""},
+		"no container":            {nil, true, "rm -r " + store.Dir(unreadable.ID)},
+		"an engine is silent":     {nil, false, "docker hostexec doctor, when the engine answers"},
+	} {
+		var left stale
+		d.halfMade(&left, tt.recs, tt.answered)
+		fixes := strings.Join(left.fixes, "; ")
+		if tt.want == "" && fixes != "" || !strings.Contains(fixes, tt.want) || !tt.answered && strings.Contains(fixes, "rm -r") {
+			t.Errorf("%s: %q, want %q", name, fixes, tt.want)
+		}
+	}
+	var left stale
+	d.unserved(&left, sessions.Session{Session: recs[1], State: sessions.StateLost})
+	if got := strings.Join(left.fixes, "; "); !strings.Contains(got, "docker rm -f web") {
+		t.Errorf("of a session that a container tells of: %q", got)
+	}
+}

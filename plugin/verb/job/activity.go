@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// activity is a call that runs, a job, or what one of them left running.
+type activity struct {
+	job.Info
+	Cut       *control.Cut // the texts are the beginning of the whole
+	Kind      string       // call, job or left
+	Session   string
+	Container string // its name
+}
+
+// The kinds of an activity.
+const (
+	kindCall = "call"
+	kindJob  = "job"
+	kindLeft = "left"
+)
+
+// activities returns what runs in the given sessions, and their jobs that have ended, oldest
+// first. Of a session that cannot be asked the others are returned all the same.
+func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
+	var all []activity
+	var errs []error
+	for _, rec := range recs {
+		some, err := activitiesOf(ctx, store, rec)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
+		}
+		for _, a := range some {
+			a.Session, a.Container = rec.ID, rec.ContainerName
+			all = append(all, a)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b activity) int { return a.Started.Compare(b.Started) })
+	return all, errors.Join(errs...)
+}
+
+func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(rec.ID))
+	defer c.Close()
+	st, err := c.Status(ctx)
+	if errors.Is(err, control.ErrNoWatcher) {
+		return leftJobs(state.JobsDir(store.Dir(rec.ID)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := c.Jobs(ctx)
+	var all []activity
+	for _, info := range jobs {
+		all = append(all, activity{Info: info.Info, Cut: info.Cut, Kind: kindJob})
+	}
+	for _, r := range st.Running {
+		if slices.ContainsFunc(all, func(a activity) bool { return a.ID == r.Request }) {
+			continue
+		}
+		all = append(all, activity{Kind: kindCall, Cut: r.Cut, Info: job.Info{
+			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
+		}})
+	}
+	left, lerr := c.Left(ctx)
+	for _, l := range left {
+		all = append(all, activity{Kind: kindLeft, Cut: l.Cut, Info: job.Info{ID: l.Request, Status: job.Running, Args: l.Args, PID: l.PID, Started: l.Since}})
+	}
+	return all, errors.Join(err, lerr)
+}
+
+// whole returns a with all of its text. One that has ended meanwhile stays as it is.
+func (a activity) whole(ctx context.Context, store *state.Store) activity {
+	if a.Cut == nil {
+		return a
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(a.Session))
+	defer c.Close()
+	if a.Kind == kindLeft {
+		if l, err := c.LeftOf(ctx, a.ID); err == nil {
+			a.Args, a.Cut = l.Args, nil
+		}
+		return a
+	}
+	if a.Kind == kindJob {
+		if j, err := c.Job(ctx, a.ID); err == nil {
+			a.Info, a.Cut = j.Info, nil
+		}
+	}
+	if r, err := c.Call(ctx, a.ID); err == nil { // a job that runs is a call, too: a record has less of it
+		a.Args, a.Dir, a.Cut = r.Args, r.Dir, nil
+	}
+	return a
+}
+
+// leftJobs are those of a session that has no watcher: none of them runs.
+func leftJobs(dir string) (all []activity, err error) {
+	infos, err := job.Read(dir)
+	for _, info := range infos {
+		info.Args, info.Dir, info.Reason = control.PrintableArgs(info.Args), control.Printable(info.Dir), control.Printable(info.Reason)
+		all = append(all, activity{Info: info, Kind: kindJob})
+	}
+	return all, err
+}
+
+// pick returns the one of all that ref is the id of, or the beginning of one.
+func pick(all []activity, what, ref string) (activity, error) {
+	var hits []activity
+	for _, a := range all {
+		if a.ID == ref {
+			return a, nil
+		}
+		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job, and what it left
+		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
+			hits = append(hits, a)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, cli.Quoted(ref)), "docker hostexec ps -a")
+	case 1:
+		return hits[0], nil
+	}
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", cli.Quoted(ref), len(hits))
+}

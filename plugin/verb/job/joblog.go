@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/streams"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// jobLog shows what a job of the sessions that refs name wrote: as it was, but for what a
+// terminal would take for commands.
+func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, opts logsOptions) error {
+	recs, err := sessions.FindAll(store, refs)
+	if err != nil {
+		return err
+	}
+	all, err := activities(ctx, store, recs)
+	var jobs []activity
+	for _, a := range all {
+		if a.Kind == kindJob {
+			jobs = append(jobs, a)
+		}
+	}
+	if err != nil && len(jobs) == 0 {
+		return err
+	}
+	a, err := pick(jobs, "job", opts.job)
+	if err != nil {
+		return err
+	}
+	dir := store.Dir(a.Session)
+	more := func() bool { return opts.follow && watched(ctx, dir) }
+	info, err := job.Copy(ctx, state.JobsDir(dir), a.ID, jobWriter(dockerCLI, opts), more)
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Status == job.Running && a.Status != job.Running:
+		cli.Say(dockerCLI.Err(), "it ended with signal KILL: %s", a.Reason)
+	case info.Dropped > 0:
+		cli.Say(dockerCLI.Err(), "%d bytes that it wrote later were not kept", info.Dropped)
+	}
+	return nil
+}
+
+// jobWriter returns where a combined log goes.
+func jobWriter(dockerCLI command.Cli, opts logsOptions) io.Writer {
+	if opts.raw {
+		return dockerCLI.Out()
+	}
+	out, errs := shownOn(dockerCLI.Out()), shownOn(dockerCLI.Err())
+	if opts.combined {
+		errs = out
+	}
+	return &job.Parser{Out: out, Err: errs}
+}
+
+// shownOn returns w, or where it is a terminal what shows output there without its doing more.
+func shownOn(w *streams.Out) io.Writer {
+	if !w.IsTerminal() {
+		return w
+	}
+	return &shownWriter{w: w}
+}
+
+type shownWriter struct {
+	w    io.Writer
+	safe asciiOutput
+}
+
+func (s *shownWriter) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(s.w, s.safe.render(string(b))); err != nil {
+		return 0, fmt.Errorf("show log: %w", err)
+	}
+	return len(b), nil
+}
+
+// watched reports whether the session whose folder is dir has a watcher: without one no job
+// of it writes more.
+func watched(ctx context.Context, dir string) bool {
+	c := control.Dial(dir)
+	defer c.Close()
+	_, err := c.Status(ctx)
+	return err == nil
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const killLong = `End jobs and calls, and all that they started
+
+Processes are asked to end, and killed after 5 seconds. With --signal nothing is ended: the
+job's command gets that signal. A call gets signals from its caller only. If a call or job
+has ended, the processes that it left running are ended.
+
+EXIT STATUS
+  0  all jobs have ended and all calls have begun to end, or all jobs got their signal
+  1  at least one was not found, or had ended and left nothing`
+
+// NewKillCommand returns the verb kill.
+func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
+	var signal string
+	cmd := &cobra.Command{
+		Use:               "kill [OPTIONS] JOB [JOB...]",
+		Short:             "End jobs and calls that run on this host",
+		Long:              killLong,
+		Example:           "  docker hostexec kill -s HUP 3f2a",
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: completeRunning,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("signal") {
+				if _, err := job.ParseSignal(signal); err != nil {
+					return fmt.Errorf("--signal %s: %w", cli.Quoted(signal), err)
+				}
+			}
+			store, err := sessions.OpenSwept()
+			if err != nil {
+				return err
+			}
+			return killAll(cmd.Context(), dockerCLI, store, args, signal)
+		}),
+	}
+	cmd.Flags().StringVarP(&signal, "signal", "s", "", "Send this `signal` to the job's command instead")
+	return cmd
+}
+
+// killAll ends what refs name, all at once, and prints which.
+func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, signal string) error {
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	all, err := activities(ctx, store, recs)
+	if err != nil && len(all) == 0 {
+		return err
+	}
+	errs := make([]error, len(refs))
+	ids := make([]string, len(refs))
+	var wg sync.WaitGroup
+	for i, ref := range refs {
+		// ends when what ref names has.
+		wg.Go(func() { ids[i], errs[i] = kill(ctx, store, all, ref, signal) })
+	}
+	wg.Wait()
+	for i, id := range ids {
+		if errs[i] == nil {
+			fmt.Fprintln(dockerCLI.Out(), id)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func kill(ctx context.Context, store *state.Store, all []activity, ref, signal string) (id string, err error) {
+	a, err := pick(all, "job or call", ref)
+	if err != nil {
+		return "", err
+	}
+	c := control.Dial(store.Dir(a.Session))
+	defer c.Close()
+	switch {
+	case a.Kind == kindJob: // one that has ended may have left something
+		err = c.SignalJob(ctx, a.ID, signal)
+	case a.Kind == kindLeft && signal != "":
+		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
+	case signal != "":
+		err = errors.New("a call takes the signals of its caller\nhint: without --signal it is ended")
+	default:
+		err = c.Kill(ctx, a.ID)
+	}
+	if errors.Is(err, control.ErrNoWatcher) {
+		err = job.ErrEnded
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", a.Kind, a.ID, err)
+	}
+	return a.ID, nil
+}
+
+// completeRunning offers what runs.
+func completeRunning(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return completeActivity(cmd.Context(), func(a activity) bool { return a.Status == job.Running })
+}
+
+// completeJobs offers the jobs that there are logs of.
+func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return completeActivity(cmd.Context(), func(a activity) bool { return a.Kind == kindJob })
+}
+
+func completeActivity(ctx context.Context, offer func(activity) bool) ([]string, cobra.ShellCompDirective) {
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	recs, err := store.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	all, _ := activities(ctx, store, recs) // those that can be asked
+	var ids []string
+	for _, a := range all {
+		if offer(a) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

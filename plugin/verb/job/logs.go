@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const logsLong = `Show what a session's watcher has to tell, or what a job wrote
+
+These are the watcher's own messages. The output of commands went to who called them; that
+of a job, a command that goes on without its caller, is shown with --job: each stream on
+its own, byte for byte, but for what a terminal would take for commands. JOB is its id or
+the beginning of that, of any session unless one is named.
+
+Of the watcher's messages the newest are kept, two megabytes at least.
+
+EXIT STATUS
+  0  the log was shown
+  1  it could not be`
+
+type logsOptions struct {
+	follow        bool
+	tail          string
+	job           string
+	combined, raw bool
+}
+
+// NewLogsCommand returns the verb logs.
+func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts logsOptions
+	cmd := &cobra.Command{
+		Use:               "logs [OPTIONS] SESSION|CONTAINER | logs --job JOB [OPTIONS] [SESSION|CONTAINER]",
+		Short:             "Show the log of a session's watcher, or of a job",
+		Long:              logsLong,
+		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
+		Args:              logsArgs,
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("job") {
+				return jobLog(cmd.Context(), dockerCLI, store, args, opts)
+			}
+			rec, err := sessions.Find(cmd.Context(), dockerCLI, store, args[0])
+			if err != nil {
+				return cli.Hint(err, "docker hostexec status -a")
+			}
+			return showLog(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
+		}),
+	}
+	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")
+	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")
+	cmd.Flags().StringVar(&opts.job, "job", "", "Show what `JOB` wrote")
+	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
+	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the combined log as it is, each line behind what says whose it is")
+	cmd.MarkFlagsMutuallyExclusive("job", "tail")
+	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // it fails only for a flag that does not exist
+	return cmd
+}
+
+// logsArgs wants a session, unless the log of a job is asked for.
+func logsArgs(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("job") {
+		return dockercli.RequiresMaxArgs(1)(cmd, args)
+	}
+	for _, name := range []string{"combined", "raw"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s is for the log of a job: --job JOB", name)
+		}
+	}
+	return dockercli.ExactArgs(1)(cmd, args)
+}
+
+func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) error {
+	lines := -1
+	if opts.tail != "all" {
+		n, err := strconv.Atoi(opts.tail)
+		if err != nil || n < 0 {
+			return fmt.Errorf("--tail %s: neither a number of lines nor all", cli.Quoted(opts.tail))
+		}
+		lines = n
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	b, err := older(path, f)
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(f)
+		b = append(b, rest...)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("read log: %w", err), f.Close())
+	}
+	if _, err := w.Write(lastLines(b, lines)); err != nil || !opts.follow {
+		return errors.Join(err, f.Close())
+	}
+	return follow(ctx, w, f)
+}
+
+// older returns what the log in f had before, unless f has become that meanwhile.
+func older(path string, f *os.File) ([]byte, error) {
+	old, err := os.Open(state.OldLog(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer old.Close()
+	if same, err := sameOpen(old, f); err != nil || same {
+		return nil, err
+	}
+	return io.ReadAll(old)
+}
+
+func sameOpen(a, b *os.File) (bool, error) {
+	x, err := a.Stat()
+	y, yerr := b.Stat()
+	if err = errors.Join(err, yerr); err != nil {
+		return false, err
+	}
+	return os.SameFile(x, y), nil
+}
+
+// lastLines returns the last n lines of b; all of them when n is negative.
+func lastLines(b []byte, n int) []byte {
+	if n < 0 {
+		return b
+	}
+	rest := bytes.TrimSuffix(b, []byte("\n"))
+	for ; n > 0; n-- {
+		i := bytes.LastIndexByte(rest, '\n')
+		if i < 0 {
+			return b
+		}
+		rest = rest[:i]
+	}
+	if len(rest) == len(bytes.TrimSuffix(b, []byte("\n"))) {
+		return nil
+	}
+	return b[len(rest)+1:]
+}
+
+// follow copies what is added to f until the session is removed, or the reader has enough, and
+// closes it. It looks every so often: a log is read by people.
+func follow(ctx context.Context, w io.Writer, f *os.File) error {
+	defer func() { f.Close() }()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		next, err := os.Open(f.Name()) // before f is read: what is added to that later is none of f's
+		if errors.Is(err, os.ErrNotExist) {
+			_, err = io.Copy(w, f)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		if same, serr := sameOpen(f, next); same || serr != nil {
+			err = errors.Join(err, serr, next.Close())
+		} else {
+			f.Close()
+			f = next
+			_, cerr := io.Copy(w, f)
+			err = errors.Join(err, cerr)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/record"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const replayLong = `Show what a recorded command wrote, as fast as it wrote it
+
+A rule of the policy says which commands are recorded (record: true). REQUEST is the
+request's id, as docker hostexec audit shows it, or its beginning.
+
+What a command wrote may tell a terminal to do things. So only printable ASCII, tabs and
+line ends are shown as they are, all else is shown as an escape. With --raw everything is
+written as it was recorded, colours and cursor movements too, wherever output leads to: use
+it for commands whose output you would have on your terminal. The recording itself is an
+asciicast, in recordings/ of the state directory.
+
+EXIT STATUS
+  0  it was shown
+  1  it could not be`
+
+type replayOptions struct {
+	speed   float64
+	noDelay bool
+	raw     bool
+}
+
+// NewReplayCommand returns the verb replay.
+func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts replayOptions
+	cmd := &cobra.Command{
+		Use:               "replay [OPTIONS] REQUEST",
+		Short:             "Show what a recorded command wrote",
+		Long:              replayLong,
+		Example:           "  docker hostexec replay --speed 4 5f0c1a2b3c4d5e6f",
+		Args:              dockercli.ExactArgs(1),
+		ValidArgsFunction: completeRecordings,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			store, err := state.Open()
+			if err != nil {
+				return err
+			}
+			return replay(cmd.Context(), dockerCLI.Out(), dockerCLI.Err(), store.Recordings(), args[0], opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&opts.speed, "speed", 1, "How many times as fast as it was")
+	flags.BoolVar(&opts.noDelay, "no-delay", false, "Show everything at once")
+	flags.BoolVar(&opts.raw, "raw", false, "Write the output as it was, escapes too")
+	cmd.MarkFlagsMutuallyExclusive("speed", "no-delay")
+	return cmd
+}
+
+// completeRecordings offers the requests that there are recordings of.
+func completeRecordings(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	store, err := state.Look()
+	if err != nil || len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	entries, _ := os.ReadDir(store.Recordings()) // none, mostly, for there is no such directory
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts replayOptions) error {
+	if !(opts.speed > 0) {
+		return errors.New("--speed: want a number above 0")
+	}
+	p, err := record.Open(dir, request)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	var safe asciiOutput
+	begin := time.Now()
+	for {
+		e, err := p.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		due := begin.Add(time.Duration(float64(e.After) / opts.speed))
+		if !opts.noDelay && !cli.PauseUntil(ctx, due) {
+			return nil
+		}
+		text := e.Data
+		switch {
+		case e.Remark():
+			cli.Say(errs, "%s", cli.Quoted(text))
+			continue
+		case e.Code != "o":
+			continue
+		case !opts.raw:
+			text = safe.render(text)
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return fmt.Errorf("show recording: %w", err)
+		}
+	}
+}
+
+// asciiOutput shows output on any terminal without its doing more than to show it.
+type asciiOutput struct {
+	returned bool // a carriage return came last: before a line end it is part of that
+}
+
+func (a *asciiOutput) render(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if a.returned && r != '\n' {
+			b.WriteString(`\r`)
+		}
+		a.returned = r == '\r'
+		switch {
+		case a.returned:
+		case r == '\n', r == '\t', ' ' <= r && r <= '~':
+			b.WriteRune(r)
+		default:
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+)
+
+const policyAddLong = `Add a rule for one command with exactly these arguments
+
+With --project the rule goes to the file of this directory's project, else to config.yaml, for
+all projects. It holds from the next request on. Comments in the file stay. The rule's name is
+printed, for policy rm. Rules that match more than one list of arguments are written by hand:
+docker hostexec policy init shows some.
+
+The first rule of a command narrows plain --proxy COMMAND: what no rule matches is denied. So
+on a terminal you are asked whether the first rule is for this project only.
+
+A command such as make runs what stands in files, which the container may have written. To
+have that unasked, --accept-code says that you know. What is not known to be harmless counts
+as such a command, unless --effects says what it does: read, write, network.
+
+EXIT STATUS
+  0  the rule is there
+  1  it could not be added`
+
+func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
+	var ask, deny, code, project bool
+	var effects []string
+	cmd := &cobra.Command{
+		Use:               "add [OPTIONS] [--] COMMAND [ARG...]",
+		Short:             "Allow a command with exactly these arguments",
+		Long:              policyAddLong,
+		Example:           "  docker hostexec policy add --project --ask -- make deploy\n  docker hostexec policy add --effects read,network -- gh api rate_limit",
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: launch.CompleteCommand,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			r := policy.Rule{ID: "new", Do: policy.Allow, Effects: effects, Accept: code}
+			switch {
+			case ask && deny:
+				return errors.New("--ask and --deny: only one of them")
+			case ask:
+				r.Do = policy.Ask
+			case deny:
+				r.Do = policy.Deny
+			}
+			if err := config.CheckEffects(effects); err != nil {
+				return fmt.Errorf("--effects: %w", err)
+			}
+			return addRule(cmd.Context(), dockerCLI, args, r, project)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.BoolVar(&ask, "ask", false, "Ask each time")
+	flags.BoolVar(&deny, "deny", false, "Refuse it, whatever else allows it")
+	flags.BoolVar(&code, "accept-code", false, "Allow it although it runs code that the container may have written")
+	flags.StringSliceVar(&effects, "effects", nil, "What it does: read, write, network, code (`LIST`)")
+	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network", "code"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.BoolVar(&project, "project", false, "For this directory's project only")
+	return cmd
+}
+
+func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy.Rule, project bool) error {
+	_, src, err := here()
+	if err != nil {
+		return err
+	}
+	p := config.Load(src).Policy([]policy.Command{{Name: args[0], Action: policy.Allow}}) // as --proxy would add it, to find its program
+	narrows := len(p.Rules[args[0]].Rules) == 0 && r.Do != policy.Deny
+	v, err := foresee(p, args, r)
+	if err != nil {
+		return err
+	}
+	if narrows && !project {
+		if project, err = offerProject(ctx, dockerCLI, src, args[0]); err != nil {
+			return err
+		}
+	}
+	file, err := target(src, project)
+	if err != nil {
+		return err
+	}
+	title, err := config.Add(file, args, r)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), title)
+	if v.Action != r.Do {
+		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", cli.Printable(outcome(v)))
+	}
+	if narrows {
+		sayNarrowed(dockerCLI, args[0], title, project)
+	}
+	return nil
+}
+
+// offerProject asks on a terminal whether the first rule of a command is for this project only.
+func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source, name string) (bool, error) {
+	if src.OfProject() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
+		return false, nil
+	}
+	all, err := cli.Confirm(ctx, dockerCLI,
+		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, cli.Printable(src.Project)))
+	return !all, err
+}
+
+// sayNarrowed says that the first rule of a command denies all that it does not match.
+func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
+	where := "in this project"
+	if !project {
+		where = "in all projects"
+	}
+	cli.Say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
+	cli.Say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
+	if !project {
+		cli.Say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
+	}
+}
+
+// foresee is what becomes of args once the rule is there. It refuses one that would not do
+// as it says.
+func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
+	if p.Broken != "" {
+		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+cli.Printable(p.Broken)), "docker hostexec policy check")
+	}
+	for _, a := range args[1:] {
+		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})
+	}
+	if err := r.Compile(); err != nil {
+		return policy.Verdict{}, err
+	}
+	set := p.Rules[args[0]]
+	with := func(r policy.Rule) policy.Verdict {
+		with := set
+		with.Rules = append(slices.Clone(set.Rules), r)
+		p.Rules[args[0]] = with
+		return p.Decide(policy.Request{Args: args, GitDir: true})
+	}
+	v := with(r)
+	if r.Do != policy.Allow || v.Rule != r.Title(args[0]) || v.Action != policy.Ask {
+		return v, nil
+	}
+	stated := r
+	stated.Effects = []string{"read"}
+	if len(r.Effects) == 0 && with(stated).Action == policy.Allow {
+		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
+			"--effects read says that it only reads (or write, network); --ask to have it so")
+	}
+	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
+		"--ask to have it so, or --accept-code to allow it")
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyCheckLong = `Say what is wrong with the configuration of the current directory
+
+That is what cannot be read, rules that fail their own tests or never decide, patterns that
+match more than they seem to, rules that allow paths outside of the workspace without
+anywhere: true or commands without effects, programs that others could replace, commands
+that no rule about arguments makes safe, and settings of the agent section that docker
+hostexec agent would refuse. Entries of PATH, variables, and words in the configuration are
+warned of if they name files below the current directory, or below what the container of a
+session can write. A warning is worth a thought; anything else is wrong.
+
+EXIT STATUS
+  0  nothing is wrong
+  1  something is`
+
+func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
+	return &cobra.Command{
+		Use:               "check",
+		Short:             "Say what is wrong with the configuration",
+		Long:              policyCheckLong,
+		Example:           "  docker hostexec policy check",
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
+			store, src, err := here()
+			if err != nil {
+				return err
+			}
+			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
+			switch wrong {
+			case 0:
+				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))
+				return nil
+			case 1:
+				return fmt.Errorf("1 thing is wrong")
+			}
+			return fmt.Errorf("%d things are wrong", wrong)
+		}),
+	}
+}
+
+// rightOf returns the message that nothing is wrong in files, the parts of a configuration.
+func rightOf(files []string) string {
+	if len(files) == 0 {
+		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
+	}
+	for i, f := range files {
+		files[i] = cli.Printable(f)
+	}
+	return "nothing is wrong in " + strings.Join(files, ", ")
+}
+
+// writeProblems shows what a check found, and returns how much of it is wrong.
+func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
+	for _, p := range all {
+		kind := "warning: "
+		if p.Fatal {
+			kind, wrong = "", wrong+1
+		}
+		fmt.Fprintln(w, cli.Printable(located(p.Where, kind+ruled(p.Rule, p.Text))))
+	}
+	return wrong
+}
+
+// located is text behind file:line, as compilers and editors have it.
+func located(where, text string) string {
+	if where == "" {
+		return text
+	}
+	return where + ": " + text
+}
+
+func ruled(rule, text string) string {
+	if rule == "" {
+		return text
+	}
+	return rule + ": " + text
+}
+
+// checkHere is what policy check finds: config.Check's, and what containers supply.
+func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
+	supplied, err := launch.SuppliedHere(store, src)
+	if err != nil {
+		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
+	}
+	return slices.Concat(config.Check(src), checkAgent(store, config.Load(src).Agent), supplied)
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import "testing"
+
+func TestRightOf(t *testing.T) {
+	if got, want := rightOf(nil), "nothing is wrong: there is no configuration, and only what --proxy names can be called"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := rightOf([]string{"/a\x1b/config.yaml", "/b"}), `nothing is wrong in /a\x1b/config.yaml, /b`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyExplainLong = `Say what would become of a request, which rule decides, and why each other one does not
+
+Without --session it is decided by the configuration of the current directory and its
+default proxies alone; with it, by that of the session, whose --proxy flags count too.
+Nothing is run, and nobody is asked.
+
+EXIT STATUS
+  0  the request was explained, whatever becomes of it
+  1  it could not be`
+
+const policyExplainExample = `  docker hostexec policy explain -- git push origin main
+  docker hostexec policy explain --session web -- make test`
+
+func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use:               "explain [OPTIONS] [--] COMMAND [ARG...]",
+		Short:             "Say what would become of a request, and why",
+		Long:              policyExplainLong,
+		Example:           policyExplainExample,
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: launch.CompleteCommand,
+		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
+			p, err := explained(dockerCLI, session)
+			if err != nil {
+				return err
+			}
+			return explain(spelling.ASCIIWriter(dockerCLI.Out()), p, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.StringVar(&session, "session", "", "Decide as for this session or container (`ID`)")
+	_ = cmd.RegisterFlagCompletionFunc("session", sessions.Complete)
+	return cmd
+}
+
+// explained is the policy of a session, or that of the current directory.
+func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
+	if session == "" {
+		_, c, err := loaded(dockerCLI)
+		if err != nil {
+			return nil, err
+		}
+		return inDirectory(c)
+	}
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := store.Find(session)
+	if err != nil {
+		return nil, err
+	}
+	c := config.Load(config.Source{Store: store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
+	return c.Policy(launch.PolicyCommands(rec.Commands)), nil
+}
+
+// inDirectory is what decides for a run without --proxy.
+func inDirectory(c *config.Config) (*policy.Policy, error) {
+	commands, err := launch.DefaultProxies(c)
+	all := launch.PolicyCommands(commands)
+	for i := range all {
+		all[i].Where = c.Proxies[i].Where
+	}
+	return c.Policy(all), err
+}
+
+func explain(w io.Writer, p *policy.Policy, args []string) error {
+	v, trials := p.Explain(policy.Request{Args: args, GitDir: true})
+	fmt.Fprintln(w, cli.Printable(policy.Line(args)+": "+outcome(v)))
+	if v.Action != policy.Deny {
+		facts(w, v)
+	}
+	if other := p.Decide(policy.Request{Args: args}); other.Action != v.Action {
+		fmt.Fprintf(w, "  %s where the container can write .git\n", other.Action)
+	}
+	if len(trials) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "RULE\tACTION\tWHY\tWHERE")
+	for _, t := range trials {
+		why := t.Why
+		if t.Decides {
+			why = strings.TrimSuffix("decides: "+t.Why, ": ")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cli.Printable(t.Name), t.Action, cli.Printable(why), cli.Printable(t.Where))
+	}
+	return table.Flush()
+}
+
+func outcome(v policy.Verdict) string {
+	if v.Action == policy.Deny {
+		return "deny: " + v.Reason
+	}
+	if v.Doubt != "" {
+		return v.Action.String() + " by " + v.Rule + ", which allows it, but " + v.Doubt
+	}
+	return v.Action.String() + " by " + v.Rule
+}
+
+// facts are what runs, if it does.
+func facts(w io.Writer, v policy.Verdict) {
+	program := v.Command.Path
+	if program == "" {
+		program = v.Args[0] // found on PATH when a session starts
+	}
+	fmt.Fprintln(w, cli.Printable("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
+	if v.Place.Contained() {
+		fmt.Fprintln(w, cli.Printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
+	}
+	if g := v.Grade; g.Code() {
+		fmt.Fprintln(w, "  "+g.Label()+": "+g.SaysOfOne())
+	}
+	if len(v.Effects) > 0 {
+		fmt.Fprintln(w, "  effects: "+cli.Printable(strings.Join(v.Effects, ", ")))
+	}
+	if v.Keep {
+		fmt.Fprintln(w, "  its jobs may outlive the container, with --keep")
+	}
+	if v.Profile.Whole {
+		fmt.Fprintln(w, "  as a local process: terminal, standard input, no limits")
+	}
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// TestExplainKept: of a session's command it is said that its jobs may be kept, and of others not.
+func TestExplainKept(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		all := launch.PolicyCommands([]state.Command{{Name: "npm", Action: "allow", Path: "/bin/npm", Keep: keep}})
+		var b strings.Builder
+		if err := explain(&b, &policy.Policy{Commands: all}, []string{"npm"}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "may outlive the container") != keep {
+			t.Errorf("with keep %t it says %q", keep, b.String())
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// listGrants returns the grants of all sessions that have a watcher, oldest first.
+func listGrants(ctx context.Context, store *state.Store) ([]control.Grant, error) {
+	return sessions.AskAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
+}
+
+// revokeGrant ends the grant that ref is the id of, or the beginning of one, and returns
+// its id: what it was for is asked about again.
+func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string, err error) {
+	all, err := listGrants(ctx, store)
+	if err != nil && len(all) == 0 {
+		return "", err
+	}
+	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("no grant %s", cli.Quoted(ref))
+	case 1:
+	default:
+		return "", fmt.Errorf("%s names %d grants: give more of the id", cli.Quoted(ref), len(found))
+	}
+	c := control.Dial(store.Dir(found[0].Session))
+	defer c.Close()
+	return found[0].ID, c.Revoke(ctx, found[0].ID)
+}
+
+// grantPrefix stands before a grant's id where it could be taken for a rule's name. No
+// command with rules is called so and has a rule of an id that a grant has.
+const grantPrefix = "grant/"
+
+// grantRows are the grants as policy ls shows them, whole or the beginning of long ones.
+func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRow, error) {
+	all, err := listGrants(ctx, store)
+	var rows []*policyRow
+	for _, g := range all {
+		if whole && g.Cut != nil {
+			g = wholeGrant(ctx, store, g)
+		}
+		r := newPolicyRow()
+		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+g.Cut.String()+" in "+g.Dir, g.Container+", "+holds(g)
+		rows = append(rows, r)
+	}
+	return rows, err
+}
+
+// wholeGrant returns g with all of its text. One that has ended meanwhile stays as it is.
+func wholeGrant(ctx context.Context, store *state.Store, g control.Grant) control.Grant {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(g.Session))
+	defer c.Close()
+	if all, err := c.GrantOf(ctx, g.ID); err == nil {
+		return all
+	}
+	return g
+}
+
+// clock is a time of day, here, and the day unless that is today's.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// holds says for how long a grant does.
+func holds(g control.Grant) string {
+	switch {
+	case g.Left > 0:
+		return cli.Count(g.Left, "call")
+	case !g.Until.IsZero():
+		return "until " + clock(g.Until, time.Now())
+	}
+	return "its session"
+}

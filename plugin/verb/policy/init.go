@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+)
+
+const policyInitLong = `Show a configuration to begin with, or write it
+
+Without a name the presets are listed. One is printed, with its program where this host has
+it; --write puts it into config.yaml, or with --project into the file of this directory's
+project, unless that says something of the same already.
+
+EXIT STATUS
+  0  it was shown or written
+  1  there is no such preset, or it could not be written`
+
+func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
+	var write, project bool
+	cmd := &cobra.Command{
+		Use:     "init [OPTIONS] [PRESET]",
+		Short:   "Show a configuration to begin with, or write it",
+		Long:    policyInitLong,
+		Example: "  docker hostexec policy init\n  docker hostexec policy init git\n  docker hostexec policy init --write git",
+		Args:    dockercli.RequiresMaxArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+			for _, p := range config.Presets() {
+				names = append(names, p.Name+"\t"+p.Title)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listPresets(dockerCLI)
+			}
+			preset, err := config.FindPreset(args[0])
+			if err != nil {
+				return err
+			}
+			preset = preset.For(func(name string) (string, bool) { return executor.LookPath(name, os.Getenv("PATH")) })
+			if !write {
+				fmt.Fprint(dockerCLI.Out(), preset.Text)
+				return nil
+			}
+			return writePreset(dockerCLI, preset, project)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&write, "write", false, "Write it, instead of showing it")
+	flags.BoolVar(&project, "project", false, "With --write: for this directory's project only")
+	return cmd
+}
+
+func listPresets(dockerCLI command.Cli) error {
+	table := tabwriter.NewWriter(dockerCLI.Out(), 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "PRESET\tWHAT IT LETS THROUGH")
+	for _, p := range config.Presets() {
+		fmt.Fprintf(table, "%s\t%s\n", p.Name, p.Title)
+	}
+	return table.Flush()
+}
+
+func writePreset(dockerCLI command.Cli, preset config.Preset, project bool) error {
+	_, src, err := here()
+	if err != nil {
+		return err
+	}
+	file, err := target(src, project)
+	if err != nil {
+		return err
+	}
+	if err := preset.Install(file); err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), file)
+	cli.Say(dockerCLI.Err(), "%s is yours to change; then docker hostexec policy check", file)
+	return nil
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyLsLong = `List the rules, lists and default proxies that hold in the current directory, and grants
+
+Grants are what docker hostexec approve --for, --times and --always have made, of all
+sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and
+refusals call it. MATCHES shows arguments as they are typed, /patterns/, [options], PATH for
+one below a mount, +(what is inserted), and (anywhere) where patterns may name any path.
+
+EXIT STATUS
+  0  they were listed, if there are any
+  1  they could not be, or the configuration is broken`
+
+func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
+	var quiet, noTrunc bool
+	var format string
+	cmd := &cobra.Command{
+		Use:               "ls [OPTIONS]",
+		Aliases:           []string{"list"},
+		Short:             "List rules and lists",
+		Long:              policyLsLong,
+		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'\n  docker hostexec policy ls --format '{{.Rule}} {{.Image}} {{.DockerHost}} {{.Keep}}'",
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
+			src, c, err := loaded(dockerCLI)
+			if err != nil {
+				return err
+			}
+			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
+			switch {
+			case quiet:
+				format = "{{.Rule}}"
+			case format == formatter.TableFormatKey:
+				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
+			}
+			out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
+			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
+				return err
+			}
+			return errors.Join(gerr, broken(c))
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
+	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
+	cli.FormatFlag(cmd, &format, cli.Columns(newPolicyRow().Header))
+	return cmd
+}
+
+// policyRows are all that c lets containers request, in the order in which it is looked at.
+func policyRows(c *config.Config) (rows []*policyRow) {
+	add := func(rule string, do policy.Action, matches, where string) *policyRow {
+		r := newPolicyRow()
+		r.rule, r.action, r.matches, r.where = cli.Printable(rule), do.String(), matches, cli.Printable(where)
+		rows = append(rows, r)
+		return r
+	}
+	p := c.Policy(nil)
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
+		set := p.Rules[name]
+		for _, r := range set.Rules {
+			keep := r.Settings.Over(set.Settings.Over(p.Defaults)).Keep
+			add(r.Title(name), r.Do, r.Shape(), r.Where).runs(r.Do, set.Place, keep != nil && *keep)
+		}
+	}
+	for _, e := range p.Auto {
+		matches := cli.Printable(e.Source)
+		if e.Anywhere {
+			matches += " (anywhere)"
+		}
+		add("auto_approve", policy.Allow, matches, e.Where)
+	}
+	for _, e := range p.Manual {
+		add("manual_approve", policy.Ask, cli.Printable(e.Source), e.Where)
+	}
+	commands, _ := launch.DefaultProxies(c) // a bad one is shown as it stands
+	in := c.Policy(launch.PolicyCommands(commands))
+	for _, e := range c.Proxies {
+		cmd, err := config.ParseProxy(e.Value)
+		if err != nil {
+			add("--proxy", policy.Allow, cli.Printable(e.Value), e.Where)
+			continue
+		}
+		do, _ := policy.ParseAction(cmd.Action)
+		settings := in.Defaults
+		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // else they are its rules'
+			settings = set.Settings.Over(settings)
+		}
+		keep := settings.Keep
+		add("--proxy", do, cli.Printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+	}
+	return rows
+}
+
+func writePolicy(out formatter.Context, rows []*policyRow) error {
+	return out.Write(newPolicyRow(), func(write func(formatter.SubContext) error) error {
+		for _, r := range rows {
+			r.trunc = out.Trunc
+			if err := write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// policyRow is one rule as templates see it.
+type policyRow struct {
+	formatter.HeaderContext
+	rule, action, matches, where string
+	place                        *policy.Place // nil: nowhere, or it depends on the command
+	keep                         bool
+	trunc                        bool
+}
+
+// runs notes where that runs which do lets through.
+func (r *policyRow) runs(do policy.Action, in policy.Place, keep bool) {
+	if do != policy.Deny {
+		r.place, r.keep = &in, keep
+	}
+}
+
+func newPolicyRow() *policyRow {
+	r := &policyRow{}
+	r.Header = formatter.SubHeaderContext{
+		"Rule": "RULE", "Action": "ACTION", "Matches": "MATCHES", "Where": "WHERE",
+		"Runs": "RUNS", "Image": "IMAGE", "DockerHost": "DOCKER HOST", "Keep": "KEEP",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *policyRow) Rule() string   { return r.rule }
+func (r *policyRow) Action() string { return r.action }
+func (r *policyRow) Where() string  { return r.where }
+
+func (r *policyRow) Matches() string {
+	if r.trunc {
+		return cli.Ellipsis(r.matches, 60)
+	}
+	return r.matches
+}
+
+// Runs is where, in one column: host or container:IMAGE, with keep.
+func (r *policyRow) Runs() string {
+	if r.place == nil {
+		return "-"
+	}
+	text := cli.Printable(r.place.String())
+	if r.trunc {
+		text, _, _ = strings.Cut(text, ",")
+		text = cli.Ellipsis(text, 30)
+	}
+	if r.keep {
+		text += ",keep"
+	}
+	return text
+}
+
+// Image is that of the container, or "" for the host.
+func (r *policyRow) Image() string { return cli.Printable(r.at().Image) }
+
+// DockerHost is the engine that makes the container, or "" for the session's.
+func (r *policyRow) DockerHost() string { return cli.Printable(r.at().Host) }
+
+// Keep is whether jobs may outlive their session's container.
+func (r *policyRow) Keep() bool { return r.keep }
+
+func (r *policyRow) at() policy.Place {
+	if r.place == nil {
+		return policy.Place{}
+	}
+	return *r.place
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package policy has the verb policy, which shows, checks and changes what containers may request, and the verb trust.
+package policy
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyLong = `See, check and change what containers may request
+
+It stands in config.yaml in the state directory ($DOCKER_CONFIG/hostexec), for one project
+in projects/NAME.yaml there, NAME being that of the project's directory, and, once it is
+trusted, in .hostexec.yaml of the workspace. The project and the workspace are those of the
+current directory.
+
+EXIT STATUS
+  0  done
+  1  not done`
+
+// NewCommand returns the verb policy. checkAgent returns what is wrong with the agent section.
+func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "policy",
+		Short:   "See, check and change what containers may request",
+		Long:    policyLong,
+		Example: "  docker hostexec policy init --write git\n  docker hostexec policy explain -- git push origin main",
+		Args:    cli.NoArgs,
+		RunE:    command.ShowHelp(dockerCLI.Err()),
+	}
+	cmd.AddCommand(
+		newPolicyLsCommand(dockerCLI),
+		newPolicyCheckCommand(dockerCLI, checkAgent),
+		newPolicyTestCommand(dockerCLI),
+		newPolicyExplainCommand(dockerCLI),
+		newPolicyAddCommand(dockerCLI),
+		newPolicyRmCommand(dockerCLI),
+		newPolicyInitCommand(dockerCLI),
+		newPolicyReplayCommand(dockerCLI),
+	)
+	return cmd
+}
+
+// here is where the configuration of the current directory stands.
+func here() (*state.Store, config.Source, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, config.Source{}, err
+	}
+	src, err := around(store)
+	return store, src, err
+}
+
+// around is here, with store.
+func around(store *state.Store) (config.Source, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return config.Source{}, fmt.Errorf("find the current directory: %w", err)
+	}
+	real, err := cli.Directory(dir)
+	return config.Source{Store: store.Home, Project: dir, Workspace: real}, err
+}
+
+// loaded is the configuration of the current directory. What was passed over is said.
+func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
+	_, src, err := here()
+	if err != nil {
+		return src, nil, err
+	}
+	c := config.Load(src)
+	for _, w := range c.Warnings {
+		cli.Say(dockerCLI.Err(), "warning: %s", cli.Printable(w))
+	}
+	return src, c, nil
+}
+
+// broken is the error of a configuration that denies everything.
+func broken(c *config.Config) error {
+	if c.Err == nil {
+		return nil
+	}
+	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", cli.Printable(c.Err.Error())), "docker hostexec policy check")
+}
+
+// target is the file that add, rm and init change.
+func target(src config.Source, project bool) (string, error) {
+	if !project {
+		return src.Global(), nil
+	}
+	if file := src.OfProject(); file != "" {
+		return file, nil
+	}
+	return "", fmt.Errorf("%s has no name that a project could have", cli.Quoted(src.Project))
+}

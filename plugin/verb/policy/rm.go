@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const policyRmLong = `Remove rules and revoke grants, named as docker hostexec policy ls shows them
+
+Rules are looked for in the file of this directory's project first, then in config.yaml.
+
+EXIT STATUS
+  0  all are gone
+  1  at least one was not found, or could not be removed`
+
+func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rm RULE [RULE...]",
+		Aliases:           []string{"remove"},
+		Short:             "Remove rules, revoke grants",
+		Long:              policyRmLong,
+		Example:           "  docker hostexec policy rm git/push\n  docker hostexec policy rm grant/9f3c2a71",
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: completeRules,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			store, src, err := here()
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, title := range args {
+				title, err := removeNamed(cmd.Context(), store, src, title)
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintln(dockerCLI.Out(), cli.Printable(title))
+			}
+			return errors.Join(errs...)
+		}),
+	}
+}
+
+// removeNamed removes a rule or revokes a grant, and returns its whole name.
+func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
+	if ref, ok := strings.CutPrefix(title, grantPrefix); ok {
+		id, err := revokeGrant(ctx, store, ref)
+		return grantPrefix + id, err
+	}
+	return title, removeRule(src, title)
+}
+
+func removeRule(src config.Source, title string) error {
+	if file := src.OfProject(); file != "" {
+		if err := config.Remove(file, title); !errors.Is(err, config.ErrNoRule) {
+			return err
+		}
+	}
+	return config.Remove(src.Global(), title)
+}
+
+// completeRules offers the rules that there are.
+func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	src, err := around(store)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var titles []string
+	p := config.Load(src).Policy(nil)
+	for _, name := range p.Names() {
+		for _, r := range p.Rules[name].Rules {
+			titles = append(titles, r.Title(name)+"\t"+r.Shape())
+		}
+	}
+	return titles, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const trustLong = `Have what a workspace proposes count: its .hostexec.yaml
+
+The file is shown first, and what policy check would say of it. It is trusted as it stands:
+whoever changes or moves it, a container too, takes the trust away, and it counts for
+nothing until it is trusted again. It can add rules, patterns and default proxies; it cannot
+change what the host has configured.
+
+EXIT STATUS
+  0  it is trusted, or with --revoke it is not any more
+  1  there is none, it is broken, or you said no`
+
+// NewTrustCommand returns the verb trust.
+func NewTrustCommand(dockerCLI command.Cli) *cobra.Command {
+	var revoke, force bool
+	cmd := &cobra.Command{
+		Use:     "trust [OPTIONS] [DIRECTORY]",
+		Short:   "Have what a workspace proposes count",
+		Long:    trustLong,
+		Example: "  docker hostexec trust\n  docker hostexec trust --revoke ~/src/app",
+		Args:    dockercli.RequiresMaxArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			src, err := workspaceOf(append(args, ".")[0])
+			if err != nil {
+				return err
+			}
+			if revoke {
+				return revokeTrust(dockerCLI, src)
+			}
+			return trust(cmd.Context(), dockerCLI, src, force)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&revoke, "revoke", false, "Do not trust it any more")
+	flags.BoolVarP(&force, "force", "f", false, "Do not ask")
+	return cmd
+}
+
+func workspaceOf(dir string) (config.Source, error) {
+	store, err := state.Open()
+	if err != nil {
+		return config.Source{}, err
+	}
+	real, err := cli.Directory(dir)
+	return config.Source{Store: store.Home, Project: real, Workspace: real}, err
+}
+
+func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
+	path, content, digest, err := config.Propose(src)
+	if errors.Is(err, config.ErrNone) {
+		return fmt.Errorf("%s has no .hostexec.yaml", cli.Printable(src.Workspace))
+	}
+	if err != nil {
+		return err
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
+		fmt.Fprintln(dockerCLI.Out(), cli.Printable(line))
+	}
+	fmt.Fprintln(dockerCLI.Out())
+	writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
+	if err := config.Acceptable(src, path, content); err != nil {
+		return err
+	}
+	if !force {
+		yes, err := cli.Confirm(ctx, dockerCLI,
+			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", cli.Printable(src.Workspace)))
+		if err != nil || !yes {
+			return errors.Join(err, errors.New("not trusted"))
+		}
+	}
+	if err := config.Trust(src, digest); err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), cli.Printable(path))
+	return nil
+}
+
+func revokeTrust(dockerCLI command.Cli, src config.Source) error {
+	any, err := config.Distrust(src)
+	switch {
+	case err != nil:
+		return err
+	case !any:
+		return fmt.Errorf("%s was not trusted", cli.Printable(src.Proposal()))
+	}
+	fmt.Fprintln(dockerCLI.Out(), cli.Printable(src.Proposal()))
+	return nil
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proxy has the verb proxy, which runs commands for whoever can write to a directory.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+const proxyLong = `Run commands of this host for whoever can write to a directory
+
+No engine is needed, and no socket: a request is a file, and so are the answers, so that
+any container that has the directory mounted read-write can call, whatever it runs on. The
+client is a script that is put there, for a POSIX shell; any other program that keeps to
+the protocol of docs/files.md does as well. Commands run as you, in the directory where
+this was started.
+
+The directories are made for you alone, mode 0700: root in a container can call, and a user
+of a container that has your user id. Other users of this host cannot. --any-user opens them
+to every user id, in containers and on this host.
+
+Requests lie in .hostexec/proxy/CMD, one directory for each command, with the client CMD
+and its CMD.pid in it, or all in --dir. It ends with ^C or TERM: requests are refused then,
+and calls in flight have --shutdown-grace to end; a second one, or the death of this process
+or of docker by KILL, ends them at once. Client and PID file are removed.
+
+EXIT STATUS
+  0    it was told to end
+  1    another proxy serves that command there, or the command line is wrong
+  125  it could not begin; a line on stderr says why`
+
+const proxyExample = `  docker hostexec proxy make
+  docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
+
+  # several commands, one of which asks first, for all containers that have this directory
+  docker hostexec proxy --global make git=ask`
+
+// proxyOptions are the flags of proxy.
+type proxyOptions struct {
+	dir      string
+	global   bool
+	grace    time.Duration
+	passEnv  []string
+	newPrivs bool
+	anyUser  bool
+}
+
+// NewCommand returns the verb proxy.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts proxyOptions
+	cmd := &cobra.Command{
+		Use:               "proxy [OPTIONS] CMD[=allow|ask|deny|/path] [CMD...]",
+		Short:             "Run commands for whoever can write to a directory, without an engine",
+		Long:              proxyLong,
+		Example:           proxyExample,
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: launch.CompleteProxy,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := cli.RefuseEmpty(cmd.Flags(), "dir")
+			if err == nil {
+				err = runProxy(cmd.Context(), dockerCLI, opts, args)
+			}
+			var running *state.ProxyRunning
+			if errors.As(err, &running) {
+				return &cli.Failure{Code: cli.CodeVerb, Err: running}
+			}
+			return cli.FailRun(err)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.dir, "dir", "", "`Directory` in which the requests of all the commands lie")
+	flags.BoolVar(&opts.global, "global", false, "Use ~/.hostexec/proxy in place of ./.hostexec/proxy")
+	flags.BoolVar(&opts.anyUser, "any-user", false, "Let processes of every user id call, those of other users of this host too")
+	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
+	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
+	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
+	cmd.MarkFlagsMutuallyExclusive("dir", "global")
+	return cmd
+}
+
+// runProxy starts the session's watcher and stays with it until it ends.
+func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, args []string) error {
+	p, err := opts.plan(args, cli.GlobalArgs(dockerCLI))
+	if err != nil {
+		return err
+	}
+	store, err := sessions.OpenSwept()
+	if err != nil {
+		return err
+	}
+	if err := disjoint(store.Home, p.Record); err != nil {
+		return err
+	}
+	ctx, stop := cli.Interruptible(ctx, dockerCLI)
+	defer stop()
+	p.Record.ID = state.NewID()
+	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	if err != nil {
+		return err
+	}
+	if err = store.Create(&p.Record); err == nil {
+		// What runs in a container of its own needs the shim there.
+		err = inject.Fill(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
+	}
+	if err == nil {
+		err = link.Recorded()
+	}
+	if err == nil {
+		err = link.Ready(ctx)
+	}
+	if err != nil {
+		_ = link.Close() // it has nothing to add
+		return explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
+	}
+	announceProxy(dockerCLI, opts, p, link.Warnings())
+	launch.StartPage(store, p.Record, p.Config)
+	gone := make(chan struct{})
+	// ends when the watcher does, which it does at the latest when link is closed.
+	go func() {
+		defer close(gone)
+		link.Ended()
+	}()
+	select {
+	case <-gone:
+		return watch.EndLost(store.Dir(p.Record.ID)) // somebody else ended it
+	case <-ctx.Done():
+	}
+	if cli.DockerKilled(ctx) {
+		return link.Close() // like the death of this process: calls end at once
+	}
+	err = link.Drain()
+	<-gone
+	return err
+}
+
+// plan is what was asked for, checked, before anything has been made.
+func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
+	commands, err := launch.ParseProxies(args)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
+	}
+	if err := launch.CheckEnv(o.passEnv); err != nil {
+		return nil, err
+	}
+	if o.grace < 0 {
+		return nil, fmt.Errorf("--shutdown-grace %s: must not be negative", o.grace)
+	}
+	p := &launch.Plan{Record: state.Session{
+		Version: entry.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
+		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
+	}}
+	if p.Record.InvokedIn, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	p.Record.Workspace = p.Record.InvokedIn
+	if p.Record.Proxy, err = o.place(p.Record.InvokedIn); err != nil {
+		return nil, err
+	}
+	if p.Config, err = p.LoadConfig(); err != nil {
+		return nil, err
+	}
+	for i, c := range commands {
+		if c.Path == "" {
+			commands[i].Path = p.Config.Program(c.Name)
+		}
+	}
+	p.Record.Commands = commands
+	err = resolveOwn(p)
+	if next := cli.HintOf(err); next != "" { // these are arguments here
+		err = cli.Hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
+	}
+	return p, err
+}
+
+// resolveOwn finds the programs of p as launch.ResolveCommands does, in those directories of PATH that whoever makes
+// requests cannot write.
+func resolveOwn(p *launch.Plan) error {
+	owner, err := dir.NewTable(watch.Requested(p.Record), dir.Default{})
+	if err != nil {
+		return err
+	}
+	all := os.Getenv("PATH")
+	own, _ := executor.Path(all, owner)
+	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
+	for _, c := range p.Record.Commands {
+		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
+			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
+				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
+		}
+	}
+	return err
+}
+
+// place finds where requests are to lie. What is there already of a directory that was named
+// is the person's choice, links and all; what has to be made is made below that.
+func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
+	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
+	switch {
+	case o.global:
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("--global: %w", err)
+		}
+		p.Base = home
+	case o.dir != "":
+		abs, err := filepath.Abs(o.dir)
+		if err != nil {
+			return nil, err
+		}
+		p.Flat = true
+		p.Base, p.Rest = existing(abs)
+		if p.Rest == "" {
+			return nil, fmt.Errorf("--dir %s: not a directory for requests", cli.Quoted(o.dir))
+		}
+	}
+	return p, nil
+}
+
+// existing splits an absolute path: into what there is of the directory it lies in, links
+// resolved, and the rest. The root has no rest.
+func existing(abs string) (base, rest string) {
+	for base = abs; base != "/"; {
+		base, rest = filepath.Dir(base), filepath.Join(filepath.Base(base), rest)
+		if real, err := filepath.EvalSymlinks(base); err == nil {
+			return real, rest
+		}
+	}
+	return base, rest
+}
+
+// disjoint refuses requests where hostexec's own state lies, or a program that they run, by
+// whatever names these are called.
+func disjoint(home string, rec state.Session) error {
+	v, err := dir.ReadView()
+	if err != nil {
+		return err
+	}
+	for _, c := range rec.Commands {
+		requests, _ := rec.Proxy.Dir(c.Name)
+		switch {
+		case v.Overlap(home, requests):
+			return cli.Hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
+			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
+		}
+	}
+	return nil
+}
+
+// explainProxy finds the process that has a command, if that is why it could not begin.
+func explainProxy(rec state.Session, err error) error {
+	for _, c := range rec.Commands {
+		_, after, found := strings.Cut(err.Error(), fmt.Sprintf("proxy for '%s' already running (PID ", c.Name))
+		var pid int
+		if _, serr := fmt.Sscanf(after, "%d)", &pid); found && serr == nil {
+			return &state.ProxyRunning{Command: c.Name, PID: pid}
+		}
+	}
+	return err
+}
+
+// announceProxy says that calls are answered, and where the clients are.
+func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *launch.Plan, warnings []string) {
+	for _, w := range warnings {
+		cli.Say(dockerCLI.Err(), "%s", w)
+	}
+	for _, w := range p.Config.Warnings {
+		cli.Say(dockerCLI.Err(), "warning: %s", w)
+	}
+	if dockerCLI.Err().IsTerminal() {
+		cli.Say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.Record.InvokedIn)
+		from := p.Record.InvokedIn + ", which a container may have been given"
+		for _, text := range watch.HostCode(p.Config.Policy(launch.PolicyCommands(p.Record.Commands)), p.Record.Commands, from, policy.Grades...) {
+			cli.Say(dockerCLI.Err(), "%s", text)
+		}
+	}
+	for _, c := range p.Record.Commands {
+		fmt.Fprintf(dockerCLI.Out(), "[proxy] Listening for '%s' commands...\n", c.Name)
+		fmt.Fprintf(dockerCLI.Out(), "[proxy] Container script: %s\n", opts.script(p.Record.Proxy, c.Name))
+	}
+}
+
+// script is the client of a command as the person would type it.
+func (o *proxyOptions) script(p *state.Proxy, name string) string {
+	if o.dir != "" {
+		return filepath.Join(o.dir, name)
+	}
+	dir, rest := p.Dir(name)
+	if o.global {
+		return filepath.Join(dir, name)
+	}
+	return filepath.Join(rest, name)
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"syscall"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/completion"
+	"github.com/docker/docker/api/types/container"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+)
+
+const attachLong = `Let a container that runs already call commands of this host
+
+The shims are copied into it, at /run/hostexec, with links in /usr/local/bin where nothing of
+those names is, and a relay in it carries the calls: it needs no restart, be it a
+service of compose or a dev container. What attach put there goes again when it is
+interrupted, or with docker hostexec detach.
+
+A container with a read-only root file system cannot be attached, nor one with a mount over
+/run, or a /run that others than root can write: make it with docker hostexec run.
+
+EXIT STATUS
+  0    it was attached; without --detach: and has been detached again, or has stopped
+  125  it could not be; a line on stderr says why`
+
+// NewAttachCommand returns the verb attach.
+func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
+	opts := launch.Options{Carrier: carrier.ByRelay}
+	var detach bool
+	cmd := &cobra.Command{
+		Use:   "attach [OPTIONS] CONTAINER",
+		Short: "Let a running container call commands of this host",
+		Long:  attachLong,
+		Example: `  docker hostexec attach --proxy make web
+
+  # and have the terminal back
+  docker hostexec attach --detach --proxy make --proxy git=ask web`,
+		Args:              dockercli.ExactArgs(1),
+		ValidArgsFunction: cli.CompleteFirst(completeContainers(dockerCLI)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.RefuseEmpty(cmd.Flags(), "workdir-host"); err != nil {
+				return cli.FailRun(err)
+			}
+			return cli.FailRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
+		},
+	}
+	opts.AddCommonFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "Do not wait: print the session, and leave it attached")
+	return cmd
+}
+
+func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
+	ctx, stop := cli.Interruptible(parent, dockerCLI, syscall.SIGHUP) // the terminal may be closed
+	defer stop()
+	api := dockerCLI.Client()
+	c, err := api.ContainerInspect(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := attachable(c); err != nil {
+		return err
+	}
+	p, err := opts.Plan(c.Config.Image, false)
+	if err != nil {
+		return err
+	}
+	p.Record.Engine, p.Record.Attached = dockerCLI.DockerEndpoint().Host, true
+	p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.Record.Engine)
+	l, err := launch.Attach(ctx, dockerCLI, p, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(dockerCLI.Out(), p.Record.ID)
+	if detach {
+		return nil
+	}
+	ended, failed := api.ContainerWait(ctx, c.ID, container.WaitConditionNotRunning)
+	select {
+	case <-ended:
+		return nil
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
+}
+
+// attachable says why a container cannot be attached, and what to do instead.
+func attachable(c container.InspectResponse) error {
+	name := path.Base(c.Name)
+	targets := launch.MountTargets(c)
+	for t := range c.HostConfig.Tmpfs {
+		targets = append(targets, path.Clean(t))
+	}
+	instead := "make it with docker hostexec run"
+	switch {
+	case c.State.Paused:
+		return cli.Hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
+	case !c.State.Running || c.State.Restarting:
+		return cli.Hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
+	case c.Config.Labels[inject.LabelSession] != "":
+		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, cli.Printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
+	case c.HostConfig.ReadonlyRootfs:
+		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
+	case inject.Covered(targets, inject.Target):
+		return cli.Hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), instead)
+	}
+	return nil
+}
+
+// completeContainers offers containers that run, and have no session.
+func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)
+		taken := map[string]bool{}
+		for _, rec := range sessions.Records() {
+			taken[rec.ContainerName] = true
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return taken[name] }), directive
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package run has the verbs that let a container call commands of the host: run, attach and detach.
+//
+// Run is docker's own run command with a session around it. This file alone depends on how docker/cli makes that.
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/container"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+)
+
+const runLong = `Create and run a new container that can call commands of this host
+
+It is docker run, with every flag of docker run, and what --proxy names: a program in the
+container that calls such a command has it run here, on this host, as you, in the
+directory that the container has mounted from here. Arguments, input, output, terminal,
+signals and exit status are those of a local command. Nothing else can be called.
+
+A command that runs code which the container can write (make, npm, git, ...) lets the
+container run anything as you. Proxy to containers that you trust that far. Entries of PATH
+that the container can write (a venv, node_modules/.bin), and variables that name code there,
+are left out of what commands have.
+
+Calls reach the host by a socket, or, where none crosses into the container, by a relay in
+it; --carrier auto finds out which. --http answers calls over HTTP besides: POST /request at
+HOSTEXEC_URL, with the token in /run/hostexec/token.
+
+EXIT STATUS
+  That of the container, as with docker run, and:
+  125  hostexec or docker could not do it; a line on stderr says what
+  126  the container's command could not be invoked
+  127  the container's command was not found`
+
+const runExample = `  # make of this host, in the current directory, from a shell in the container
+  docker hostexec run --rm -it --proxy make --workspace debian bash
+
+  # a command of another place, and one that is refused with a reason
+  docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make
+
+  # calls over HTTP, at the gateway of the container's network
+  docker hostexec run --rm -it --http --proxy make --workspace debian bash`
+
+// NewRunCommand returns docker's own run command with our flags, around which a session
+// is begun and finished.
+func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts launch.Options
+	inner := &interposedCLI{Cli: dockerCLI}
+	//lint:ignore SA1019 docker run itself is what a user expects; docs/design.md says what replaces it
+	cmd := container.NewRunCommand(inner)
+	own := pflag.NewFlagSet("hostexec", pflag.ContinueOnError)
+	own.SortFlags = false
+	opts.AddFlags(own)
+	opts.AddHTTPFlags(own)
+	groupFlags(cmd, dockerCLI, own)
+	cmd.Long = runLong
+	cmd.Example = runExample
+	delete(cmd.Annotations, "aliases") // help would say that this is docker run
+	showSupported(cmd, dockerCLI)
+
+	docker := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := supported(cmd.Flags(), dockerCLI); err != nil {
+			return err
+		}
+		if err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host"); err != nil {
+			return cli.FailRun(err)
+		}
+		if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
+			return cli.FailRun(err)
+		}
+		if f := cmd.Flags().Lookup("http"); f.Changed && opts.HTTP == "" {
+			return cli.FailRun(launch.HTTPUsage(""))
+		}
+		p, err := opts.Plan(args[0], cmd.Flags().Changed("workdir"))
+		if err != nil {
+			return cli.FailRun(err)
+		}
+		p.Record.Engine = dockerCLI.DockerEndpoint().Host
+		p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.Record.Engine)
+		return runSession(cmd, args, inner, p, docker)
+	}
+	return cmd
+}
+
+// runSession is docker run inside a session: docker is its RunE.
+func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *launch.Plan, docker func(*cobra.Command, []string) error) error {
+	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
+	defer stop()
+	cmd.SetContext(ctx)
+	asking, enough := context.WithCancel(ctx)
+	arch := launch.AskArch(asking, inner.Cli.Client())
+	defer arch()
+	defer enough()
+	var told *cli.Interrupted
+	l, err := launch.Begin(ctx, inner.Cli, p)
+	if err != nil && errors.As(context.Cause(ctx), &told) {
+		return told.Status()
+	}
+	if err != nil {
+		return cli.FailRun(err)
+	}
+	l.Arch = arch
+	inner.launch = l
+	err = docker(cmd, args)
+	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
+		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run finds no image of that name
+			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], cli.Quoted(dir))
+		}
+	}
+	ferr := l.Finish()
+	switch {
+	case l.ID == "" && errors.As(l.Interrupted(), &told):
+		return told.Status()
+	case l.Failed != nil:
+		return cli.FailRun(l.Failed)
+	case err != nil:
+		return err // the container's status, or docker's own error
+	}
+	return cli.FailRun(ferr)
+}

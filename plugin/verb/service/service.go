@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package service has the verb service, which has the host's service manager resume sessions at login.
+package service
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+)
+
+const serviceLong = `Have sessions come back at login: a service that resumes them
+
+A reboot, or the end of a login, ends the watchers. Containers with a restart policy run again
+then, and their calls fail until docker hostexec resume. The service does that by itself: it
+is docker hostexec resume --all --watch, as a systemd user unit on Linux and as a launchd
+agent on macOS. A session that docker hostexec stop has ended is left alone.`
+
+const serviceStatus = `
+
+EXIT STATUS
+  0  it is done, or there was nothing to do
+  1  it is not; a line on stderr says why`
+
+// NewCommand returns the verb service.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "service",
+		Short:   "Have sessions come back at login",
+		Long:    serviceLong + serviceStatus,
+		Example: "  docker hostexec service install",
+		Args:    cli.NoArgs,
+		RunE:    command.ShowHelp(dockerCLI.Err()),
+	}
+	cmd.AddCommand(newServiceInstallCommand(dockerCLI), newServiceUninstallCommand(dockerCLI), newServiceStatusCommand(dockerCLI))
+	return cmd
+}
+
+func newServiceInstallCommand(dockerCLI command.Cli) *cobra.Command {
+	var show bool
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "install [OPTIONS]",
+		Short: "Write the unit or the agent",
+		Long: `Write the systemd user unit, or the launchd agent, that resumes sessions
+
+It begins with the next login; what is printed on stderr begins it now. The engine that docker
+uses now, HOSTEXEC_HOME, DOCKER_CONFIG and PATH are written into it, as they are: containers'
+calls find their commands by that PATH. What was installed before is replaced.` + serviceStatus,
+		Example: `  docker hostexec service install
+  docker hostexec service install --print --manager launchd`,
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
+			m, err := managerOf(kind)
+			if err != nil {
+				return err
+			}
+			what, err := resumeService(dockerCLI)
+			if err != nil {
+				return err
+			}
+			text, err := m.text(what)
+			if err != nil {
+				return err
+			}
+			if show {
+				fmt.Fprint(dockerCLI.Out(), text)
+				return nil
+			}
+			return install(dockerCLI, m, text)
+		}),
+	}
+	cmd.Flags().BoolVar(&show, "print", false, "Print the file, and write nothing")
+	managerFlag(cmd, &kind)
+	return cmd
+}
+
+func newServiceUninstallCommand(dockerCLI command.Cli) *cobra.Command {
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "uninstall [OPTIONS]",
+		Short: "Remove the unit or the agent",
+		Long: `Remove what docker hostexec service install has written
+
+Sessions go on. If the service runs it does so until it is stopped, by what is printed on stderr.` + serviceStatus,
+		Example:           "  docker hostexec service uninstall",
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(*cobra.Command, []string) error {
+			m, err := managerOf(kind)
+			if err != nil {
+				return err
+			}
+			return uninstall(dockerCLI, m)
+		}),
+	}
+	managerFlag(cmd, &kind)
+	return cmd
+}
+
+// service is what a service manager is to run.
+type service struct {
+	argv []string // the first is absolute
+	env  []string // NAME=VALUE
+}
+
+// serviceEnv are the variables that say which engine, state and commands are meant. Docker's
+// host and context are among the arguments.
+var serviceEnv = []string{"PATH", "HOSTEXEC_HOME", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION"}
+
+// isPath are those of them that name a directory, which a service has to be told in full.
+var isPath = map[string]bool{"HOSTEXEC_HOME": true, "DOCKER_CONFIG": true, "DOCKER_CERT_PATH": true}
+
+func resumeService(dockerCLI command.Cli) (service, error) {
+	exe, err := thisProgram()
+	if err != nil {
+		return service{}, err
+	}
+	s := service{argv: append(append([]string{exe}, cli.GlobalArgs(dockerCLI)...), cli.PluginName, "resume", "--all", "--watch")}
+	for _, name := range serviceEnv {
+		value := os.Getenv(name)
+		if value == "" {
+			continue
+		}
+		if isPath[name] {
+			if value, err = filepath.Abs(value); err != nil {
+				return s, err
+			}
+		}
+		s.env = append(s.env, name+"="+value)
+	}
+	return s, nil
+}
+
+// thisProgram is the path of this program as it was started, which may be a link that the next
+// version takes over.
+func thisProgram() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	mine, err := os.Stat(exe)
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	if named, err := os.Stat(os.Args[0]); err == nil && filepath.IsAbs(os.Args[0]) && os.SameFile(mine, named) {
+		return filepath.Clean(os.Args[0]), nil
+	}
+	return exe, nil
+}
+
+// serviceManager is a system's manager of services.
+type serviceManager struct {
+	name  string
+	file  func() (string, error) // the service's
+	link  string                 // that has it start at login, beside the file; "" needs none
+	text  func(service) (string, error)
+	mark  string                   // that what we write contains
+	begin func(file string) string // what to type
+	end   func(file string) string
+	asks  []string // a command that exits with 0 if the service runs
+}
+
+// managers are those that there are, by the systems that have them.
+var managers = map[string]serviceManager{"linux": systemd, "darwin": launchd}
+
+func managerOf(kind string) (serviceManager, error) {
+	for goos, m := range managers {
+		if m.name == kind || kind == "" && goos == runtime.GOOS {
+			return m, nil
+		}
+	}
+	if kind == "" {
+		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
+			"have docker hostexec resume --all --watch started at login by other means")
+	}
+	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", cli.Quoted(kind))
+}
+
+func managerFlag(cmd *cobra.Command, kind *string) {
+	cmd.Flags().StringVar(kind, "manager", "", "Which manager of services it is for: `systemd|launchd` (default: this system's)")
+	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{"systemd", "launchd"}, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"slices"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/cli/cli/command/inspect"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+)
+
+const inspectLong = `Show all there is to know of sessions, as a JSON array
+
+A session is named by its ID, its container's name, or the beginning of either's ID.
+
+EXIT STATUS
+  0  all were shown
+  1  at least one was not found`
+
+// NewInspectCommand returns the verb inspect.
+func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:               "inspect [OPTIONS] SESSION|CONTAINER [SESSION|CONTAINER...]",
+		Short:             "Show details of sessions",
+		Long:              inspectLong,
+		Example:           "  docker hostexec inspect --format '{{.State}}' web",
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: sessions.Complete,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			store, err := sessions.OpenSwept()
+			if err != nil {
+				return err
+			}
+			get := func(ref string) (any, []byte, error) {
+				s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, ref)
+				if format != "" && format != formatter.JSONFormatKey {
+					s = printableSession(s)
+				}
+				return s, nil, err
+			}
+			return inspect.Inspect(spelling.ASCIIWriter(dockerCLI.Out()), args, format, get)
+		}),
+	}
+	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
+	cli.ExplainFields(cmd, cli.FieldsOf(sessions.Session{}))
+	return cmd
+}
+
+// printableSession is s for a template: JSON quotes what others have worded, a template does not.
+func printableSession(s sessions.Session) sessions.Session {
+	s.ContainerName, s.Image = control.Printable(s.ContainerName), control.Printable(s.Image)
+	if s.Watcher == nil {
+		return s
+	}
+	w := *s.Watcher
+	w.Running, w.Shells = slices.Clone(w.Running), slices.Clone(w.Shells)
+	for i := range w.Running {
+		w.Running[i].Args, w.Running[i].Dir = control.PrintableArgs(w.Running[i].Args), control.Printable(w.Running[i].Dir)
+	}
+	for i := range w.Shells {
+		w.Shells[i].Dir, w.Shells[i].In = control.Printable(w.Shells[i].Dir), control.Printable(w.Shells[i].In)
+	}
+	w.CarrierWhy = control.Printable(w.CarrierWhy)
+	s.Watcher = &w
+	return s
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/client"
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
+agents and of single commands whose watcher is gone, volumes of shims that no container
+has, and locks of proxies that have ended. Commands that still run because watcher and
+keeper of their session were killed at once are ended.
+
+A container that its agent's auto_remove says to keep stays, and so does the audit log.
+
+EXIT STATUS
+  0  nothing of them is left
+  1  something could not be removed`
+
+// NewPruneCommand returns the verb prune. sweepShares removes links to shares that are gone.
+func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:               "prune [OPTIONS]",
+		Short:             "Remove sessions whose containers are gone",
+		Long:              pruneLong,
+		Example:           "  docker hostexec prune -f",
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
+			return runPrune(cmd.Context(), dockerCLI, force, sweepShares)
+		}),
+	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "Do not ask")
+	return cmd
+}
+
+func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShares func(*state.Store) error) error {
+	if !force {
+		yes, err := cli.Confirm(ctx, dockerCLI,
+			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
+		if err != nil || !yes {
+			return err
+		}
+	}
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	recs, err := sessions.All(ctx, dockerCLI, store)
+	if err != nil {
+		return err
+	}
+	all := sessions.Survey(ctx, dockerCLI, store, recs)
+	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
+	errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
+	for _, s := range all {
+		if !sessions.Prunable(store, s, time.Now()) {
+			continue
+		}
+		if err := store.Remove(s.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(dockerCLI.Out(), s.ID)
+	}
+	return errors.Join(append(errs, sweepShares(store))...)
+}
+
+// sweepRecordless removes folders that a process has left which was killed while it made or
+// removed them, but for the folders of recs. Services' ids are used again, by who has the lock.
+func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
+	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return err // a compose makes sessions: the next prune sees to it
+	}
+	defer lock.Close()
+	var errs []error
+	for _, id := range store.Recordless(sessions.HalfMade) {
+		if sessions.Knows(recs, id) {
+			continue // its container mounts the folder
+		}
+		if err := store.Remove(id); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(out, id)
+	}
+	return errors.Join(errs...)
+}
+
+// sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
+// each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
+func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
+	watched := map[string]bool{}
+	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
+	for _, s := range all {
+		watched[s.ID] = s.Watcher != nil || s.Unanswered() != nil
+		engines[strings.Join(s.GlobalArgs, "\x00")] = s.GlobalArgs
+	}
+	dead := func(id string) bool {
+		serves, known := watched[id]
+		if known {
+			return !serves
+		}
+		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	hosts, err := store.RoomHosts()
+	errs := []error{err}
+	for _, host := range hosts {
+		engines["--host\x00"+host] = []string{"--host", host}
+	}
+	for _, args := range engines {
+		api, err := cli.Connect(dockerCLI.ConfigFile(), args)
+		if err != nil {
+			continue // its sessions are unknown, and stay
+		}
+		errs = append(errs, sweepEngine(ctx, api, store, dead))
+		api.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// sweepEngine removes what is left on an engine, if that answers.
+func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
+	soon, cancel := context.WithTimeout(ctx, sessions.PingTime)
+	defer cancel()
+	if _, err := api.Ping(soon); err != nil {
+		return nil // as above
+	}
+	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.SweepVolumes(ctx, api, dead))
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+const resumeLong = `Answer the calls of a container again whose session was stopped or lost
+
+The container must run (docker hostexec start starts one that does not). It gets the commands
+that docker hostexec run named, no others. Commands that a lost session has left running are
+ended first.
+
+--all resumes every session that was lost, as after a reboot, but not those that docker
+hostexec stop has ended, nor those of agents, whose callers have gone. --watch goes on
+doing so, until it is told to end: docker hostexec service install has that done at login.
+
+EXIT STATUS
+  0  calls are answered; with --watch: it was told to end
+  1  they are not; a line on stderr says why`
+
+type resumeOptions struct{ all, watch bool }
+
+// NewResumeCommand returns the verb resume.
+func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts resumeOptions
+	cmd := &cobra.Command{
+		Use:               "resume SESSION|CONTAINER | resume --all [--watch]",
+		Short:             "Answer a running container's calls again",
+		Long:              resumeLong,
+		Example:           "  docker hostexec resume web\n  docker hostexec resume --all",
+		Args:              opts.args,
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
+			store, err := sessions.OpenSwept()
+			if err != nil {
+				return err
+			}
+			switch {
+			case opts.watch:
+				return keepResuming(cmd.Context(), dockerCLI, store)
+			case opts.all:
+				return resumeAll(cmd.Context(), dockerCLI, store)
+			}
+			s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, args[0])
+			if err != nil {
+				return err
+			}
+			if err := resumable(s); err != nil {
+				return err
+			}
+			if err := resume(cmd.Context(), dockerCLI, store, s); err != nil {
+				return err
+			}
+			fmt.Fprintln(dockerCLI.Out(), s.ID)
+			return store.NoteStopped(s.ID, false)
+		}),
+	}
+	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "Resume all sessions that were lost")
+	cmd.Flags().BoolVar(&opts.watch, "watch", false, "Go on doing so (with --all)")
+	return cmd
+}
+
+func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case o.all:
+		return dockercli.NoArgs(cmd, args)
+	case o.watch:
+		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch: it goes with --all")}
+	}
+	return dockercli.ExactArgs(1)(cmd, args)
+}
+
+// resumable says why a session cannot be resumed, and what to do instead.
+func resumable(s sessions.Session) error {
+	if s.Damaged && s.State != sessions.StateGone {
+		return errDamaged(s)
+	}
+	switch s.State {
+	case sessions.StateUnknown:
+		if s.Unanswered() != nil {
+			return cli.Hint(s.Unanswered(), "docker hostexec stop "+s.ID+", then resume")
+		}
+	case sessions.StateSuspended:
+		return s.Unanswered()
+	case sessions.StateLost, sessions.StateStopped:
+		return nil
+	case sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping:
+		return fmt.Errorf("session %s is served already", s.ID)
+	case sessions.StateExited:
+		return cli.Hint(fmt.Errorf("container %s does not run", s.ContainerName),
+			"docker hostexec start "+s.ContainerName)
+	case sessions.StateGone:
+		return cli.Hint(fmt.Errorf("the container of session %s was removed", s.ID), "docker hostexec prune")
+	}
+	return fmt.Errorf("the engine of session %s does not answer", s.ID)
+}
+
+// errDamaged is why a session without a record is not served.
+func errDamaged(s sessions.Session) error {
+	return cli.Hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
+		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
+}
+
+func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
+	link, err := rebind(ctx, dockerCLI, store, s)
+	if err != nil {
+		return err
+	}
+	return link.Done()
+}
+
+// rebind starts another watcher for a session and its container. The caller ends the link with Done
+// once the container runs.
+func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
+	if s.Damaged {
+		return nil, errDamaged(s)
+	}
+	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
+	if err != nil {
+		return nil, err
+	}
+	if err = link.Recorded(); err == nil {
+		err = link.Ready(ctx)
+	}
+	if err != nil {
+		_ = link.Done() // it has nothing to add
+		return nil, err
+	}
+	if err := link.Bind(s.Container, s.Volume); err != nil {
+		_ = link.Done() // as above
+		return nil, err
+	}
+	launch.StartPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
+	for _, w := range link.Warnings() {
+		cli.Say(dockerCLI.Err(), "warning: %s", w)
+	}
+	return link, nil
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// forsaken returns the sessions that have no watcher and that nobody wanted to end. An
+// agent's ends with its caller, and a proxy's with its process.
+func forsaken(store *state.Store) ([]state.Session, error) {
+	recs, err := store.List()
+	return slices.DeleteFunc(recs, func(rec state.Session) bool {
+		return rec.Agent != nil || rec.Proxy != nil || rec.Container == "" || store.Stopped(rec.ID) || sessions.Locked(store, rec.ID)
+	}), err
+}
+
+// resumeAll resumes the sessions that were lost. One that fails keeps no other back.
+func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
+	recs, err := forsaken(store)
+	errs := []error{err}
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+		switch s.State {
+		case sessions.StateUnknown:
+			errs = append(errs, resumable(s))
+			continue
+		case sessions.StateLost:
+		default:
+			continue
+		}
+		if err := resume(ctx, dockerCLI, store, s); err != nil {
+			errs = append(errs, fmt.Errorf("session %s: %w", s.ID, err))
+			continue
+		}
+		fmt.Fprintln(dockerCLI.Out(), s.ID)
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	// resuming is how often keepResuming looks for lost sessions.
+	resuming = 3 * time.Second
+	// finishing is how long it may take to resume what is being resumed, when it is to end.
+	finishing = 30 * time.Second
+	// failing is how long those that cannot be resumed are left alone, at most.
+	failing = 5 * time.Minute
+)
+
+// keepResuming resumes what is lost, until this process is told to end.
+func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	tick := time.NewTicker(resuming)
+	defer tick.Stop()
+	var tried string
+	var again time.Time
+	var delay time.Duration
+	for {
+		_ = sessions.SweepLost(store) // prune reports what cannot be ended
+		lost, err := lostNow(ctx, dockerCLI, store)
+		if err != nil {
+			return err
+		}
+		switch now := time.Now(); {
+		case ctx.Err() != nil:
+			return nil
+		case lost == "":
+			tried = ""
+		case lost != tried || now.After(again):
+			if err := resumeOutside(ctx, dockerCLI); err != nil {
+				return err
+			}
+			if delay = min(2*delay, failing); lost != tried {
+				delay = resuming
+			}
+			tried, again = lost, now.Add(delay)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// lostNow names the sessions that can be resumed.
+func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
+	recs, err := forsaken(store)
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+		if s.State == sessions.StateLost {
+			ids += s.ID + "\n"
+		}
+	}
+	return ids, err
+}
+
+// resumeOutside has another process resume all that is lost, which says what fails: watchers
+// are to be no children of a process that stays, and would have to wait for them.
+func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, exe, append(cli.GlobalArgs(dockerCLI), cli.PluginName, "resume", "--all")...)
+	cmd.Env = cli.WithoutPluginEnv(os.Environ())
+	cmd.Stdout, cmd.Stderr = dockerCLI.Out(), dockerCLI.Err()
+	cmd.Cancel = func() error { return nil } // it may finish what it has begun
+	cmd.WaitDelay = finishing
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) || ctx.Err() != nil {
+		return nil // it has said why
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package session has the verbs that look after sessions: status, inspect, start, stop, resume and prune, and the
+// hidden verb watcher, which serves one.
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+)
+
+const statusLong = `List sessions: containers that call commands of this host, and proxies, which have a
+directory in place of a container
+
+STATE is one of
+  running    the container runs and its calls are answered
+  waiting    the container is not there yet, or down for the moment
+  keeping    the container, or agent, is over, and jobs that are kept go on: docker hostexec ps
+  lost       the container runs but nobody answers: docker hostexec resume
+  stopped    the same, because docker hostexec stop has ended the session
+  suspended  the watcher was suspended by a signal, and nobody answers: kill -CONT its PID
+  exited     the container has stopped (with --all)
+  gone       the container was removed (with --all): docker hostexec prune
+  unknown    a watcher is there and does not answer, or there is none and the engine does not
+
+WARNINGS is how many things make the session dangerous: a container that is privileged, or has
+the engine's socket, namespaces or capabilities of the host's, commands that run code which it
+can write. docker hostexec inspect shows them all.
+
+The table has the columns that fit the terminal. --format can show others: Running, Shells and
+Version, for example.
+
+EXIT STATUS
+  0  sessions were listed, if there were any
+  1  they could not be, or a watcher does not answer`
+
+const statusExample = `  docker hostexec status
+  docker hostexec status --filter state=lost --format '{{.ID}} {{.Container}}'`
+
+type statusOptions struct {
+	all, quiet, noTrunc bool
+	format              string
+	filters             []string
+	width               int // of the terminal; 0: none
+}
+
+// NewStatusCommand returns the verb status.
+func NewStatusCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts statusOptions
+	cmd := &cobra.Command{
+		Use:               "status [OPTIONS]",
+		Aliases:           []string{"ls"},
+		Short:             "List sessions",
+		Long:              statusLong,
+		Example:           statusExample,
+		Args:              cli.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
+			return runStatus(cmd.Context(), dockerCLI, opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&opts.all, "all", "a", false, "Show all sessions, those of stopped and removed containers too")
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
+	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
+	cli.FormatFlag(cmd, &opts.format, cli.Columns(newStatusRow().Header))
+	cli.FilterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, sessions.FilterValues)
+	return cmd
+}
+
+func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) error {
+	keep, err := cli.ParseFilters(opts.filters, sessionCriteria)
+	if err != nil {
+		return err
+	}
+	store, err := sessions.OpenSwept()
+	if err != nil {
+		return err
+	}
+	recs, err := sessions.All(ctx, dockerCLI, store)
+	if err != nil {
+		return err
+	}
+	var shown []sessions.Session
+	var errs []error
+	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+		errs = append(errs, s.Unanswered())
+		live := s.State != sessions.StateExited && s.State != sessions.StateGone
+		if (live || opts.all || keep.Has("state")) && keep.Match(s) {
+			shown = append(shown, s)
+		}
+	}
+	_, width := dockerCLI.Out().GetTtySize()
+	opts.width = int(width)
+	return errors.Join(append(errs, writeStatus(spelling.ASCIIWriter(dockerCLI.Out()), shown, opts, time.Now()))...)
+}
+
+// sessionCriteria are what sessions can be chosen by.
+var sessionCriteria = []cli.Criterion[sessions.Session]{
+	{Key: "id", Is: cli.Begins(func(s sessions.Session) string { return s.ID })},
+	{Key: "container", Is: func(s sessions.Session, v string) bool {
+		return s.ContainerName == v || v != "" && strings.HasPrefix(s.Container, v)
+	}},
+	{Key: "image", Is: cli.Equals(func(s sessions.Session) string { return s.Image })},
+	{Key: "command", Is: func(s sessions.Session, v string) bool { return slices.Contains(s.Names(), v) }},
+	{Key: "state", Is: cli.EqualsFold(func(s sessions.Session) string { return s.State }),
+		Only: []string{sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping, sessions.StateLost, sessions.StateStopped, sessions.StateSuspended, sessions.StateExited, sessions.StateGone, sessions.StateUnknown}},
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/docker/cli/cli/command/formatter"
+	"github.com/docker/go-units"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+)
+
+// The tables are as a rule no wider than a terminal of 120 columns, or of 80.
+const (
+	statusTable  = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Warned}}\t{{.Calls}}\t{{.Since}}"
+	narrowStatus = "table {{.ID}}\t{{.Container}}\t{{.Commands}}\t{{.State}}\t{{.Calls}}\t{{.Since}}"
+	wide         = 120 // columns, for the first
+)
+
+func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, now time.Time) error {
+	format := formatter.Format(opts.format)
+	switch {
+	case opts.quiet:
+		format = formatter.DefaultQuietFormat
+	case opts.format == formatter.TableFormatKey:
+		format = statusTable
+		if opts.width > 0 && opts.width < wide {
+			format = narrowStatus
+		}
+	}
+	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
+	return out.Write(newStatusRow(), func(row func(formatter.SubContext) error) error {
+		for _, s := range sessions {
+			r := newStatusRow()
+			r.s, r.trunc, r.now = s, !opts.noTrunc, now
+			if err := row(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// statusRow is one session as templates see it.
+type statusRow struct {
+	formatter.HeaderContext
+	s     sessions.Session
+	trunc bool
+	now   time.Time
+}
+
+func newStatusRow() *statusRow {
+	r := &statusRow{}
+	r.Header = formatter.SubHeaderContext{
+		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
+		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Warned": "WARNINGS", "Warnings": "WARNINGS", "Calls": "CALLS",
+		"Running": "RUNNING", "Shells": "SHELLS", "Since": "SINCE", "Version": "VERSION",
+	}
+	return r
+}
+
+// MarshalJSON is what {{json .}} shows.
+func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
+
+func (r *statusRow) ID() string { return r.s.ID }
+
+// Container is the container's name, or where the requests of a session without one lie.
+func (r *statusRow) Container() string {
+	if p := r.s.Proxy; p != nil {
+		return control.Printable(filepath.Join(p.Base, p.Rest))
+	}
+	return control.Printable(r.s.ContainerName)
+}
+
+func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
+
+func (r *statusRow) Image() string {
+	image := control.Printable(r.s.Image)
+	if r.trunc {
+		return cli.Ellipsis(image, 16)
+	}
+	return image
+}
+
+func (r *statusRow) Carrier() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.Carrier
+	}
+	return r.s.Carrier
+}
+
+// CarrierWhy is how the carrier is known.
+func (r *statusRow) CarrierWhy() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.CarrierWhy
+	}
+	return ""
+}
+
+func (r *statusRow) State() string { return r.s.State }
+
+// Warnings are what makes the session dangerous.
+func (r *statusRow) Warnings() []string { return r.s.Warnings }
+
+// Warned is the number of warnings; inspect shows them.
+func (r *statusRow) Warned() string {
+	if n := len(r.s.Warnings); n > 0 {
+		return strconv.Itoa(n)
+	}
+	return "-"
+}
+
+// Commands are the names of the commands, with what is not plainly allowed.
+func (r *statusRow) Commands() string {
+	var all []string
+	for _, c := range r.s.Commands {
+		if c.Action == "allow" {
+			all = append(all, c.Name)
+		} else {
+			all = append(all, c.Name+"="+c.Action)
+		}
+	}
+	text := strings.Join(all, ",")
+	if r.trunc {
+		return cli.Ellipsis(text, 16)
+	}
+	return text
+}
+
+// Calls is how many commands were started, as long as somebody counts.
+func (r *statusRow) Calls() string {
+	if r.s.Watcher == nil {
+		return "-"
+	}
+	return strconv.Itoa(r.s.Watcher.Calls)
+}
+
+func (r *statusRow) Running() string {
+	if r.s.Watcher == nil {
+		return "-"
+	}
+	return strconv.Itoa(len(r.s.Watcher.Running))
+}
+
+// Shells are the names of the shells with state.
+func (r *statusRow) Shells() string {
+	if r.s.Watcher == nil || len(r.s.Watcher.Shells) == 0 {
+		return "-"
+	}
+	var all []string
+	for _, i := range r.s.Watcher.Shells {
+		all = append(all, i.Name)
+	}
+	text := strings.Join(all, ",")
+	if r.trunc {
+		return cli.Ellipsis(text, 30)
+	}
+	return text
+}
+
+func (r *statusRow) Since() string {
+	since := r.s.Created
+	if r.s.Watcher != nil {
+		since = r.s.Watcher.Since
+	}
+	return units.HumanDuration(r.now.Sub(since)) + " ago"
+}
+
+func (r *statusRow) Version() string {
+	if r.s.Watcher != nil {
+		return r.s.Watcher.Version
+	}
+	return r.s.Session.Version
+}
+
+func (r *statusRow) cut(text string, n int) string {
+	if r.trunc && len(text) > n {
+		return text[:n]
+	}
+	return text
+}

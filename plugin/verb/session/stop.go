@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/containerd/errdefs"
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/docker/api/types/container"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+const stopLong = `End sessions: their host commands end, and further calls fail
+
+The container keeps running unless --container is given. A session that was stopped can
+be resumed. An agent ends with its session, and docker hostexec agent exits with its code.
+
+All that is ended gets TERM first, and KILL after --time. Without --time a container and an
+agent have 10 seconds, and host commands 5.
+
+EXIT STATUS
+  0  all have ended
+  1  at least one was not found or did not end`
+
+type stopOptions struct {
+	container bool
+	time      int
+	timed     bool // --time was given
+}
+
+// NewStopCommand returns the verb stop.
+func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts stopOptions
+	cmd := &cobra.Command{
+		Use:               "stop [OPTIONS] SESSION|CONTAINER [SESSION|CONTAINER...]",
+		Short:             "End sessions, and their containers if asked to",
+		Long:              stopLong,
+		Example:           "  docker hostexec stop --container web",
+		Args:              dockercli.RequiresMinArgs(1),
+		ValidArgsFunction: sessions.Complete,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
+				return fmt.Errorf("--time %d: must not be negative", opts.time)
+			}
+			store, err := sessions.OpenSwept()
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, ref := range args {
+				if err := stop(cmd.Context(), dockerCLI, store, ref, opts); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintln(dockerCLI.Out(), ref)
+			}
+			return errors.Join(errs...)
+		}),
+	}
+	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
+	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` between TERM and KILL")
+	return cmd
+}
+
+// stop ends one session: the container first, so that what runs in it can still end its
+// calls as it wants to.
+func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
+	rec, err := sessions.Find(ctx, dockerCLI, store, ref)
+	if err != nil {
+		return cli.Hint(err, "docker hostexec status")
+	}
+	if opts.container && rec.Container != "" && rec.Agent == nil { // the watcher ends an agent's container anyway
+		if err := stopContainer(ctx, dockerCLI, rec, opts.time); err != nil {
+			return err
+		}
+	}
+	// Before it has gone, for then resume --watch would bring it back.
+	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	grace := sessions.DefaultGrace
+	if opts.timed {
+		grace = time.Duration(opts.time) * time.Second
+	}
+	err = sessions.StopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
+	return errors.Join(err, watch.EndLost(store.Dir(rec.ID)))
+}
+
+func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {
+	api, err := cli.Connect(dockerCLI.ConfigFile(), rec.GlobalArgs)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	err = api.ContainerStop(ctx, rec.Container, container.StopOptions{Timeout: &seconds})
+	if err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("stop container %s: %w", rec.ContainerName, err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// NewWatcherCommand is what a keeper starts, behind docker's own flags so that the same
+// engine is reached. Nobody types it.
+func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
+	return &cobra.Command{
+		Use:    "watcher DIR",
+		Hidden: true,
+		Args:   dockercli.ExactArgs(1),
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
+			w := &watch.Watcher{
+				Dir:     args[0],
+				Version: entry.Version,
+				Keeper:  watch.KeeperLife(),
+				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
+				Another: func(host string) (watch.Engine, error) {
+					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
+				},
+			}
+			return w.Run(cmd.Context(), watch.Uplink())
+		}),
+	}
+}
+
+// IsWatcher reports whether a keeper has started this process: args are docker's own flags,
+// and then the verb.
+func IsWatcher(args []string) bool {
+	_, set, err := cli.ClientFlags(args[1:])
+	return err == nil && set.NArg() == 3 && set.Arg(0) == cli.PluginName && set.Arg(1) == "watcher"
+}

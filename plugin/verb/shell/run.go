@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// shellView is how a person is shown what a command in a shell does.
+type shellView interface {
+	Out() io.Writer
+	Err() io.Writer
+	Started(request string, pid int)
+	Ended(code int, why string) // why is "" if it ended by itself
+	Close() error
+}
+
+func newShellView(dockerCLI command.Cli, c control.ShellCommand, asJSON bool) (shellView, error) {
+	report := shell.Report{To: dockerCLI.Out(), Command: c.Text, Since: time.Now()}
+	switch {
+	case !asJSON:
+		return plainShell{dockerCLI, c.Start}, nil
+	case c.Start:
+		return report.Events(), nil
+	}
+	return report.Object(func() (io.ReadWriteSeeker, error) { return shell.Spool("") })
+}
+
+// plainShell passes on what is written, as it is.
+type plainShell struct {
+	cli    command.Cli
+	starts bool
+}
+
+func (v plainShell) Out() io.Writer    { return v.cli.Out() }
+func (v plainShell) Err() io.Writer    { return v.cli.Err() }
+func (v plainShell) Ended(int, string) {}
+func (v plainShell) Close() error      { return nil }
+
+func (v plainShell) Started(request string, pid int) {
+	if v.starts {
+		cli.Say(v.cli.Err(), "request %s, pid %d", request, pid)
+	}
+}
+
+// sayBusy tells who sits at a terminal why nothing happens.
+func sayBusy(dockerCLI command.Cli, name string) {
+	if dockerCLI.Err().IsTerminal() {
+		cli.Say(dockerCLI.Err(), "%s", shell.Busy(name))
+	}
+}
+
+// runInShell runs c between this process's streams, and returns its code as an error.
+func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
+	client, err := dialSession(session)
+	if err != nil {
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
+	}
+	defer client.Close()
+	v, err := newShellView(dockerCLI, c, asJSON)
+	if err != nil {
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
+	}
+	defer v.Close()
+	out, errs := v.Out(), v.Err()
+	var result error
+	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
+		switch {
+		case e.Waits:
+			sayBusy(dockerCLI, name)
+		case e.PID != 0:
+			v.Started(e.Request, e.PID)
+		case len(e.Out) > 0:
+			_, err = out.Write(e.Out)
+		case len(e.Err) > 0:
+			_, err = errs.Write(e.Err)
+		case e.Error != "":
+			v.Ended(e.Code, e.Error)
+			result = &cli.Failure{Code: e.Code, Err: errors.New(shown(e.Error))}
+		case e.Exit != nil:
+			v.Ended(*e.Exit, "")
+			if *e.Exit != 0 {
+				result = dockercli.StatusError{StatusCode: *e.Exit}
+			}
+		}
+		return err
+	})
+	var told *cli.Interrupted
+	if err != nil && errors.As(context.Cause(ctx), &told) {
+		v.Ended(told.Code(), told.Caller())
+		return told.Status()
+	}
+	if err != nil {
+		v.Ended(cli.CodeRun, err.Error())
+		return &cli.Failure{Code: cli.CodeRun, Err: err}
+	}
+	return result
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shell has the verb shell, which lists the shells of a session and runs commands in them.
+package shell
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const shellLong = `Use the shells of a session, whose directory, variables and functions stay
+
+They are those that the container sees as hostexec session: bash on this host, or, with
+create --in, in any running container that has a bash. What you run
+in them is written down as approved by you; what the container runs is decided by policy.
+
+EXIT STATUS
+  0 to 255  exec and start: the command's own
+  124       exec and start: the timeout
+  125       exec and start: the shell is not ready, or has ended; or the command line is wrong
+  1         the others: it failed`
+
+// NewCommand returns the verb shell.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "shell",
+		Aliases: []string{"session"},
+		Short:   "Use shells that keep their state",
+		Long:    shellLong,
+		Example: "  docker hostexec shell exec web build -- 'cd server && make'",
+		Args:    cli.NoArgs,
+		RunE:    command.ShowHelp(dockerCLI.Err()),
+	}
+	cmd.AddCommand(newShellCreateCommand(dockerCLI), cli.ArgsAsRun(newShellRunCommand(dockerCLI, false)), cli.ArgsAsRun(newShellRunCommand(dockerCLI, true)),
+		newShellLsCommand(dockerCLI), newShellRmCommand())
+	return cmd
+}
+
+// dialSession connects to the watcher of the session that ref names.
+func dialSession(ref string) (*control.Client, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	return dialIn(store, ref)
+}
+
+func dialIn(store *state.Store, ref string) (*control.Client, error) {
+	rec, err := store.Find(ref)
+	if err != nil {
+		return nil, cli.Hint(err, "docker hostexec status")
+	}
+	return control.Dial(store.Dir(rec.ID)), nil
+}
+
+func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
+	var o control.ShellOptions
+	cmd := &cobra.Command{
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			c, err := dialSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if err := placeShell(dockerCLI, &o); err != nil {
+				return err
+			}
+			return c.CreateShell(cmd.Context(), args[1], o)
+		}),
+	}
+	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host, or of the container; HOME if there is none")
+	cmd.Flags().StringVar(&o.In, "in", "", "Have it live in a running `container`, by name or id, and not on this host")
+	return cmd
+}
+
+// placeShell takes a relative directory of this host as relative to the current directory, not to the
+// watcher's.
+func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
+	if o.Dir == "" || o.In != "" {
+		return nil
+	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return fmt.Errorf("--cwd: %w", err)
+	}
+	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
+		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", cli.Quoted(o.Dir))
+	}
+	return nil
+}
+
+func newShellRmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			c, err := dialSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return c.RemoveShell(cmd.Context(), args[1])
+		}),
+	}
+}
+
+func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
+	c := control.ShellCommand{Start: start}
+	var timeout time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell; what it changes stays",
+		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return &cli.Failure{Code: cli.CodeRun, Err: fmt.Errorf("--timeout %v: must not be negative", timeout)}
+			}
+			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
+			if !asJSON {
+				defer cli.EndOnSignal(cmd.Context())()
+				return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, false)
+			}
+			ctx, stop := cli.CancelOnSignal(cmd.Context())
+			defer stop()
+			return runInShell(ctx, dockerCLI, args[0], args[1], c, true)
+		},
+	}
+	if start {
+		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash text in a copy of a shell, which it holds up for nobody"
+	}
+	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "A variable for this text alone (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&c.Dir, "cwd", "", "A `directory` for this text alone")
+	told := "Print one JSON object at the end: command, stdout, stderr, exit_code, duration, timestamp"
+	if start {
+		told = "Print a line of JSON for each event: start, stdout and stderr, complete"
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, told)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, and not the shell, after this `time`")
+	return cmd
+}
+
+// shown is s in printable ASCII.
+func shown(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+// completeShells offers a session, then the shells that it has.
+func completeShells(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(given) == 0 {
+		return sessions.Complete(cmd, given, typed)
+	}
+	if len(given) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	store, err := state.Look()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := dialIn(store, given[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), completing)
+	defer cancel()
+	all, _ := c.Shells(ctx) // there are none to offer
+	var names []string
+	for _, sh := range all {
+		names = append(names, sh.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completing is how long somebody who types waits for a watcher.
+const completing = 5 * time.Second
