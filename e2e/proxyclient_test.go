@@ -93,7 +93,8 @@ func TestIntegrationProxyClients(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyMake is the example of the description. It goes on after git clean -fdx.
+// TestIntegrationProxyMake is the example of the description, wherever it is called. It goes on after
+// git clean -fdx.
 func TestIntegrationProxyMake(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.Work, "Makefile", "build:\n\t@echo building $(TARGET)\n", 0o644)
@@ -102,6 +103,10 @@ func TestIntegrationProxyMake(t *testing.T) {
 	r := h.feed(t, "", h.Client("make"), "nope")
 	if r.Code != 2 || !strings.Contains(r.Err, "No rule to make target 'nope'") {
 		t.Errorf("make nope: %v", r)
+	}
+	for name, argv := range map[string][]string{"the script": {h.Client("make")}, "the shim": h.Shim(t, "make")} {
+		elsewhere := append([]string{"-c", `cd / && exec "$@"`, "sh"}, append(argv, "build", "TARGET=elsewhere")...)
+		want(t, name+" in another directory", h.feed(t, "", "sh", elsewhere...).String(), Result{Out: "building elsewhere\n"}.String())
 	}
 	ignored := filepath.Join(h.Work, ".hostexec/.gitignore")
 	want(t, ".gitignore", string(readFile(t, ignored)), "*\n")

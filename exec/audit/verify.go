@@ -79,7 +79,7 @@ func (v *verifier) line(l Line) {
 		return
 	case errors.Is(err, ErrHash):
 		v.fault(l, "altered: %v", err)
-	case err != nil && strings.HasSuffix(l.Text+"\n", torn):
+	case err != nil && l.Torn():
 		v.report.Torn++
 		return
 	case err != nil && cutOff(l.Text):

@@ -16,6 +16,9 @@ import (
 func misplaced(sc *Scene, req *request, lost error) end {
 	e := end{status: statusRefused, name: word(req.Args[0]), request: req.ID, hint: elsewhere(sc)}
 	switch {
+	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
+		e.reason = "workdir mismatch: the host's directory where commands run was deleted"
+		e.hint = "start " + sc.start() + " in a directory that exists"
 	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
 		e.reason, e.hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
 	case errors.Is(lost, dir.ErrMismatch):

@@ -81,6 +81,35 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
+// TestMisplacedHost: the host's directory was deleted, and not the caller's.
+func TestMisplacedHost(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		gone := filepath.Join(t.TempDir(), "gone")
+		if err := os.Mkdir(gone, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dirs, err := dir.NewTable(nil, dir.Default{Source: gone, Target: "/srv", All: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { dirs.Close() })
+		if err := os.Remove(gone); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := scene(t)
+		sc := *s.Scene()
+		sc.Dirs = dirs
+		s.SetScene(&sc)
+		c := dial(t, s)
+		c.cwd = "/srv"
+		c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
+		c.read(t, wire.KindExit)
+		if want := "workdir mismatch: the host's directory where commands run was deleted"; c.exit.Code != 126 || !strings.Contains(c.exit.Text, want) {
+			t.Errorf("%d %q, want 126 and %q", c.exit.Code, c.exit.Text, want)
+		}
+	}
+}
+
 // TestMisplacedShell: a shell, too, starts in a directory that its caller has from the host, or in
 // one that it names.
 func TestMisplacedShell(t *testing.T) {

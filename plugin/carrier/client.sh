@@ -166,7 +166,7 @@ nap() {
 
 waiter=
 ! find inotifywait || waiter=$path
-naps=0 last='' heard=''
+naps=0 last='' heard='' missed=
 now
 began=$t quiet=$t
 while [ ! -e "$f.exit" ]; do
@@ -179,6 +179,12 @@ while [ ! -e "$f.exit" ]; do
 	[ -n "$pulse" ] || [ $naps -lt 16 ] || beat
 	nap
 	now
+	# One of these is there until the call is over. A file system may show things late, thus two seconds.
+	if [ -e "$f.stdout" ] || [ -e "$f.cmd" ] || [ -e "$f.exit" ]; then missed=
+	elif [ $((t - ${missed:=$t})) -ge 200 ]; then
+		tidy
+		die 125 "the directory of requests was deleted: $dir: the host has ended the command"
+	fi
 	if [ -n "$total" ]; then
 		since=$began max=$total
 		[ -z "${HOSTEXEC_TIMEOUT-}" ] || [ -z "$open" ] || max=$((total + 500)) # the host has its own clock

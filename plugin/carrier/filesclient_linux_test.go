@@ -165,3 +165,33 @@ func TestNextWait(t *testing.T) {
 		t.Errorf("after a while it waits %v, want %v", got, renewing)
 	}
 }
+
+// TestScriptDeleted: the script does not wait for an answer in a directory that was deleted, even if
+// there is another one by now.
+func TestScriptDeleted(t *testing.T) {
+	requests := filepath.Join(t.TempDir(), "requests")
+	script := filepath.Join(t.TempDir(), "make")
+	putFile(t, script, Client{Command: "make", Dir: requests}.Script(), 0o755)
+	if err := os.Mkdir(requests, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), script)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "PROXY_TIMEOUT=30"), &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if all, _ := filepath.Glob(filepath.Join(requests, "*.req")); len(all) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := errors.Join(os.RemoveAll(requests), os.Mkdir(requests, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 125 || !strings.Contains(errs.String(), "the directory of requests was deleted") {
+		t.Errorf("code %d, %q", code, errs.String())
+	}
+}

@@ -289,10 +289,11 @@ func pidsOf(c container.InspectResponse) int64 {
 	return max(0, *c.HostConfig.PidsLimit)
 }
 
-// setProxyScene sets up a session without a container: every call is made where it began.
+// setProxyScene sets up a session without a container: every call is made where it began. Callers say
+// where they stand, which is a directory of a container that nobody here knows.
 func (w *Watcher) setProxyScene() error {
 	mounts := Requested(w.rec)
-	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn})
+	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
