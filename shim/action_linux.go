@@ -95,8 +95,8 @@ func die(sig syscall.Signal) int {
 	return 128 + int(sig)
 }
 
-// stopOneself returns after the process has been stopped and continued.
-func stopOneself(sig syscall.Signal) { raise(sig) }
+// stopSelf returns after the process has been stopped and continued.
+func stopSelf(sig syscall.Signal) { raise(sig) }
 
 // stopGroup stops the shim's process group, which is the whole job, as ^Z does.
 func stopGroup() {

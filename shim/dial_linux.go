@@ -9,9 +9,9 @@ import (
 
 const defaultDirectory = "/run/hostexec"
 
-// patience is how long a call waits for the host to choose a carrier. The first instruction of a container
+// decideTimeout is how long a call waits for the host to choose a carrier. The first instruction of a container
 // may be a call. It is a variable so that tests can shorten it.
-var patience = 10 * time.Second
+var decideTimeout = 10 * time.Second
 
 // directory returns the mount point of the host's share.
 func directory(env []string) string {
@@ -28,15 +28,15 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 	sock, err = connect(dir + "/socket")
 	how, pause := "", time.Millisecond
 	for waited := time.Duration(0); err != nil; waited += pause {
-		how = word(dir + "/carrier")
+		how = readWord(dir + "/carrier")
 		if how == "relay" {
 			if sock, e := connect(dir + "/relay/socket"); e == nil {
 				return sock, true, nil
-			} else if waited > patience {
+			} else if waited > decideTimeout {
 				return -1, false, e
 			}
 		}
-		if how != "relay" && how != "undecided" || waited > patience {
+		if how != "relay" && how != "undecided" || waited > decideTimeout {
 			break
 		}
 		c.listen() // there is time for it now, and signals must end the wait
@@ -67,8 +67,8 @@ func connect(path string) (int, error) {
 	}
 }
 
-// word reads a file with one word of the host. It returns "" if there is none.
-func word(file string) string {
+// readWord reads a file with one word of the host. It returns "" if there is none.
+func readWord(file string) string {
 	text, _ := read(file, 40)
 	n := len(text)
 	for n > 0 && text[n-1] <= ' ' {

@@ -9,10 +9,10 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// mortal are the signals that the shim dies of if the command did. A shell around the shim then reacts to
+// fatalSignals are the signals that the shim dies of if the command did. A shell around the shim then reacts to
 // ^C as it would for the command itself. Other signals would leave a core dump of the shim, or be reported
 // as its crash.
-var mortal = [...]struct {
+var fatalSignals = [...]struct {
 	name string
 	sig  syscall.Signal
 }{
@@ -26,7 +26,7 @@ var mortal = [...]struct {
 func (c *call) exit(p []byte) int {
 	m, err := wire.ParseExit(p)
 	if err != nil {
-		return c.lost(err)
+		return c.hostLost(err)
 	}
 	return c.end(m)
 }
@@ -37,14 +37,14 @@ func (c *call) end(m wire.Exit) int {
 		c.stdin.rewind(m.Consumed)
 	}
 	c.restore()
-	if m.Text != "" && (m.Consumed < wire.Withheld || unread()) {
+	if m.Text != "" && (m.Consumed < wire.Withheld || stdinHasData()) {
 		writeAll(2, []byte(m.Text))
 	}
 	if m.Outcome == wire.Signaled {
 		if c.tty != nil {
-			c.typed(m.Signal)
+			c.signalJob(m.Signal)
 		}
-		for _, s := range mortal {
+		for _, s := range fatalSignals {
 			if s.name == m.Signal {
 				return die(s.sig)
 			}
@@ -53,16 +53,16 @@ func (c *call) end(m wire.Exit) int {
 	return code(m)
 }
 
-// unread reports whether stdin has unread data: in a pipe, a socket or the rest of a file.
-func unread() bool {
+// stdinHasData reports whether stdin has unread data: in a pipe, a socket or the rest of a file.
+func stdinHasData() bool {
 	var n int32
 	return ioctl(0, syscall.TIOCINQ, unsafe.Pointer(&n)) == nil && n != 0
 }
 
-// typed sends a key's signal to the rest of the job, for a command with a terminal. For a local command,
+// signalJob sends a key's signal to the rest of the job, for a command with a terminal. For a local command,
 // the kernel signals the whole job, including a script around it. Here the key was handled by the host's
 // terminal.
-func (c *call) typed(signal string) {
+func (c *call) signalJob(signal string) {
 	for _, sig := range [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
 		if name(sig) == signal && c.sent.Load() != int64(sig) { // skips a signal that the shim itself has forwarded
 			signalGroup(sig)

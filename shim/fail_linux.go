@@ -72,8 +72,8 @@ func (c *call) unanswered(err error) int {
 	return c.fail(wire.CodeFailed, "hostexec is not running on the host for this container: "+err.Error(), resumeHint)
 }
 
-// lost ends a call whose connection ended without an Exit message.
-func (c *call) lost(err error) int {
+// hostLost ends a call whose connection ended without an Exit message.
+func (c *call) hostLost(err error) int {
 	c.restore()
 	if _, ok := err.(wire.Error); ok && err != errGone {
 		return c.fail(wire.CodeFailed, "the host side was not understood: "+err.Error(),

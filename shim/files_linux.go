@@ -18,26 +18,26 @@ import (
 // Other processes can write there too. Therefore files are created exclusively, only regular files are
 // read, links are not followed, and all values are checked.
 type files struct {
-	c      *call
-	id     string
-	wants  bool          // stdin goes to the host, once the host requests it
-	total  time.Duration // time limit of the call; 0: none
-	limit  bool          // a limit was given
-	theirs bool          // by HOSTEXEC_TIMEOUT, which the host enforces too
-	clocks bool          // clock is running; used by follow only
+	c            *call
+	id           string
+	wants        bool          // stdin goes to the host, once the host requests it
+	total        time.Duration // time limit of the call; 0: none
+	limit        bool          // a limit was given
+	hostLimit    bool          // by HOSTEXEC_TIMEOUT, which the host enforces too
+	clockRunning bool          // clock is running; used by follow only
 
-	bell   int    // descriptor of the named pipe <id>.bell; -1: none, so the shim polls
-	proven bool   // the host writes to it
-	gone   bool   // the host had it open and has closed it
-	naps   int    // waits since the last change
-	buf    []byte // for output
+	wakeupPipe  int    // descriptor of the named pipe <id>.bell; -1: none, so the shim polls
+	wakeupWorks bool   // the host writes to it
+	hostClosed  bool   // the host had it open and has closed it
+	idleWaits   int    // waits since the last change
+	buf         []byte // for output
 
-	departed bool // follow has ended the call
+	ended bool // follow has ended the call
 
-	begun atomic.Bool   // stdout and stderr are open
-	fds   [2]int        // stdout and stderr, if begun
-	moved [2]int64      // bytes of them that were copied
-	heard atomic.Uint64 // progress counter for clock
+	begun    atomic.Bool   // stdout and stderr are open
+	fds      [2]int        // stdout and stderr, if begun
+	copied   [2]int64      // bytes of them that were copied
+	progress atomic.Uint64 // progress counter for clock
 
 	mu    sync.Mutex // guards the fields below, and the creation of files against tidy
 	over  bool       // the call is ending
@@ -48,7 +48,7 @@ type files struct {
 // "" if the carrier is not files. share is the directory of a session's share in the container. PROXY_DIR
 // is for callers without a session, and for commands of a proxy.
 func (c *call) requests(share string, args []string) (string, []string) {
-	how := word(share + "/carrier")
+	how := readWord(share + "/carrier")
 	dir := variable(c.env, "PROXY_DIR")
 	switch {
 	case how != "" && how != "files", how == "" && dir == "":
@@ -79,23 +79,23 @@ func base(args []string) string {
 
 // byFiles makes the call by files in dir, and returns the exit code.
 func (c *call) byFiles(req *wire.Exec, share, dir string) int {
-	f := &files{c: c, id: newID(), bell: -1, alive: -1, buf: make([]byte, 32<<10)}
+	f := &files{c: c, id: newID(), wakeupPipe: -1, alive: -1, buf: make([]byte, 32<<10)}
 	if bad := f.limits(req.Args); bad != "" {
 		return c.fail(wire.CodeFailed, "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: "+bad, "")
 	}
 	f.wants = req.FDs[0] != wire.FDNull && req.FDs[0] != wire.FDTTY && variable(c.env, "HOSTEXEC_STDIN") != "null"
 	err := syscall.Chdir(dir)
 	if err == nil {
-		err = f.ask(req, share)
+		err = f.writeRequest(req, share)
 	}
 	if err != nil {
-		f.tidy()
+		f.removeFiles()
 		return c.fail(wire.CodeFailed, "no directory for requests: "+dir+": "+err.Error(), "is docker hostexec running on the host?")
 	}
 	c.files.Store(f)
 	c.listen()
 	if f.limit {
-		f.tick()
+		f.startClock()
 	}
 	return f.follow()
 }
@@ -111,14 +111,14 @@ func (f *files) limits(args []string) (bad string) {
 			text = word[10:]
 		}
 	}
-	if f.theirs = text != ""; !f.theirs {
+	if f.hostLimit = text != ""; !f.hostLimit {
 		text = variable(f.c.env, "PROXY_TIMEOUT")
 	}
 	if text == "" {
 		return ""
 	}
 	f.total, f.limit = duration(text)
-	if !f.limit && !f.theirs {
+	if !f.limit && !f.hostLimit {
 		return text
 	}
 	return "" // the host refuses an invalid HOSTEXEC_TIMEOUT

@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ask writes the request. It creates the named pipe before the host can see the request.
-func (f *files) ask(req *wire.Exec, share string) error {
+// writeRequest writes the request. It creates the named pipe before the host can see the request.
+func (f *files) writeRequest(req *wire.Exec, share string) error {
 	var args []byte
 	for i, arg := range req.Args {
 		if i > 0 {
@@ -26,7 +26,7 @@ func (f *files) ask(req *wire.Exec, share string) error {
 		return err
 	}
 	if syscall.Mknod(f.id+".bell", syscall.S_IFIFO|0o622, 0) == nil { // on an error the file system has no pipes
-		f.bell, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+		f.wakeupPipe, _ = syscall.Open(f.id+".bell", syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	}
 	return syscall.Rename(f.id+".req.tmp", f.id+".req")
 }
@@ -87,11 +87,11 @@ func (f *files) create(what string) (int, error) {
 	return syscall.Open(f.id+what, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o644)
 }
 
-// errPlanted means that a file of the call is not a regular file.
-const errPlanted = wire.Error("it is not a regular file")
+// errNotRegular means that a file of the call is not a regular file.
+const errNotRegular = wire.Error("it is not a regular file")
 
-// plain opens a file if it is regular. It follows no link and does not block.
-func plain(name string, how int) (int, error) {
+// openRegular opens a file if it is regular. It follows no link and does not block.
+func openRegular(name string, how int) (int, error) {
 	fd, err := syscall.Open(name, how|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
@@ -99,14 +99,14 @@ func plain(name string, how int) (int, error) {
 	var st syscall.Stat_t
 	if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		syscall.Close(fd)
-		return -1, errPlanted
+		return -1, errNotRegular
 	}
 	return fd, nil
 }
 
 // read returns the beginning of a small file, which was written at once.
 func read(name string, max int) (string, error) {
-	fd, err := plain(name, syscall.O_RDONLY)
+	fd, err := openRegular(name, syscall.O_RDONLY)
 	if err != nil {
 		return "", err
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// pulsing is the interval at which the shim notifies the host that the caller is alive.
-	pulsing = time.Second
-	// silence is the number of such intervals without a sign of the host after which a call without a
+	// aliveInterval is the interval at which the shim notifies the host that the caller is alive.
+	aliveInterval = time.Second
+	// maxSilentIntervals is the number of such intervals without a sign of the host after which a call without a
 	// limit ends.
-	silence = 300
-	// late is the time limit for announced data to become visible, and for an announced end.
-	late = 5 * time.Second
+	maxSilentIntervals = 300
+	// announceTimeout is the time limit for announced data to become visible, and for an announced end.
+	announceTimeout = 5 * time.Second
 )
 
 // finish ends the call with the host's result after all announced output is there. Some file systems show
@@ -27,18 +27,18 @@ func (f *files) finish(exit string) int {
 		status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
 		out, _ := number(field(status, "stdout"))
 		err, ok := number(field(status, "stderr"))
-		if ok && uint64(f.moved[0]) >= out && uint64(f.moved[1]) >= err {
+		if ok && uint64(f.copied[0]) >= out && uint64(f.copied[1]) >= err {
 			break
 		}
-		if waited > late {
+		if waited > announceTimeout {
 			return f.broken(wire.Error("some of the output was lost on its way from the host"))
 		}
 		poll(nil, often)
-		if _, err := f.show(); err != nil {
+		if _, err := f.copyOutput(); err != nil {
 			return f.broken(err)
 		}
 	}
-	f.depart("")
+	f.leaveAndEnd("")
 	for exit != "" && exit[len(exit)-1] <= ' ' {
 		exit = exit[:len(exit)-1]
 	}
@@ -88,14 +88,14 @@ func (f *files) broken(err error) int {
 	if bad, ok := err.(unwritable); ok {
 		return f.c.broken(bad)
 	}
-	f.depart("HUP")
+	f.leaveAndEnd("HUP")
 	return f.c.fail(wire.CodeFailed, "the host's answer cannot be read: "+err.Error(), "")
 }
 
-// tick starts clock, once.
-func (f *files) tick() {
-	if !f.clocks {
-		f.clocks = true
+// startClock starts clock, once.
+func (f *files) startClock() {
+	if !f.clockRunning {
+		f.clockRunning = true
 		// Ends with the process: follow may block forever in a write of output.
 		go f.clock()
 	}
@@ -106,27 +106,27 @@ func (f *files) tick() {
 func (f *files) clock() {
 	heard, quiet := uint64(0), 0
 	for left := f.total; ; {
-		pause := pulsing
+		pause := aliveInterval
 		if left > 0 && left < pause {
 			pause = left
 		}
 		sleep(pause)
-		f.pulse()
+		f.touchAlive()
 		if f.limit {
 			if left -= pause; left > 0 || f.total == 0 {
 				continue
 			}
-			if f.theirs && f.begun.Load() { // the host has a moment to report the timeout itself
-				f.theirs, left = false, late
+			if f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
+				f.hostLimit, left = false, announceTimeout
 				continue
 			}
 		} else {
 			var st syscall.Stat_t
 			syscall.Lstat(f.id+".beat", &st)
-			if now := f.heard.Load() + st.Ino + uint64(st.Mtim.Nano()); now != heard {
+			if now := f.progress.Load() + st.Ino + uint64(st.Mtim.Nano()); now != heard {
 				heard, quiet = now, 0
 			}
-			if quiet++; quiet <= silence {
+			if quiet++; quiet <= maxSilentIntervals {
 				continue
 			}
 		}
@@ -143,8 +143,8 @@ func sleep(d time.Duration) {
 	}
 }
 
-// pulse notifies the host that the caller is alive.
-func (f *files) pulse() {
+// touchAlive notifies the host that the caller is alive.
+func (f *files) touchAlive() {
 	f.mu.Lock()
 	if !f.over && f.alive < 0 {
 		f.alive, _ = f.create(".alive")
@@ -177,28 +177,28 @@ func (f *files) leave(why string) bool {
 	if why != "" && syscall.Unlink(f.id+".req") != nil && f.put(".req.tmp", []byte(why)) == nil {
 		syscall.Rename(f.id+".req.tmp", f.id+".cancel")
 	}
-	f.tidy()
+	f.removeFiles()
 	return true
 }
 
-// depart is like leave, for a caller that ends the process afterwards. If a signal or the clock came
+// leaveAndEnd is like leave, for a caller that ends the process afterwards. If a signal or the clock came
 // first, depart waits for that one to end the process.
-func (f *files) depart(why string) {
-	if !f.leave(why) && !f.departed {
+func (f *files) leaveAndEnd(why string) {
+	if !f.leave(why) && !f.ended {
 		poll(nil, -1)
 	}
-	f.departed = true
+	f.ended = true
 }
 
-// left reports whether the caller's part has ended.
-func (f *files) left() bool {
+// hasLeft reports whether the caller's part has ended.
+func (f *files) hasLeft() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.over
 }
 
-// tidy removes the call's files. The host removes the files that it has taken.
-func (f *files) tidy() {
+// removeFiles removes the call's files. The host removes the files that it has taken.
+func (f *files) removeFiles() {
 	for _, what := range [...]string{".req", ".req.tmp", ".cmd", ".alive", ".stdin", ".eof", ".beat", ".bell", ".stdout", ".stderr", ".status", ".exit"} {
 		syscall.Unlink(f.id + what)
 	}

@@ -29,11 +29,11 @@ func (f *files) follow() int {
 		exit, err := read(f.id+".exit", 16)
 		ended := err == nil
 		moved := false
-		if f.left() {
+		if f.hasLeft() {
 			poll(nil, -1) // another goroutine ends the process
 		}
 		if ended || err == syscall.ENOENT {
-			moved, err = f.show()
+			moved, err = f.copyOutput()
 		}
 		if err != nil {
 			return f.broken(err)
@@ -41,24 +41,24 @@ func (f *files) follow() int {
 		if ended {
 			return f.finish(exit)
 		}
-		if f.gone {
-			f.depart("HUP")
-			return f.c.lost(errGone)
+		if f.hostClosed {
+			f.leaveAndEnd("HUP")
+			return f.c.hostLost(errGone)
 		}
 		f.input()
-		if f.naps++; moved {
-			f.naps = 0
-			f.proven = f.proven && told
+		if f.idleWaits++; moved {
+			f.idleWaits = 0
+			f.wakeupWorks = f.wakeupWorks && told
 		}
 		told = f.wait()
 	}
 }
 
-// show copies the new output of both streams, and reports whether there was any.
-func (f *files) show() (moved bool, err error) {
+// copyOutput copies the new output of both streams, and reports whether there was any.
+func (f *files) copyOutput() (moved bool, err error) {
 	if !f.begun.Load() {
 		for i, what := range streams {
-			fd, err := plain(f.id+what, syscall.O_RDONLY)
+			fd, err := openRegular(f.id+what, syscall.O_RDONLY)
 			if err == syscall.ENOENT {
 				return false, nil // a later call opens both again; an extra descriptor does no harm
 			}
@@ -68,7 +68,7 @@ func (f *files) show() (moved bool, err error) {
 			f.fds[i] = fd
 		}
 		f.begun.Store(true)
-		f.heard.Add(1)
+		f.progress.Add(1)
 		moved = true
 	}
 	for i := 0; i < 2; {
@@ -83,8 +83,8 @@ func (f *files) show() (moved bool, err error) {
 		if err := f.output(i+1, f.buf[:n]); err != nil {
 			return moved, err
 		}
-		f.moved[i] += int64(n)
-		f.heard.Add(1)
+		f.copied[i] += int64(n)
+		f.progress.Add(1)
 		moved = true
 	}
 	return moved, nil
@@ -95,7 +95,7 @@ func (f *files) show() (moved bool, err error) {
 func (f *files) output(fd int, p []byte) error {
 	out := [1]pollFD{{fd: int32(fd), events: pollOut}}
 	if poll(out[:], 0); len(p) > 4096 || out[0].revents == 0 {
-		f.tick()
+		f.startClock()
 	}
 	f.c.writes.Add(1)
 	err := writeAll(fd, p)
@@ -111,7 +111,7 @@ func (f *files) input() {
 	if !f.wants {
 		return
 	}
-	to, err := plain(f.id+".stdin", syscall.O_WRONLY|syscall.O_APPEND)
+	to, err := openRegular(f.id+".stdin", syscall.O_WRONLY|syscall.O_APPEND)
 	if err == syscall.ENOENT {
 		return
 	}
@@ -131,26 +131,26 @@ func (f *files) input() {
 func (f *files) wait() (told bool) {
 	pause := rarely
 	switch {
-	case f.proven:
+	case f.wakeupWorks:
 		pause = idling
-	case f.naps <= 4:
+	case f.idleWaits <= 4:
 		pause = often
-	case f.naps <= 16:
+	case f.idleWaits <= 16:
 		pause = rather
 	}
-	fds := [1]pollFD{{fd: int32(f.bell), events: pollIn}}
+	fds := [1]pollFD{{fd: int32(f.wakeupPipe), events: pollIn}}
 	if poll(fds[:], pause); fds[0].revents == 0 {
 		if pause > rather {
-			f.tick()
+			f.startClock()
 		}
 		return false
 	}
 	var b [64]byte
-	if n, _ := syscall.Read(f.bell, b[:]); n <= 0 {
+	if n, _ := syscall.Read(f.wakeupPipe, b[:]); n <= 0 {
 		// The pipe is at its end. If the host had begun to answer, it has closed the pipe; otherwise it
 		// never had it open.
-		f.bell, f.gone = -1, f.begun.Load()
+		f.wakeupPipe, f.hostClosed = -1, f.begun.Load()
 	}
-	f.proven = f.bell >= 0
+	f.wakeupWorks = f.wakeupPipe >= 0
 	return true
 }

@@ -29,9 +29,9 @@ func (h *host) write(frame []byte) error {
 	return writeAll(h.fd, frame)
 }
 
-// incoming parses the host's frames. A payload is valid until the next call of next. It is not copied:
+// frameReader parses the host's frames. A payload is valid until the next call of next. It is not copied:
 // output goes from this buffer to its descriptor.
-type incoming struct {
+type frameReader struct {
 	fd   int
 	buf  []byte
 	r, w int // buf[r:w] is read and not yet parsed
@@ -43,7 +43,7 @@ const (
 )
 
 // next returns the next frame. At the end of the stream it returns errGone, even within a frame.
-func (in *incoming) next() (wire.Kind, []byte, error) {
+func (in *frameReader) next() (wire.Kind, []byte, error) {
 	if err := in.fill(wire.HeaderLen); err != nil {
 		return 0, nil, err
 	}
@@ -63,12 +63,12 @@ func (in *incoming) next() (wire.Kind, []byte, error) {
 }
 
 // fill reads until n bytes are available.
-func (in *incoming) fill(n int) error {
+func (in *frameReader) fill(n int) error {
 	if in.r == in.w {
 		in.r, in.w = 0, 0
 	}
 	if in.r+n > len(in.buf) {
-		in.room(n)
+		in.grow(n)
 	}
 	for in.w-in.r < n {
 		m, err := syscall.Read(in.fd, in.buf[in.w:])
@@ -85,8 +85,8 @@ func (in *incoming) fill(n int) error {
 	return nil
 }
 
-// room makes space for n bytes from r on.
-func (in *incoming) room(n int) {
+// grow makes space for n bytes from r on.
+func (in *frameReader) grow(n int) {
 	buf := in.buf
 	switch {
 	case n <= len(buf):

@@ -22,11 +22,11 @@ import (
 // descriptors and exit status, and the race detector.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AS_SHIM") == "" {
-		heedSignals()
+		resetIgnoredSignals()
 		os.Exit(m.Run())
 	}
 	if d, err := time.ParseDuration(os.Getenv("TEST_PATIENCE")); err == nil {
-		patience = d
+		decideTimeout = d
 	}
 	args := os.Args
 	if os.Getenv("TEST_LONG") != "" {
@@ -35,9 +35,9 @@ func TestMain(m *testing.M) {
 	os.Exit(Main(args, os.Environ()))
 }
 
-// heedSignals handles signals that this process ignores because of nohup or a script's &. Handled signals
+// resetIgnoredSignals handles signals that this process ignores because of nohup or a script's &. Handled signals
 // have the default action after exec(2), so the shims do not ignore them.
-func heedSignals() {
+func resetIgnoredSignals() {
 	for _, f := range wire.Signals {
 		if sig := syscall.Signal(f.Number); signal.Ignored(sig) {
 			signal.Notify(make(chan os.Signal, 1), sig)

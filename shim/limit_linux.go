@@ -23,7 +23,7 @@ func (c *call) limit(args []string) {
 	if len(args) > 1 && base(args) == "hostexec" && (args[1] == "logs" || args[1] == "wait") {
 		return
 	}
-	if f.limits(args); f.limit && f.theirs && f.total > 0 {
+	if f.limits(args); f.limit && f.hostLimit && f.total > 0 {
 		// Ends with the process; the main goroutine may wait for the host forever.
 		go c.expire(f.total)
 	}

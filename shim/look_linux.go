@@ -14,9 +14,9 @@ const (
 	oPath       = 0x200000   // O_PATH, the same on all our architectures
 )
 
-// look determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass, in
+// inspectDescriptors determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass, in
 // order. The runtime has opened /dev/null for closed descriptors.
-func look(req *wire.Exec) (riders []int) {
+func inspectDescriptors(req *wire.Exec) (riders []int) {
 	var st [3]syscall.Stat_t
 	for fd := range st {
 		req.FDs[fd] = classify(fd, &st[fd])

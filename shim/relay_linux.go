@@ -13,17 +13,17 @@ import (
 // single call: it queues data that a call cannot take, which the call's credit limits. When the host
 // disconnects, the relay ends, and all calls with it.
 type relay struct {
-	listener int
-	calls    []*carried
-	last     uint32 // the highest number of a call that has sent data
-	out      []byte // data for the host
-	in       []byte // data from the host: in[:have] is read
-	have     int
-	fds      []pollFD
+	listener   int
+	calls      []*relayedCall
+	lastNumber uint32 // the highest number of a call that has sent data
+	out        []byte // data for the host
+	in         []byte // data from the host: in[:have] is read
+	have       int
+	fds        []pollFD
 }
 
-// carried is the connection of one call.
-type carried struct {
+// relayedCall is the connection of one call.
+type relayedCall struct {
 	call   uint32 // 0 until it has sent data
 	fd     int
 	out    []byte // data for the shim
@@ -36,18 +36,18 @@ const (
 	maxOut     = 4 * (wire.ChunkLen + wire.MaxChunk) // calls are not read while out is longer
 )
 
-// relays reports whether args start a relay (hostexec relay /DIRECTORY), or clean up after one (hostexec
+// isRelay reports whether args start a relay (hostexec relay /DIRECTORY), or clean up after one (hostexec
 // relay /DIRECTORY leave /LINKS NAME...).
-func relays(args []string) bool {
+func isRelay(args []string) bool {
 	return len(args) >= 3 && args[1] == "relay" && len(args[2]) > 0 && args[2][0] == '/'
 }
 
-// carry runs a relay for the calls in dir, until the host disconnects.
-func carry(dir string) int {
+// runRelay runs a relay for the calls in dir, until the host disconnects.
+func runRelay(dir string) int {
 	const setDumpable = 4 // PR_SET_DUMPABLE: other processes of our uid cannot inspect this one
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 	r := &relay{in: make([]byte, 2*(wire.ChunkLen+wire.MaxChunk))}
-	hello := wire.Hello{Nonce: word(dir + "/nonce")}
+	hello := wire.Hello{Nonce: readWord(dir + "/nonce")}
 	// A successful connection shows the host that its socket works in the container.
 	if fd, err := connect(dir + "/socket"); err == nil {
 		syscall.Close(fd)
@@ -64,7 +64,7 @@ func carry(dir string) int {
 	}
 	syscall.SetNonblock(0, true)
 	syscall.SetNonblock(1, true)
-	for r.turn() {
+	for r.step() {
 	}
 	return 0
 }
@@ -100,8 +100,8 @@ func endListener(path string) {
 	}
 }
 
-// turn waits for events and handles them. It returns false when the host has disconnected.
-func (r *relay) turn() bool {
+// step waits for events and handles them. It returns false when the host has disconnected.
+func (r *relay) step() bool {
 	fds := append(r.fds[:0], pollFD{fd: 0, events: pollIn}, pollFD{fd: 1}, pollFD{fd: -1})
 	if len(r.out) > 0 {
 		fds[1].events = pollOut
@@ -120,20 +120,20 @@ func (r *relay) turn() bool {
 	}
 	for i, c := range r.calls {
 		if fds[3+i].revents != 0 {
-			r.attend(c, fds[3+i].revents)
+			r.handleCall(c, fds[3+i].revents)
 		}
 	}
 	if fds[2].revents != 0 {
 		r.accept()
 	}
-	if fds[0].revents != 0 && !r.hear() {
+	if fds[0].revents != 0 && !r.readHost() {
 		return false
 	}
-	r.forget()
+	r.closeEnded()
 	return r.flush()
 }
 
-func (c *carried) wants(room bool) pollFD {
+func (c *relayedCall) wants(room bool) pollFD {
 	p := pollFD{fd: -1}
 	if room && !c.ending {
 		p = pollFD{fd: int32(c.fd), events: pollIn}
@@ -144,8 +144,8 @@ func (c *carried) wants(room bool) pollFD {
 	return p
 }
 
-// attend reads and writes the data of one call.
-func (r *relay) attend(c *carried, events int16) {
+// handleCall reads and writes the data of one call.
+func (r *relay) handleCall(c *relayedCall, events int16) {
 	if len(c.out) > 0 {
 		c.flush()
 	}
@@ -165,8 +165,8 @@ func (r *relay) attend(c *carried, events int16) {
 		return
 	}
 	if c.call == 0 { // the host requires increasing numbers
-		r.last++
-		c.call = r.last
+		r.lastNumber++
+		c.call = r.lastNumber
 	}
 	wire.AppendChunk(r.out[:at], c.call, n)
 	r.out = r.out[:at+wire.ChunkLen+n]
@@ -174,7 +174,7 @@ func (r *relay) attend(c *carried, events int16) {
 }
 
 // flush writes as much to the shim as possible without blocking.
-func (c *carried) flush() {
+func (c *relayedCall) flush() {
 	n, err := syscall.Write(c.fd, c.out)
 	if err != nil {
 		if err != syscall.EINTR && err != syscall.EAGAIN {
@@ -191,14 +191,14 @@ func (c *carried) flush() {
 func (r *relay) accept() {
 	fd, _, err := syscall.Accept4(r.listener, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK)
 	if err == nil {
-		r.calls = append(r.calls, &carried{fd: fd})
+		r.calls = append(r.calls, &relayedCall{fd: fd})
 	} else if err == syscall.EMFILE || err == syscall.ENFILE {
 		poll(nil, 10_000_000) // waits for another call to end
 	}
 }
 
-// hear reads data from the host.
-func (r *relay) hear() bool {
+// readHost reads data from the host.
+func (r *relay) readHost() bool {
 	n, err := syscall.Read(0, r.in[r.have:])
 	if n <= 0 {
 		return err == syscall.EINTR || err == syscall.EAGAIN
@@ -214,14 +214,14 @@ func (r *relay) hear() bool {
 			break
 		}
 		at += wire.ChunkLen
-		r.tell(call, r.in[at:at+n])
+		r.deliver(call, r.in[at:at+n])
 		at += n
 	}
 	r.have = copy(r.in, r.in[at:r.have])
 	return true
 }
 
-func (r *relay) tell(call uint32, b []byte) {
+func (r *relay) deliver(call uint32, b []byte) {
 	for _, c := range r.calls {
 		if c.call != call {
 			continue
@@ -235,8 +235,8 @@ func (r *relay) tell(call uint32, b []byte) {
 	}
 }
 
-// forget closes the calls that are over.
-func (r *relay) forget() {
+// closeEnded closes the calls that are over.
+func (r *relay) closeEnded() {
 	keep := r.calls[:0]
 	for _, c := range r.calls {
 		if c.gone || c.ending && len(c.out) == 0 {

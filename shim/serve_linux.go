@@ -13,12 +13,12 @@ func (c *call) serve() int {
 	for {
 		kind, p, err := c.in.next()
 		if err != nil {
-			return c.lost(err)
+			return c.hostLost(err)
 		}
 		c.frames.Add(1)
 		switch kind {
 		case wire.KindNotice:
-			c.say(p)
+			c.writeNotice(p)
 		case wire.KindCapture:
 			err = c.capture()
 		case wire.KindStarted:
@@ -44,7 +44,7 @@ func (c *call) serve() int {
 			return c.broken(bad)
 		}
 		if err != nil {
-			return c.lost(err)
+			return c.hostLost(err)
 		}
 	}
 }
@@ -104,13 +104,13 @@ func pumped(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY 
 func (c *call) credit(p []byte) error {
 	n, err := wire.ParseCredit(p)
 	if err == nil && c.stdin != nil {
-		c.stdin.give(n)
+		c.stdin.addCredit(n)
 	}
 	return err
 }
 
-// say writes a notice of the host to stderr. On a raw terminal it adds carriage returns.
-func (c *call) say(text []byte) {
+// writeNotice writes a notice of the host to stderr. On a raw terminal it adds carriage returns.
+func (c *call) writeNotice(text []byte) {
 	if c.tty == nil || !c.tty.raw() {
 		writeAll(2, text)
 		return
@@ -130,6 +130,6 @@ func (c *call) say(text []byte) {
 //go:noinline
 func (c *call) restore() {
 	if c.tty != nil {
-		c.tty.part()
+		c.tty.restore()
 	}
 }

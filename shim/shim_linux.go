@@ -13,37 +13,37 @@ import (
 // call is one call, from the request to the exit. The goroutine that reads the host's frames owns it.
 // Comments mark the fields that other goroutines use.
 type call struct {
-	env       []string
-	kinds     [3]wire.FD
-	how       [3]wire.Disposition
-	host      host
-	files     atomic.Pointer[files] // used instead of host for a call by files
-	in        incoming
-	tty       *terminal    // in pty mode; set before running, then only read
-	stdin     *stdin       // if 0 is pumped; set before running, then only read
-	asked     atomic.Bool  // host.fd is set and the request is sent
-	running   atomic.Bool  // Started was received; signals go to the command from then on
-	listening bool         // signals are subscribed
-	ctty      int          // the controlling terminal, or -1; used by the signal goroutine only
-	alone     atomic.Bool  // the last TSTP was for the command only
-	sent      atomic.Int64 // the last forwarded signal
-	sizes     sync.Mutex   // held while a Winsize frame is made, so that frames keep their order
-	writes    atomic.Int64 // odd while output is being written
-	frames    atomic.Int64 // number of frames received from the host
-	owed      int          // bytes of written output that were not yet returned as credit
+	env             []string
+	kinds           [3]wire.FD
+	how             [3]wire.Disposition
+	host            host
+	files           atomic.Pointer[files] // used instead of host for a call by files
+	in              frameReader
+	tty             *terminal    // in pty mode; set before running, then only read
+	stdin           *stdin       // if 0 is pumped; set before running, then only read
+	asked           atomic.Bool  // host.fd is set and the request is sent
+	running         atomic.Bool  // Started was received; signals go to the command from then on
+	listening       bool         // signals are subscribed
+	ctty            int          // the controlling terminal, or -1; used by the signal goroutine only
+	stopCommandOnly atomic.Bool  // the last TSTP was for the command only
+	sent            atomic.Int64 // the last forwarded signal
+	sizes           sync.Mutex   // held while a Winsize frame is made, so that frames keep their order
+	writes          atomic.Int64 // odd while output is being written
+	frames          atomic.Int64 // number of frames received from the host
+	ungranted       int          // bytes of written output that were not yet returned as credit
 }
 
 func run(args, env []string) int {
-	if relays(args) {
+	if isRelay(args) {
 		if len(args) > 4 && args[3] == "leave" {
 			return leave(args[0], args[2], args[4], args[5:])
 		}
-		return carry(args[2])
+		return runRelay(args[2])
 	}
 	c := &call{env: env}
 	req := wire.Exec{Args: args, Env: env}
 	req.Cwd = getcwd()
-	riders := look(&req)
+	riders := inspectDescriptors(&req)
 	c.kinds = req.FDs
 
 	b := frame(&req)

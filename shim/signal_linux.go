@@ -35,14 +35,14 @@ func (c *call) listen() {
 		actions.Unlock()
 		unblock()
 		for s := range ch {
-			c.caught(ch, s.(syscall.Signal))
+			c.forwardPending(ch, s.(syscall.Signal))
 		}
 	}()
 }
 
-// caught forwards sig, and signals that arrive directly after it. timeout(1) signals its whole process
+// forwardPending forwards sig, and signals that arrive directly after it. timeout(1) signals its whole process
 // group and sends CONT directly afterwards. All these signals then go to the command's group.
-func (c *call) caught(ch <-chan os.Signal, sig syscall.Signal) {
+func (c *call) forwardPending(ch <-chan os.Signal, sig syscall.Signal) {
 	set := 1 << sig
 	for poll(nil, time.Millisecond); len(ch) > 0; {
 		set |= 1 << (<-ch).(syscall.Signal)
@@ -60,7 +60,7 @@ func (c *call) signal(sig syscall.Signal, toGroup bool) {
 	if !c.runs() {
 		switch sig {
 		case syscall.SIGTSTP:
-			stopOneself(syscall.SIGTSTP)
+			stopSelf(syscall.SIGTSTP)
 		case syscall.SIGCONT, syscall.SIGWINCH:
 		default:
 			if f := c.files.Load(); f != nil {
@@ -79,12 +79,12 @@ func (c *call) signal(sig syscall.Signal, toGroup bool) {
 	toGroup = toGroup || c.byTerminal(sig)
 	switch sig {
 	case syscall.SIGCONT:
-		c.again()
+		c.resumeTerminal()
 	case syscall.SIGTSTP:
-		c.alone.Store(!toGroup)
+		c.stopCommandOnly.Store(!toGroup)
 	}
 	c.forward(sig, toGroup)
-	c.mayBeStuck(sig)
+	c.watchBlockedWrite(sig)
 }
 
 // byTerminal reports whether the caller's terminal may have sent sig. A terminal sends signals to its
@@ -152,23 +152,23 @@ func (c *call) resize() {
 
 // toFront takes the terminal if the shim is in the foreground, and reports whether it is.
 func (c *call) toFront() bool {
-	inFront, news := c.tty.front(false)
+	inFront, news := c.tty.makeRawIfForeground(false)
 	if news {
 		c.resize() // the size may have changed in the background
 	}
 	return inFront
 }
 
-// again takes the terminal again after a stop, because the shell has used it in between.
-func (c *call) again() {
+// resumeTerminal takes the terminal again after a stop, because the shell has used it in between.
+func (c *call) resumeTerminal() {
 	if c.tty == nil {
 		return
 	}
-	if _, news := c.tty.front(true); news {
+	if _, news := c.tty.makeRawIfForeground(true); news {
 		c.resize()
 	}
 	if c.stdin != nil {
-		c.stdin.stir()
+		c.stdin.notify()
 	}
 }
 
@@ -177,12 +177,12 @@ func (c *call) again() {
 // both cases, the command continues.
 func (c *call) stopped() {
 	if c.tty != nil {
-		c.tty.part()
+		c.tty.restore()
 		stopGroup()
-		c.tty.meet()
-		c.again()
+		c.tty.allowRaw()
+		c.resumeTerminal()
 	} else {
-		stopOneself(syscall.SIGSTOP)
+		stopSelf(syscall.SIGSTOP)
 	}
-	c.forward(syscall.SIGCONT, !c.alone.Swap(false)) // a shell continues the whole job
+	c.forward(syscall.SIGCONT, !c.stopCommandOnly.Swap(false)) // a shell continues the whole job
 }

@@ -15,10 +15,10 @@ import (
 // leaves unread stay for the next reader, as far as the kernel allows.
 type stdin struct {
 	c      *call
-	allow  atomic.Int64 // credit: bytes that may still be sent
+	credit atomic.Int64 // credit: bytes that may still be sent
 	closed atomic.Bool  // the command has closed its stdin
 	file   int          // destination for a call by files; else -1
-	wake   int          // an eventfd: a field above or the terminal has changed
+	wakeup int          // an eventfd: a field above or the terminal has changed
 	start  int64        // offset of a regular file before the first read; else -1
 	mu     sync.Mutex   // held during a read, so that no read follows rewind
 }
@@ -28,8 +28,8 @@ func newStdin(c *call) (*stdin, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stdin{c: c, wake: wake, file: -1, start: -1}
-	s.allow.Store(wire.Window)
+	s := &stdin{c: c, wakeup: wake, file: -1, start: -1}
+	s.credit.Store(wire.Window)
 	if c.kinds[0] == wire.FDFile {
 		if s.start, err = syscall.Seek(0, 0, 1); err != nil {
 			s.start = -1
@@ -38,24 +38,24 @@ func newStdin(c *call) (*stdin, error) {
 	return s, nil
 }
 
-// give adds credit.
-func (s *stdin) give(n uint32) {
-	s.allow.Add(int64(n))
-	s.stir()
+// addCredit adds credit.
+func (s *stdin) addCredit(n uint32) {
+	s.credit.Add(int64(n))
+	s.notify()
 }
 
 // close stops the pump. Unread bytes stay unread.
 func (s *stdin) close() {
 	s.closed.Store(true)
-	s.stir()
+	s.notify()
 }
 
-// stir wakes the pump.
+// notify wakes the pump.
 //
 //go:noinline
-func (s *stdin) stir() {
+func (s *stdin) notify() {
 	one := [8]byte{7: 1} // any nonzero number, in either byte order
-	syscall.Write(s.wake, one[:])
+	syscall.Write(s.wakeup, one[:])
 }
 
 // rewind sets the offset of a regular file behind the bytes that the command has read. This matters to the
@@ -78,7 +78,7 @@ const background = 200 * time.Millisecond
 func (s *stdin) pump() {
 	buf := make([]byte, wire.HeaderLen+wire.MaxFrame)
 	for !s.closed.Load() {
-		n, patience := min(s.allow.Load(), wire.MaxFrame), time.Duration(-1)
+		n, patience := min(s.credit.Load(), wire.MaxFrame), time.Duration(-1)
 		if s.c.tty != nil && !s.c.toFront() {
 			n, patience = 0, background // other processes use the terminal now
 		}
@@ -104,7 +104,7 @@ func (s *stdin) pass(buf []byte, m int) error {
 	if s.file >= 0 {
 		return writeAll(s.file, buf[wire.HeaderLen:wire.HeaderLen+m])
 	}
-	s.allow.Add(-int64(m))
+	s.credit.Add(-int64(m))
 	wire.AppendHeader(buf[:0], wire.KindStdin, m)
 	return s.c.host.write(buf[:wire.HeaderLen+m])
 }
@@ -132,14 +132,14 @@ func (s *stdin) inBackground() bool { return s.c.tty != nil && !foreground() }
 // ready waits until 0 is readable, if may is set, or until wake or patience. It reports whether 0 is
 // readable.
 func (s *stdin) ready(may bool, patience time.Duration) bool {
-	fds := [2]pollFD{{fd: int32(s.wake), events: pollIn}, {fd: 0, events: pollIn}}
+	fds := [2]pollFD{{fd: int32(s.wakeup), events: pollIn}, {fd: 0, events: pollIn}}
 	if !may {
 		fds[1].fd = -1
 	}
 	poll(fds[:], patience)
 	if fds[0].revents != 0 {
 		var b [8]byte
-		syscall.Read(s.wake, b[:])
+		syscall.Read(s.wakeup, b[:])
 	}
 	return fds[1].revents != 0
 }

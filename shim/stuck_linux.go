@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// stuck is how long a write may block after a deadly signal before the shim dies of that signal.
-const stuck = time.Second
+// stuckTimeout is how long a write may block after a deadly signal before the shim dies of that signal.
+const stuckTimeout = time.Second
 
-// mayBeStuck handles a deadly signal that arrives while output cannot be written. The command has the
+// watchBlockedWrite handles a deadly signal that arrives while output cannot be written. The command has the
 // signal and may have died of it, but that message is queued behind the blocked output. A local process
 // would die in its write. If the write is still blocked after a while, the shim dies too, which ends the
 // command.
-func (c *call) mayBeStuck(sig syscall.Signal) {
+func (c *call) watchBlockedWrite(sig syscall.Signal) {
 	n := c.writes.Load()
 	if n%2 == 0 {
 		return
@@ -26,7 +26,7 @@ func (c *call) mayBeStuck(sig syscall.Signal) {
 	}
 	// Ends within stuck, or with the process.
 	go func() {
-		poll(nil, stuck)
+		poll(nil, stuckTimeout)
 		if c.writes.Load() == n {
 			c.restore()
 			syscall.Exit(die(sig))

@@ -14,18 +14,18 @@ import (
 // because the host's terminal does editing and echo. In the background it belongs to other processes and
 // is not changed.
 type terminal struct {
-	mu     sync.Mutex      // guards the fields below
-	saved  syscall.Termios // the settings before raw mode
-	isRaw  bool
-	parted bool // stopped or ended: the terminal must not become raw
+	mu         sync.Mutex      // guards the fields below
+	saved      syscall.Termios // the settings before raw mode
+	isRaw      bool
+	keepCooked bool // stopped or ended: the terminal must not become raw
 }
 
-// front makes the terminal raw if the shim is in the foreground. It reports whether the shim is in the
+// makeRawIfForeground makes the terminal raw if the shim is in the foreground. It reports whether the shim is in the
 // foreground, and whether the terminal has changed.
-func (t *terminal) front(again bool) (inFront, news bool) {
+func (t *terminal) makeRawIfForeground(again bool) (inFront, news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.parted || !foreground() {
+	if t.keepCooked || !foreground() {
 		t.isRaw = false
 		return false, false
 	}
@@ -41,20 +41,20 @@ func (t *terminal) front(again bool) (inFront, news bool) {
 	return true, true
 }
 
-// part restores the terminal's settings, and keeps them until meet.
-func (t *terminal) part() {
+// restore restores the terminal's settings, and keeps them until meet.
+func (t *terminal) restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isRaw && foreground() {
 		ioctl(0, syscall.TCSETS, unsafe.Pointer(&t.saved))
 	}
-	t.isRaw, t.parted = false, true
+	t.isRaw, t.keepCooked = false, true
 }
 
-// meet undoes part.
-func (t *terminal) meet() {
+// allowRaw undoes part.
+func (t *terminal) allowRaw() {
 	t.mu.Lock()
-	t.parted = false
+	t.keepCooked = false
 	t.mu.Unlock()
 }
 

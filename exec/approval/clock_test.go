@@ -46,7 +46,7 @@ func TestClocks(t *testing.T) {
 		if got := now.Sub(made); got != tt.awake {
 			t.Fatalf("%s: the monotonic clock went on by %s, want %s", tt.name, got, tt.awake)
 		}
-		if got := g.holds(now); got != tt.want {
+		if got := g.valid(now); got != tt.want {
 			t.Errorf("%s: it holds: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -33,7 +33,7 @@ func (q *Queue) Deny(id, digest, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	q.note(digest, time.Now())
+	q.recordDenial(digest, time.Now())
 	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: cmp.Or(reason, DefaultReason), By: by})
 	return nil
 }
@@ -64,41 +64,41 @@ func (q *Queue) settle(e *question, requests []string, a Answer) (any bool) {
 		if mine {
 			w.answer <- a // does not block: the buffer holds one answer, and only the code that removes a waiter sends
 			any = true
-			q.keep(w, a)
+			q.storeAnswer(w, a)
 		}
 		return mine
 	})
-	q.sweep()
+	q.removeAbandoned()
 	return any
 }
 
 // denial prevents that a denied question is asked again at once.
 type denial struct {
-	until time.Time
-	wait  time.Duration
+	until   time.Time
+	backoff time.Duration
 }
 
 // The minimum and maximum time during which a denied question is refused. A denial is forgotten
 // after the same time again.
 const (
-	firstRest = 10 * time.Second
-	maxRest   = 5 * time.Minute
+	minBackoff = 10 * time.Second
+	maxBackoff = 5 * time.Minute
 )
 
-// note records a denial and removes expired ones. The map holds at most the denials of the last ten
+// recordDenial records a denial and removes expired ones. The map holds at most the denials of the last ten
 // minutes.
-func (q *Queue) note(digest string, now time.Time) {
+func (q *Queue) recordDenial(digest string, now time.Time) {
 	for other, d := range q.denials {
-		if now.After(d.until.Add(d.wait)) {
+		if now.After(d.until.Add(d.backoff)) {
 			delete(q.denials, other)
 		}
 	}
-	wait := firstRest
+	wait := minBackoff
 	if d, again := q.denials[digest]; again {
-		wait = min(2*d.wait, maxRest)
+		wait = min(2*d.backoff, maxBackoff)
 	}
 	if q.denials == nil {
 		q.denials = map[string]denial{}
 	}
-	q.denials[digest] = denial{until: now.Add(wait), wait: wait}
+	q.denials[digest] = denial{until: now.Add(wait), backoff: wait}
 }

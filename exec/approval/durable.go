@@ -11,22 +11,22 @@ import (
 // after a minute or two. In a durable queue, the waiter stays for a while. The next caller with the
 // same question takes it over, or receives the answer that was given meanwhile, once.
 
-// outlive is the time that a request stays after its caller has left.
-const outlive = time.Minute
+// disconnectGrace is the time that a request stays after its caller has left.
+const disconnectGrace = time.Minute
 
-// stay keeps w in the queue after its caller has left. The caller holds mu.
-func (q *Queue) stay(w *waiter) {
-	w.gone, w.deadline = true, time.Now().Add(outlive)
+// keepDisconnected keeps w in the queue after its caller has left. The caller holds mu.
+func (q *Queue) keepDisconnected(w *waiter) {
+	w.disconnected, w.deadline = true, time.Now().Add(disconnectGrace)
 	// ends after outlive; comeBack, keep and fetch stop the timer.
-	w.lapse = time.AfterFunc(outlive, func() { q.lapsed(w) })
+	w.expiry = time.AfterFunc(disconnectGrace, func() { q.expire(w) })
 	q.change()
 }
 
-// lapsed removes w and its answer, if any.
-func (q *Queue) lapsed(w *waiter) {
+// expire removes w and its answer, if any.
+func (q *Queue) expire(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !w.gone { // a caller took w over just before
+	if !w.disconnected { // a caller took w over just before
 		return
 	}
 	same := func(other *waiter) bool { return other == w }
@@ -34,15 +34,15 @@ func (q *Queue) lapsed(w *waiter) {
 	for _, e := range q.questions {
 		e.waiters = slices.DeleteFunc(e.waiters, same)
 	}
-	q.sweep()
+	q.removeAbandoned()
 }
 
-// comeBack assigns a waiter without a caller to a new request, if there is one.
-func (e *question) comeBack(request string, deadline time.Time) *waiter {
+// takeOver assigns a waiter without a caller to a new request, if there is one.
+func (e *question) takeOver(request string, deadline time.Time) *waiter {
 	for _, w := range e.waiters {
-		if w.gone {
-			w.lapse.Stop()
-			w.gone, w.deadline = false, deadline
+		if w.disconnected {
+			w.expiry.Stop()
+			w.disconnected, w.deadline = false, deadline
 			// A person who was shown the previous request also answers the new one.
 			w.was, w.request = w.request, request
 			return w
@@ -51,32 +51,32 @@ func (e *question) comeBack(request string, deadline time.Time) *waiter {
 	return nil
 }
 
-// keep stores a person's answer for the caller of w, if the caller has left. The caller holds mu.
-func (q *Queue) keep(w *waiter, a Answer) {
-	if !w.gone {
+// storeAnswer stores a person's answer for the caller of w, if the caller has left. The caller holds mu.
+func (q *Queue) storeAnswer(w *waiter, a Answer) {
+	if !w.disconnected {
 		return
 	}
 	if a.Outcome == Approved || a.Outcome == Denied {
 		q.answered = append(q.answered, w)
 		return
 	}
-	w.lapse.Stop()
+	w.expiry.Stop()
 }
 
-// fetch removes and returns an answer for the same question whose caller had left. The caller holds
+// takeStoredAnswer removes and returns an answer for the same question whose caller had left. The caller holds
 // mu.
-func (q *Queue) fetch(digest string, now time.Time) (Answer, bool) {
-	i := slices.IndexFunc(q.answered, func(w *waiter) bool { return w.digest == digest && !past(w.deadline, now) })
+func (q *Queue) takeStoredAnswer(digest string, now time.Time) (Answer, bool) {
+	i := slices.IndexFunc(q.answered, func(w *waiter) bool { return w.digest == digest && !isPast(w.deadline, now) })
 	if i < 0 {
 		return Answer{}, false
 	}
 	w := q.answered[i]
-	w.lapse.Stop()
+	w.expiry.Stop()
 	q.answered = slices.Delete(q.answered, i, i+1)
 	return <-w.answer, true
 }
 
-// past reports whether now is at or after t, by the monotonic clock or by the wall clock. The
+// isPast reports whether now is at or after t, by the monotonic clock or by the wall clock. The
 // monotonic clock stops during suspend, so the wall clock expires grants overnight. Setting the
 // wall clock back extends no grant.
-func past(t, now time.Time) bool { return !now.Before(t) || !now.Round(0).Before(t.Round(0)) }
+func isPast(t, now time.Time) bool { return !now.Before(t) || !now.Round(0).Before(t.Round(0)) }

@@ -13,7 +13,7 @@ import (
 
 // These tests use synctest's clock: time.Sleep advances the clock without a delay.
 
-func durable() *Queue { return &Queue{Durable: true, Reach: func() bool { return true }} }
+func durable() *Queue { return &Queue{Durable: true, CanNotify: func() bool { return true }} }
 
 // cut asks a question, cancels the caller, and returns the question.
 func cut(t *testing.T, q *Queue, id string) Question {
@@ -35,11 +35,11 @@ func TestOutlives(t *testing.T) {
 		start := time.Now()
 		a := cut(t, q, "1")
 		all := q.Pending()
-		if len(all) != 1 || all[0].Gone != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(outlive)) {
+		if len(all) != 1 || all[0].Gone != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(disconnectGrace)) {
 			t.Fatalf("pending %+v", all)
 		}
 		changed := q.Changed()
-		time.Sleep(outlive - 1)
+		time.Sleep(disconnectGrace - 1)
 		if len(q.Pending()) != 1 {
 			t.Error("it is gone too early")
 		}
@@ -89,11 +89,11 @@ func TestFetched(t *testing.T) {
 			if len(q.Pending()) != 0 {
 				t.Errorf("%s: it is still pending", tt.name)
 			}
-			time.Sleep(outlive - 1)
+			time.Sleep(disconnectGrace - 1)
 			if got := q.Ask(t.Context(), ask("2", "make")); got != tt.want {
 				t.Errorf("%s: who comes back is told %+v, want %+v", tt.name, got, tt.want)
 			}
-			if _, again := q.fetch(a.Digest(), time.Now()); again {
+			if _, again := q.takeStoredAnswer(a.Digest(), time.Now()); again {
 				t.Errorf("%s: fetched twice", tt.name)
 			}
 		})
@@ -106,9 +106,9 @@ func TestFetched(t *testing.T) {
 			if err := tt.answer(q, a); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(outlive)
+			time.Sleep(disconnectGrace)
 			synctest.Wait()
-			if _, late := q.fetch(a.Digest(), time.Now()); late || len(q.answered) != 0 {
+			if _, late := q.takeStoredAnswer(a.Digest(), time.Now()); late || len(q.answered) != 0 {
 				t.Errorf("%s: fetched when it was over", tt.name)
 			}
 		})
@@ -122,14 +122,14 @@ func TestComesBack(t *testing.T) {
 		q := durable()
 		a := cut(t, q, "1")
 		asked := q.Pending()[0].Asked
-		time.Sleep(outlive / 2)
+		time.Sleep(disconnectGrace / 2)
 		got := put(t.Context(), q, ask("2", "make"))
 		synctest.Wait()
 		all := q.Pending()
 		if len(all) != 1 || all[0].Gone != 0 || len(all[0].Waiting) != 1 || all[0].Waiting[0] != "2" || !all[0].Asked.Equal(asked) || all[0].ID != "1" {
 			t.Fatalf("pending %+v", all)
 		}
-		time.Sleep(outlive)
+		time.Sleep(disconnectGrace)
 		if len(q.Pending()) != 1 {
 			t.Fatal("it was taken out although its caller is back")
 		}
@@ -153,7 +153,7 @@ func TestRevokedWhileGone(t *testing.T) {
 		if err := q.Revoke(q.Grants()[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := q.fetch(a.Digest(), time.Now()); ok {
+		if _, ok := q.takeStoredAnswer(a.Digest(), time.Now()); ok {
 			t.Error("it was revoked, and approves all the same")
 		}
 	})

@@ -17,53 +17,53 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// kept is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
+// grantFile is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
 // fields must be set and states how long the grant is valid; a grant without them is not valid.
-type kept struct {
-	ID        string    `json:"id"`
-	Request   string    `json:"request"` // the request that led to the grant
-	Args      []exact   `json:"args"`
-	Cwd       exact     `json:"cwd"`
-	Dir       exact     `json:"dir"`
-	Path      exact     `json:"path"`
-	Rule      exact     `json:"rule"`
-	Session   exact     `json:"session"`
-	Container exact     `json:"container"`
-	Project   exact     `json:"project"`
-	Effects   []exact   `json:"effects,omitempty"`
-	Code      bool      `json:"code,omitempty"` // written by versions without grades; means certain
-	Grade     exact     `json:"grade,omitempty"`
-	Notes     []exact   `json:"notes,omitempty"`
-	User      exact     `json:"user"`
-	Made      time.Time `json:"made"`
-	Until     time.Time `json:"until,omitzero"`
-	Left      int       `json:"left,omitempty"`   // calls
-	Always    bool      `json:"always,omitempty"` // until the session ends
+type grantFile struct {
+	ID        string        `json:"id"`
+	Request   string        `json:"request"` // the request that led to the grant
+	Args      []quotedBytes `json:"args"`
+	Cwd       quotedBytes   `json:"cwd"`
+	Dir       quotedBytes   `json:"dir"`
+	Path      quotedBytes   `json:"path"`
+	Rule      quotedBytes   `json:"rule"`
+	Session   quotedBytes   `json:"session"`
+	Container quotedBytes   `json:"container"`
+	Project   quotedBytes   `json:"project"`
+	Effects   []quotedBytes `json:"effects,omitempty"`
+	Code      bool          `json:"code,omitempty"` // written by versions without grades; means certain
+	Grade     quotedBytes   `json:"grade,omitempty"`
+	Notes     []quotedBytes `json:"notes,omitempty"`
+	User      quotedBytes   `json:"user"`
+	Made      time.Time     `json:"made"`
+	Until     time.Time     `json:"until,omitzero"`
+	Left      int           `json:"left,omitempty"`   // calls
+	Always    bool          `json:"always,omitempty"` // until the session ends
 }
 
-// exact is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
+// quotedBytes is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
 // characters.
-type exact string
+type quotedBytes string
 
-func (e exact) MarshalText() ([]byte, error) {
+func (e quotedBytes) MarshalText() ([]byte, error) {
 	return []byte(strconv.QuoteToASCII(string(e))), nil
 }
 
-func (e *exact) UnmarshalText(b []byte) error {
+func (e *quotedBytes) UnmarshalText(b []byte) error {
 	s, err := strconv.Unquote(string(b))
 	if err != nil || strconv.QuoteToASCII(s) != string(b) {
 		return fmt.Errorf("%q is not quoted as it should be", b)
 	}
-	*e = exact(s)
+	*e = quotedBytes(s)
 	return nil
 }
 
 // setGrants replaces the grants, first in the file and then in memory.
 func (q *Queue) setGrants(grants []Grant) error {
 	if q.File != "" {
-		list := make([]kept, len(grants))
+		list := make([]grantFile, len(grants))
 		for i, g := range grants {
-			list[i] = g.kept()
+			list[i] = g.fileForm()
 		}
 		b, err := json.MarshalIndent(list, "", "  ")
 		if err == nil {
@@ -98,7 +98,7 @@ func (q *Queue) Load(session string) error {
 }
 
 func parse(b []byte, session string) ([]Grant, error) {
-	var list []kept
+	var list []grantFile
 	if err := spelling.Decode(b, &list); err != nil {
 		return nil, err
 	}
@@ -112,9 +112,9 @@ func parse(b []byte, session string) ([]Grant, error) {
 	return grants, nil
 }
 
-var idForm = spelling.Form{Of: "0-9a-f", Min: 16, Max: 16}
+var idForm = spelling.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 
-func (k kept) check(session string) error {
+func (k grantFile) check(session string) error {
 	terms := 0
 	for _, given := range []bool{!k.Until.IsZero(), k.Left > 0, k.Always} {
 		if given {
@@ -134,38 +134,38 @@ func (k kept) check(session string) error {
 	return nil
 }
 
-func (g Grant) kept() kept {
+func (g Grant) fileForm() grantFile {
 	q := g.Question
-	return kept{
-		ID: g.ID, Request: q.ID, Args: exacts(q.Args), Cwd: exact(q.Cwd), Dir: exact(q.Dir), Path: exact(q.Path),
-		Rule: exact(q.Rule), Session: exact(q.Session), Container: exact(q.Container), Project: exact(q.Project),
-		Effects: exacts(q.Effects), Grade: exact(q.Grade), Notes: exacts(q.Notes),
-		User: exact(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
+	return grantFile{
+		ID: g.ID, Request: q.ID, Args: exactArgs(q.Args), Cwd: quotedBytes(q.Cwd), Dir: quotedBytes(q.Dir), Path: quotedBytes(q.Path),
+		Rule: quotedBytes(q.Rule), Session: quotedBytes(q.Session), Container: quotedBytes(q.Container), Project: quotedBytes(q.Project),
+		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
+		User: quotedBytes(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
 	}
 }
 
-func exacts(list []string) (all []exact) {
+func exactArgs(list []string) (all []quotedBytes) {
 	for _, s := range list {
-		all = append(all, exact(s))
+		all = append(all, quotedBytes(s))
 	}
 	return all
 }
 
-func texts(list []exact) (all []string) {
+func texts(list []quotedBytes) (all []string) {
 	for _, e := range list {
 		all = append(all, string(e))
 	}
 	return all
 }
 
-func (k kept) grade() policy.Grade {
+func (k grantFile) grade() policy.Grade {
 	if k.Code {
 		return policy.GradeCertain
 	}
 	return policy.Grade(k.Grade)
 }
 
-func (k kept) grant() Grant {
+func (k grantFile) grant() Grant {
 	q := Question{
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),

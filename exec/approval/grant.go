@@ -30,15 +30,15 @@ const Unlimited = -1
 // By returns the name under which calls that the grant approved are recorded.
 func (g Grant) By() string { return "grant " + g.ID }
 
-// holds reports whether g is valid for another call.
-func (g Grant) holds(now time.Time) bool {
+// valid reports whether g is valid for another call.
+func (g Grant) valid(now time.Time) bool {
 	switch {
 	case g.Left == 0 || g.Left < Unlimited:
 		return false
 	case now.Round(0).Before(g.Made.Round(0)): // the clock was set back
 		return false
 	}
-	return g.Until.IsZero() || !past(g.Until, now)
+	return g.Until.IsZero() || !isPast(g.Until, now)
 }
 
 // Terms state how long an approval is valid. Exactly one field must be set; the zero value is not
@@ -109,7 +109,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 func (e *question) callers() []string {
 	var here, gone []string
 	for _, w := range e.waiters {
-		if w.gone {
+		if w.disconnected {
 			gone = append(gone, w.request)
 		} else {
 			here = append(here, w.request)
@@ -120,19 +120,19 @@ func (e *question) callers() []string {
 
 // add stores g, unless the waiting calls have used it up. The caller holds mu.
 func (q *Queue) add(g Grant, now time.Time) error {
-	if !g.holds(now) {
+	if !g.valid(now) {
 		return nil
 	}
-	grants := q.holding(now)
+	grants := q.validGrants(now)
 	if len(grants) >= maxGrants {
 		return fmt.Errorf("%d grants of this session hold already: revoke some", len(grants))
 	}
 	return q.setGrants(append(grants, g))
 }
 
-// holding returns a copy of the grants that are still valid. The caller holds mu.
-func (q *Queue) holding(now time.Time) []Grant {
-	return slices.DeleteFunc(slices.Clone(q.grants), func(g Grant) bool { return !g.holds(now) })
+// validGrants returns a copy of the grants that are still valid. The caller holds mu.
+func (q *Queue) validGrants(now time.Time) []Grant {
+	return slices.DeleteFunc(slices.Clone(q.grants), func(g Grant) bool { return !g.valid(now) })
 }
 
 // Granted reports whether a grant approves ask, and uses it for this one call. The error is set if
@@ -149,7 +149,7 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 // use uses a grant for one call. A counted use is written to the file first, so that a restarted
 // watcher does not count it again. The caller holds mu.
 func (q *Queue) use(digest string, now time.Time) (Grant, bool, error) {
-	grants := q.holding(now)
+	grants := q.validGrants(now)
 	i := slices.IndexFunc(grants, func(g Grant) bool { return g.digest == digest })
 	if i < 0 {
 		return Grant{}, false, nil
@@ -171,7 +171,7 @@ func (q *Queue) use(digest string, now time.Time) (Grant, bool, error) {
 func (q *Queue) Grants() []Grant {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.holding(time.Now())
+	return q.validGrants(time.Now())
 }
 
 // Revoke ends a grant: the next call asks again. It also removes stored approvals of the same
@@ -179,7 +179,7 @@ func (q *Queue) Grants() []Grant {
 func (q *Queue) Revoke(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	grants := q.holding(time.Now())
+	grants := q.validGrants(time.Now())
 	i := slices.IndexFunc(grants, func(g Grant) bool { return g.ID == id })
 	if i < 0 {
 		return ErrNoGrant

@@ -161,7 +161,7 @@ func TestRevoke(t *testing.T) {
 func TestGrantRace(t *testing.T) {
 	const times, callers = 3, 8
 	for range 200 {
-		q := &Queue{File: filepath.Join(t.TempDir(), "grants.json"), Reach: func() bool { return true }}
+		q := &Queue{File: filepath.Join(t.TempDir(), "grants.json"), CanNotify: func() bool { return true }}
 		granted(t, q, ask("0", "a"), Terms{Times: times + 1})
 		var ran atomic.Int32
 		var wg sync.WaitGroup
@@ -187,7 +187,7 @@ func TestGrantRace(t *testing.T) {
 // Attack 72.
 func TestFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
-	q := &Queue{File: file, Reach: func() bool { return true }}
+	q := &Queue{File: file, CanNotify: func() bool { return true }}
 	odd := ask("1", "git", "\xff\x00\n", "'\"\u202e")
 	odd.Cwd, odd.Container, odd.Project = "/w\xfe", "c", "p"
 	odd.Effects, odd.Grade, odd.Notes = []string{"write"}, policy.GradePossible, []string{"stdin is \xff"}
@@ -228,7 +228,7 @@ func TestFile(t *testing.T) {
 // TestBrokenFile checks that a modified file yields no grants at all.
 func TestBrokenFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
-	q := &Queue{File: file, Reach: func() bool { return true }}
+	q := &Queue{File: file, CanNotify: func() bool { return true }}
 	granted(t, q, ask("1", "a"), Terms{Always: true})
 	granted(t, q, ask("2", "b"), Terms{Times: 9})
 	good, err := os.ReadFile(file)
@@ -263,7 +263,7 @@ func TestUnwritableFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	q := &Queue{File: filepath.Join(dir, "grants.json"), Reach: func() bool { return true }}
+	q := &Queue{File: filepath.Join(dir, "grants.json"), CanNotify: func() bool { return true }}
 	granted(t, q, ask("1", "a"), Terms{Times: 3})
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)

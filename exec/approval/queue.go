@@ -15,19 +15,19 @@ import (
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
 // some of them later.
 type Queue struct {
-	Timeout  time.Duration // zero: DefaultTimeout
-	Reach    func() bool   // reports whether anybody can be notified; nil: nobody can
-	Notifies bool          // a program may notify somebody; Untold reports its failures
-	Always   bool          // questions wait even if nobody can be notified
-	Durable  bool          // a request stays for a while after its caller has left
-	File     string        // file that stores grants; empty: memory only
+	Timeout   time.Duration // zero: DefaultTimeout
+	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can
+	Notifies  bool          // a program may notify somebody; Untold reports its failures
+	Always    bool          // questions wait even if nobody can be notified
+	Durable   bool          // a request stays for a while after its caller has left
+	File      string        // file that stores grants; empty: memory only
 
 	mu        sync.Mutex // guards the fields below
 	questions []*question
 	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
 	denials   map[string]denial // by digest
 	grants    []Grant
-	attending int
+	watchers  int
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
@@ -41,13 +41,13 @@ type question struct {
 // waiter is one place in the queue. It belongs to a caller, or for a while to a caller that has
 // left.
 type waiter struct {
-	request  string
-	was      string // the previous request, if a caller took the waiter over
-	digest   string
-	deadline time.Time
-	answer   chan Answer // capacity one
-	gone     bool
-	lapse    *time.Timer // set if gone
+	request      string
+	was          string // the previous request, if a caller took the waiter over
+	digest       string
+	deadline     time.Time
+	answer       chan Answer // capacity one
+	disconnected bool
+	expiry       *time.Timer // set if gone
 }
 
 func (w *waiter) isAny(requests []string) bool {
@@ -87,7 +87,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	digest := ask.Digest()
-	if a, ok := q.fetch(digest, now); ok {
+	if a, ok := q.takeStoredAnswer(digest, now); ok {
 		return nil, a
 	}
 	// A grant may have been made since the call of Granted. If it cannot be used, the question is
@@ -98,23 +98,23 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	if left := q.denials[digest].until.Sub(now); left > 0 {
 		return nil, refused("the same was denied a moment ago: ask again in %s", left.Truncate(time.Second)+time.Second)
 	}
-	if !q.Notifies && q.deserted() {
-		return nil, nobody
+	if !q.Notifies && q.unattended() {
+		return nil, errNobody
 	}
-	return q.place(ask, digest, now, cmp.Or(q.Timeout, DefaultTimeout))
+	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, DefaultTimeout))
 }
 
-var nobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")
+var errNobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")
 
-// deserted reports whether questions must not wait, because nobody watches or can be notified. The
+// unattended reports whether questions must not wait, because nobody watches or can be notified. The
 // caller holds mu.
-func (q *Queue) deserted() bool {
-	return !q.Always && q.attending == 0 && (q.Reach == nil || !q.Reach())
+func (q *Queue) unattended() bool {
+	return !q.Always && q.watchers == 0 && (q.CanNotify == nil || !q.CanNotify())
 }
 
-// place returns a waiter for ask: one without a caller, a new one of an existing question, or the
+// enqueue returns a waiter for ask: one without a caller, a new one of an existing question, or the
 // first one of a new question. The caller holds mu.
-func (q *Queue) place(ask Question, digest string, now time.Time, timeout time.Duration) (*waiter, Answer) {
+func (q *Queue) enqueue(ask Question, digest string, now time.Time, timeout time.Duration) (*waiter, Answer) {
 	i := slices.IndexFunc(q.questions, func(e *question) bool { return e.digest == digest })
 	if i < 0 {
 		if len(q.questions) == maxQuestions {
@@ -125,7 +125,7 @@ func (q *Queue) place(ask Question, digest string, now time.Time, timeout time.D
 		i = len(q.questions) - 1
 	}
 	e := q.questions[i]
-	if w := e.comeBack(ask.ID, now.Add(timeout)); w != nil {
+	if w := e.takeOver(ask.ID, now.Add(timeout)); w != nil {
 		q.change()
 		return w, Answer{}
 	}
@@ -150,19 +150,19 @@ func (q *Queue) leave(w *waiter, a Answer, mayStay bool) Answer {
 	for _, e := range q.questions {
 		if i := slices.Index(e.waiters, w); i >= 0 {
 			if mayStay && q.Durable {
-				q.stay(w)
+				q.keepDisconnected(w)
 				return a
 			}
 			e.waiters = slices.Delete(e.waiters, i, i+1)
-			q.sweep()
+			q.removeAbandoned()
 			return a
 		}
 	}
 	return <-w.answer
 }
 
-// sweep removes the questions without waiters and signals the change. The caller holds mu.
-func (q *Queue) sweep() {
+// removeAbandoned removes the questions without waiters and signals the change. The caller holds mu.
+func (q *Queue) removeAbandoned() {
 	q.questions = slices.DeleteFunc(q.questions, func(e *question) bool { return len(e.waiters) == 0 })
 	q.change()
 }
@@ -196,7 +196,7 @@ func (q *Queue) Pending() []Question {
 			if w.deadline.After(all[i].Deadline) {
 				all[i].Deadline = w.deadline
 			}
-			if w.gone {
+			if w.disconnected {
 				all[i].Gone++
 			}
 		}
@@ -211,29 +211,29 @@ func (q *Queue) Adjust(timeout time.Duration, always, durable bool) {
 	q.Timeout, q.Always, q.Durable = timeout, always, durable
 }
 
-// Untold reports that nobody could be notified of these questions. They are refused, unless
+// NotificationFailed reports that nobody could be notified of these questions. They are refused, unless
 // somebody can be notified now.
-func (q *Queue) Untold(ids []string) {
+func (q *Queue) NotificationFailed(ids []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.deserted() {
+	if !q.unattended() {
 		return
 	}
 	for _, e := range slices.Clone(q.questions) {
 		if slices.Contains(ids, e.ID) {
-			q.settle(e, e.requests(), nobody)
+			q.settle(e, e.requests(), errNobody)
 		}
 	}
 }
 
-// Attend registers a person who watches the questions, until the returned function is called.
-func (q *Queue) Attend() (leave func()) {
+// AddWatcher registers a person who watches the questions, until the returned function is called.
+func (q *Queue) AddWatcher() (leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.attending++
+	q.watchers++
 	return sync.OnceFunc(func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.attending--
+		q.watchers--
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-func open() *Queue { return &Queue{Reach: func() bool { return true }} }
+func open() *Queue { return &Queue{CanNotify: func() bool { return true }} }
 
 func ask(id string, args ...string) Question {
 	return Question{ID: id, Args: args, Cwd: "/w", Dir: "/home/u/w", Path: "/usr/bin/" + args[0], Rule: "--proxy", Session: "s"}
@@ -80,7 +80,7 @@ func TestRefusedUnasked(t *testing.T) {
 		if a := q.Ask(t.Context(), ask("1", "a")); a.Outcome != Refused || !strings.Contains(a.Reason, "nobody is there") {
 			t.Errorf("with nobody there: %+v", a)
 		}
-		leave := q.Attend()
+		leave := q.AddWatcher()
 		ctx, cancel := context.WithCancel(t.Context())
 		var waits []<-chan Answer
 		for i := range maxQuestions {
@@ -107,26 +107,26 @@ func TestRefusedUnasked(t *testing.T) {
 func TestUntold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here := false
-		q := &Queue{Notifies: true, Durable: true, Reach: func() bool { return here }}
+		q := &Queue{Notifies: true, Durable: true, CanNotify: func() bool { return here }}
 		a, b := put(t.Context(), q, ask("1", "a")), put(t.Context(), q, ask("2", "b"))
 		synctest.Wait()
-		q.Untold([]string{"1", "gone"})
+		q.NotificationFailed([]string{"1", "gone"})
 		if got := <-a; got.Outcome != Refused || !strings.Contains(got.Reason, "nobody is there") {
 			t.Errorf("nobody was told, and the caller is told %+v", got)
 		}
 		here = true
-		q.Untold([]string{"2"})
+		q.NotificationFailed([]string{"2"})
 		here = false
-		leave := q.Attend()
-		q.Untold([]string{"2"})
+		leave := q.AddWatcher()
+		q.NotificationFailed([]string{"2"})
 		leave()
 		if all := q.Pending(); len(all) != 1 || all[0].ID != "2" {
 			t.Errorf("somebody has come, and %+v waits", all)
 		}
-		q.Untold([]string{"2"})
+		q.NotificationFailed([]string{"2"})
 		<-b
 		cut(t, q, "3")
-		q.Untold([]string{"3"})
+		q.NotificationFailed([]string{"3"})
 		if len(q.Pending())+len(q.answered) != 0 {
 			t.Error("a caller that has left is told that nobody is there")
 		}
@@ -139,7 +139,7 @@ func TestAlways(t *testing.T) {
 		q := &Queue{Always: true, Timeout: time.Second}
 		got := put(t.Context(), q, ask("1", "a"))
 		synctest.Wait()
-		q.Untold([]string{"1"})
+		q.NotificationFailed([]string{"1"})
 		if a := <-got; a.Outcome != TimedOut {
 			t.Errorf("%+v, want that time was up", a)
 		}
@@ -223,7 +223,7 @@ func TestIdenticalQuestionsAreOne(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()
-		rest := firstRest
+		rest := minBackoff
 		for range 8 {
 			got := put(t.Context(), q, ask("1", "rm"))
 			synctest.Wait()
@@ -237,10 +237,10 @@ func TestBackOff(t *testing.T) {
 				t.Fatalf("%s after a denial: %+v", rest, a)
 			}
 			time.Sleep(time.Nanosecond)
-			rest = min(2*rest, maxRest)
+			rest = min(2*rest, maxBackoff)
 		}
-		time.Sleep(2 * maxRest)
-		q.note("other", time.Now())
+		time.Sleep(2 * maxBackoff)
+		q.recordDenial("other", time.Now())
 		if len(q.denials) != 1 {
 			t.Errorf("%d denials are remembered, want the last", len(q.denials))
 		}
@@ -267,7 +267,7 @@ func TestChanged(t *testing.T) {
 // Attacks 112, 199.
 func TestRaces(t *testing.T) {
 	for i := range 2000 {
-		q := &Queue{Timeout: time.Duration(rand.Int64N(int64(100 * time.Microsecond))), Reach: func() bool { return true }}
+		q := &Queue{Timeout: time.Duration(rand.Int64N(int64(100 * time.Microsecond))), CanNotify: func() bool { return true }}
 		a := ask("1", "a")
 		digest := a.Digest()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -37,9 +37,9 @@ const (
 	Refusals    Kind = "REFUSALS"     // the total of denials beyond the number that get a record each
 )
 
-// Who identifies the session that a record is about. The host sets all fields; none comes from the
+// SessionInfo identifies the session that a record is about. The host sets all fields; none comes from the
 // container. Unknown fields are empty.
-type Who struct {
+type SessionInfo struct {
 	Project   string // base name of the directory in which the session was started
 	Branch    string // the git branch of that directory when the session was started
 	Session   string
@@ -61,7 +61,7 @@ type Record struct {
 	Approved bool     // START: a person has allowed it; not written to the log, see SyncApproved
 	Exit     int      // COMPLETE
 	Signal   string   // COMPLETE: the signal that killed the command, if any
-	Took     time.Duration
+	Duration time.Duration
 	Count    int       // REFUSALS: how many; Request and Args belong to the last one
 	Since    time.Time // REFUSALS: the time of the first one
 }
@@ -83,7 +83,7 @@ type Options struct {
 	PerContainer bool             // also writes each container's records to audit/NAME.log
 	Rotate       int64            // maximum file size in bytes before rotation; 0: no rotation
 	Keep         int              // number of rotated files to keep; 0: all
-	Fresh        bool             // the session has no records yet, so Open does not search for them
+	NoRecords    bool             // the session has no records yet, so Open does not search for them
 }
 
 const (
@@ -96,19 +96,19 @@ const (
 // Log is an open audit log for one container of a session. Any number of processes may append to
 // one file. Only one process at a time may write the records of a session.
 type Log struct {
-	who  Who
-	book *book
+	session SessionInfo
+	shared  *sessionLog
 }
 
-// book is the state that the Logs of one session share.
-type book struct {
+// sessionLog is the state that the Logs of one session share.
+type sessionLog struct {
 	opts Options
 	main *file
 	dir  string // of the per-container copies
 	now  func() time.Time
 
 	mu     sync.Mutex       // guards the fields below; held while a record is written
-	chain  link             // the last record written
+	chain  chainPosition    // the last record written
 	copies map[string]*file // by name of the container
 	missed []missed
 	retry  *time.Timer // set while there are missed records
@@ -117,30 +117,30 @@ type book struct {
 
 // Open opens the log at path for a session. It creates the file with mode 0600 if necessary. It
 // fails if other users can write the file, or if path is a symbolic link.
-func Open(path string, who Who, opts Options) (*Log, error) {
-	b := &book{opts: opts, main: newFile(path, opts), dir: filepath.Join(filepath.Dir(path), "audit"), now: time.Now, copies: map[string]*file{}}
+func Open(path string, who SessionInfo, opts Options) (*Log, error) {
+	b := &sessionLog{opts: opts, main: newFile(path, opts), dir: filepath.Join(filepath.Dir(path), "audit"), now: time.Now, copies: map[string]*file{}}
 	err := b.main.open()
-	if err == nil && !opts.Fresh {
+	if err == nil && !opts.NoRecords {
 		b.chain, err = last(path, who.Session)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open audit log: %w", err), b.main.close())
 	}
-	return &Log{who: who, book: b}, nil
+	return &Log{session: who, shared: b}, nil
 }
 
 // Named returns the same log for the session's container with its name. The name is known only
 // after the container has been created.
 func (l *Log) Named(container string) *Log {
 	named := *l
-	named.who.Container = container
+	named.session.Container = container
 	return &named
 }
 
 // Write appends r. It returns after the kernel has accepted the whole line. If the sync mode
 // requires it, Write returns after the line is on disk.
 func (l *Log) Write(r Record) error {
-	if err := l.book.write(l.who, r); err != nil {
+	if err := l.shared.write(l.session, r); err != nil {
 		return fmt.Errorf("write audit log: %w", err)
 	}
 	return nil
@@ -151,7 +151,7 @@ var (
 	errLong   = errors.New("the record is too long")
 )
 
-func (b *book) write(who Who, r Record) error {
+func (b *sessionLog) write(who SessionInfo, r Record) error {
 	body := body(who, r, b.opts.Redact) // before the lock, because a long record takes time
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,15 +162,15 @@ func (b *book) write(who Who, r Record) error {
 	line, err := b.appendLocked(who, body)
 	if err != nil {
 		if r.Kind == Complete && !errors.Is(err, errLong) {
-			b.keepMissed(missed{who, body})
+			b.addMissed(missed{who, body})
 		}
 		return err
 	}
-	return b.secure(who, line, r.Kind == Approve || r.Approved)
+	return b.copyAndSync(who, line, r.Kind == Approve || r.Approved)
 }
 
 // appendLocked appends a record with the text body to the log, and returns the line.
-func (b *book) appendLocked(who Who, body string) (line []byte, err error) {
+func (b *sessionLog) appendLocked(who SessionInfo, body string) (line []byte, err error) {
 	line, next := b.chain.seal(b.now(), who.Session, body)
 	if len(line) > maxLine {
 		return nil, errLong
@@ -182,8 +182,8 @@ func (b *book) appendLocked(who Who, body string) (line []byte, err error) {
 	return line, nil
 }
 
-// secure writes the per-container copy of a line and syncs the log, as the options require.
-func (b *book) secure(who Who, line []byte, approved bool) error {
+// copyAndSync writes the per-container copy of a line and syncs the log, as the options require.
+func (b *sessionLog) copyAndSync(who SessionInfo, line []byte, approved bool) error {
 	if b.opts.PerContainer {
 		if err := b.copyOf(who).append(line); err != nil {
 			return err
@@ -197,7 +197,7 @@ func (b *book) secure(who Who, line []byte, approved bool) error {
 
 // copyOf returns the file for the records of one container. If the container has no name yet, or a
 // name that is not valid as a file name, the file is named after the session.
-func (b *book) copyOf(who Who) *file {
+func (b *sessionLog) copyOf(who SessionInfo) *file {
 	name := who.Container
 	if !spelling.Container.Matches(name) {
 		name = "session-" + who.Session
@@ -212,7 +212,7 @@ func (b *book) copyOf(who Who) *file {
 
 // Close closes the log and all Logs that Named returned for it.
 func (l *Log) Close() error {
-	b := l.book
+	b := l.shared
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.writeMissed()

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("", 3600))
 
 const session = "0123456789ab"
 
-var someone = Who{Project: "app", Branch: "main", Session: session, Container: "quirky_noyce"}
+var someone = SessionInfo{Project: "app", Branch: "main", Session: session, Container: "quirky_noyce"}
 
 // open calls Open in a test, with a constant clock.
 func open(t testing.TB, path string, opts Options) *Log {
@@ -26,7 +26,7 @@ func open(t testing.TB, path string, opts Options) *Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.book.now = func() time.Time { return noon }
+	l.shared.now = func() time.Time { return noon }
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -95,7 +95,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err := tt.make(path); err != nil {
 				t.Fatal(err)
 			}
-			if l, err := Open(path, Who{}, Options{}); err == nil {
+			if l, err := Open(path, SessionInfo{}, Options{}); err == nil {
 				l.Close()
 				t.Error("it was opened")
 			}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// link is the position of a record in the chain of its session. The zero value is the position
+// chainPosition is the position of a record in the chain of its session. The zero value is the position
 // before the first record.
-type link struct {
+type chainPosition struct {
 	seq  uint64
 	hash string
 }
@@ -23,7 +23,7 @@ var origin = strings.Repeat("0", hashLen)
 // hashLen is the number of hex digits of the SHA-256 in a record: 128 bits.
 const hashLen = 32
 
-func (l link) prev() string {
+func (l chainPosition) prev() string {
 	if l.seq == 0 {
 		return origin
 	}
@@ -31,12 +31,12 @@ func (l link) prev() string {
 }
 
 // seal returns the line for body as the record after l in its chain, and the line's link.
-func (l link) seal(now time.Time, chain, body string) ([]byte, link) {
+func (l chainPosition) seal(now time.Time, chain, body string) ([]byte, chainPosition) {
 	var b strings.Builder
 	b.WriteString(now.UTC().Format(time.RFC3339) + body)
 	field(&b, "chain", chain)
 	fmt.Fprintf(&b, " seq=%d prev=%s", l.seq+1, l.prev())
-	next := link{seq: l.seq + 1, hash: digest(b.String())}
+	next := chainPosition{seq: l.seq + 1, hash: digest(b.String())}
 	return []byte(b.String() + hashField + next.hash + "\n"), next
 }
 
@@ -48,7 +48,7 @@ func digest(s string) string { return digestOf(s)[:hashLen] }
 // last returns the last complete record of a chain in the log at path. A restarted watcher
 // continues the chain from there. The newest file that contains records of the chain contains the
 // last one.
-func last(path, chain string) (l link, err error) {
+func last(path, chain string) (l chainPosition, err error) {
 	all, err := snapshot(path)
 	if err != nil {
 		return l, err
@@ -61,7 +61,7 @@ func last(path, chain string) (l link, err error) {
 }
 
 // lastIn returns the last complete record of a chain that r reads.
-func lastIn(r *Reader, chain string) (l link, err error) {
+func lastIn(r *Reader, chain string) (l chainPosition, err error) {
 	var b strings.Builder
 	field(&b, "chain", chain)
 	mark := b.String() + " "
@@ -77,7 +77,7 @@ func lastIn(r *Reader, chain string) (l link, err error) {
 			continue
 		}
 		if e, err := Parse(line.Text); err == nil && e.Chain == chain {
-			l = link{seq: e.Seq, hash: e.Hash}
+			l = chainPosition{seq: e.Seq, hash: e.Hash}
 		}
 	}
 }

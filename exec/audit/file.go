@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// torn ends an incomplete line. A writer leaves one if it is killed during a write, or if the disk
+// incompleteLineEnd ends an incomplete line. A writer leaves one if it is killed during a write, or if the disk
 // is full. The next writer appends torn, so that the incomplete record stays on a line of its own.
-const torn = " [torn]\n"
+const incompleteLineEnd = " [torn]\n"
 
 // file is one log file to which any number of processes append. Each append holds a lock of the
 // file (flock(2)). So a writer detects an incomplete line before it appends, and no process writes
@@ -49,7 +49,7 @@ func (f *file) open() error {
 	}
 	info, err := opened.Stat()
 	if err == nil {
-		err = private(info)
+		err = checkPermissions(info)
 	}
 	if err == nil && f.sync {
 		err = syncDir(filepath.Dir(f.path)) // the directory entry must be on disk too
@@ -65,8 +65,8 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|noFollow, 0o600)
 }
 
-// private returns an error unless info describes a regular file that only this user can write.
-func private(info fs.FileInfo) error {
+// checkPermissions returns an error unless info describes a regular file that only this user can write.
+func checkPermissions(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
 		return errors.New("not a file")
@@ -115,10 +115,10 @@ func (f *file) attempt(line []byte) (done bool, err error) {
 	if err != nil || !os.SameFile(now, f.info) {
 		return false, ignoreMissing(err)
 	}
-	if err := private(now); err != nil {
+	if err := checkPermissions(now); err != nil {
 		return false, fmt.Errorf("%s: %w", f.path, err)
 	}
-	size, err := f.mend(now.Size())
+	size, err := f.endIncompleteLine(now.Size())
 	if err != nil {
 		return false, err
 	}
@@ -130,9 +130,9 @@ func (f *file) attempt(line []byte) (done bool, err error) {
 	return err == nil, err
 }
 
-// mend ends an incomplete line at the end of the file, and returns the new size. The caller holds
+// endIncompleteLine ends an incomplete line at the end of the file, and returns the new size. The caller holds
 // the lock, so size cannot change meanwhile.
-func (f *file) mend(size int64) (int64, error) {
+func (f *file) endIncompleteLine(size int64) (int64, error) {
 	if size == 0 || size == f.end {
 		return size, nil
 	}
@@ -140,6 +140,6 @@ func (f *file) mend(size int64) (int64, error) {
 	if _, err := f.f.ReadAt(last[:], size-1); err != nil || last[0] == '\n' {
 		return size, err
 	}
-	n, err := f.f.WriteString(torn)
+	n, err := f.f.WriteString(incompleteLineEnd)
 	return size + int64(n), err
 }

@@ -20,9 +20,9 @@ const (
 	nonBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 )
 
-// patience is the maximum wait for a lock. A process holds the lock for microseconds, unless the
+// lockTimeout is the maximum wait for a lock. A process holds the lock for microseconds, unless the
 // process is stopped.
-const patience = 5 * time.Second
+const lockTimeout = 5 * time.Second
 
 var errLocked = errors.New("another process keeps it locked")
 
@@ -43,7 +43,7 @@ func flock(f *os.File, how int) error {
 			continue
 		case err != unix.EWOULDBLOCK:
 			return fmt.Errorf("lock: %w", err)
-		case time.Since(begin) > patience:
+		case time.Since(begin) > lockTimeout:
 			return errLocked
 		}
 		time.Sleep(pause)

@@ -14,14 +14,14 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// word precedes the kind in each line.
-const word = "HOSTEXEC"
+// recordTag precedes the kind in each line.
+const recordTag = "HOSTEXEC"
 
 // body returns the text of a record without the time and the chain fields. The time precedes body
 // in the line and the chain fields follow it.
-func body(who Who, r Record, redact []*regexp.Regexp) string {
+func body(who SessionInfo, r Record, redact []*regexp.Regexp) string {
 	var b strings.Builder
-	b.WriteString(" " + word + " " + string(r.Kind))
+	b.WriteString(" " + recordTag + " " + string(r.Kind))
 	field(&b, "project", who.Project)
 	field(&b, "branch", who.Branch)
 	field(&b, "cloister", who.Session)
@@ -59,7 +59,7 @@ func body(who Who, r Record, redact []*regexp.Regexp) string {
 		if r.Signal != "" {
 			field(&b, "signal", r.Signal)
 		}
-		fmt.Fprintf(&b, " exit=%d duration=%.3fs", r.Exit, max(r.Took, 0).Round(time.Millisecond).Seconds())
+		fmt.Fprintf(&b, " exit=%d duration=%.3fs", r.Exit, max(r.Duration, 0).Round(time.Millisecond).Seconds())
 	}
 	return b.String()
 }
@@ -93,7 +93,7 @@ const (
 	// maxCommand is the maximum number of bytes of the command in the main record of a request.
 	// maxEcho is the maximum in the other records of the request. A longer command is replaced by
 	// its beginning, its length and its SHA-256, so that different commands have different records.
-	maxCommand, maxEcho = 16 << 10, 1 << 10
+	maxCommand, maxRepeated = 16 << 10, 1 << 10
 	// maxReason is the maximum number of bytes of a reason.
 	maxReason = 1 << 10
 )
@@ -104,7 +104,7 @@ func maxShown(k Kind) int {
 	case Request, AutoApprove, Start, Deny:
 		return maxCommand
 	}
-	return maxEcho
+	return maxRepeated
 }
 
 // redacted replaces the matches of the patterns of Options.Redact.
@@ -121,7 +121,7 @@ func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit i
 	if shown == whole { // redaction may have removed quotes
 		shown = short(args)
 	}
-	shown = fitting(shown, limit)
+	shown = truncateQuoted(shown, limit)
 	text(b, "cmd", shown)
 	if shown != whole {
 		b.WriteString(" cmd_bytes=" + strconv.Itoa(len(whole)) + " cmd_sha256=" + digestOf(whole))
@@ -142,8 +142,8 @@ func short(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// fitting returns the longest beginning of s that has at most limit bytes when quoted.
-func fitting(s string, limit int) string {
+// truncateQuoted returns the longest beginning of s that has at most limit bytes when quoted.
+func truncateQuoted(s string, limit int) string {
 	n := min(len(s), limit)
 	for {
 		over := len(strconv.QuoteToASCII(s[:n])) - 2 - limit
@@ -157,7 +157,7 @@ func fitting(s string, limit int) string {
 // reason appends the reason of a record. A long reason is replaced by its beginning, its length and
 // its SHA-256.
 func reason(b *strings.Builder, whole string) {
-	shown := fitting(whole, maxReason)
+	shown := truncateQuoted(whole, maxReason)
 	text(b, "reason", shown)
 	if shown != whole {
 		b.WriteString(" reason_bytes=" + strconv.Itoa(len(whole)) + " reason_sha256=" + digestOf(whole))

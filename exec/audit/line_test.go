@@ -37,9 +37,9 @@ func TestLine(t *testing.T) {
 		{"cancel", Record{Kind: Cancel, Args: []string{"rm"}, Rule: "r"}, `CANCEL` + who + `"rm" request=00ff rule=r`},
 		{"start", Record{Kind: Start, Args: []string{"make", "a b"}, Rule: "--proxy make", Path: "/usr/bin/make", Dir: "/home/u/my app", Approved: true},
 			`START` + who + `"make 'a b'" request=00ff rule="--proxy make" path=/usr/bin/make cwd="/home/u/my app"`},
-		{"complete", Record{Kind: Complete, Args: []string{"make"}, Exit: 2, Took: 2340 * time.Millisecond},
+		{"complete", Record{Kind: Complete, Args: []string{"make"}, Exit: 2, Duration: 2340 * time.Millisecond},
 			`COMPLETE` + who + `"make" request=00ff exit=2 duration=2.340s`},
-		{"killed", Record{Kind: Complete, Args: []string{"make"}, Exit: 143, Signal: "TERM", Took: 4500 * time.Microsecond},
+		{"killed", Record{Kind: Complete, Args: []string{"make"}, Exit: 143, Signal: "TERM", Duration: 4500 * time.Microsecond},
 			`COMPLETE` + who + `"make" request=00ff signal=TERM exit=143 duration=0.005s`},
 		{"a newline forges nothing", Record{Kind: Deny, Args: []string{"x", "\nHOSTEXEC START"}},
 			`DENY` + who + `"x '\nHOSTEXEC START'" request=00ff rule=- reason=""`},
@@ -52,7 +52,7 @@ func TestLine(t *testing.T) {
 			if want := " HOSTEXEC " + tt.want; body != want {
 				t.Errorf("body = %s\nwant   %s", body, want)
 			}
-			line, next := link{seq: 6, hash: strings.Repeat("ab", 16)}.seal(noon, session, body)
+			line, next := chainPosition{seq: 6, hash: strings.Repeat("ab", 16)}.seal(noon, session, body)
 			want := "2026-11-21T09:00:00Z" + body + " chain=" + session + " seq=7 prev=" + strings.Repeat("ab", 16) + " hash=" + next.hash + "\n"
 			if string(line) != want {
 				t.Errorf("line = %swant   %s", line, want)
@@ -119,7 +119,7 @@ func TestShort(t *testing.T) {
 		for _, args := range [][]string{{"x", huge}, slices.Repeat([]string{huge[:maxArg]}, 50), slices.Repeat([]string{unit}, 20000)} {
 			for _, k := range []Kind{Start, Complete, Deny, Refusals} {
 				r := Record{Kind: k, Request: "00ff", Args: args, Reason: huge, Rule: "--proxy x"}
-				line, _ := link{}.seal(noon, session, body(someone, r, nil))
+				line, _ := chainPosition{}.seal(noon, session, body(someone, r, nil))
 				if limit := maxShown(k) + maxReason + 1024; len(line) > limit {
 					t.Errorf("%s of %d times %q: %d bytes, want at most %d", k, len(args), unit, len(line), limit)
 				}

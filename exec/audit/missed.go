@@ -8,8 +8,8 @@ import "time"
 // command has run, so the record is written as soon as possible, and before the next record. Other
 // missed records are dropped, because their commands do not run.
 type missed struct {
-	who  Who
-	body string
+	session SessionInfo
+	body    string
 }
 
 // maxMissed is the maximum number of missed records in memory.
@@ -18,8 +18,8 @@ const maxMissed = 1000
 // retrying is the time between attempts to write missed records.
 const retrying = time.Second
 
-// keepMissed stores a record that could not be written. The caller holds mu.
-func (b *book) keepMissed(m missed) {
+// addMissed stores a record that could not be written. The caller holds mu.
+func (b *sessionLog) addMissed(m missed) {
 	if len(b.missed) == maxMissed {
 		return
 	}
@@ -30,7 +30,7 @@ func (b *book) keepMissed(m missed) {
 }
 
 // tryMissed writes missed records. If records remain, it schedules the next attempt.
-func (b *book) tryMissed() {
+func (b *sessionLog) tryMissed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -45,14 +45,14 @@ func (b *book) tryMissed() {
 }
 
 // writeMissed writes missed records, oldest first, until a write fails. The caller holds mu.
-func (b *book) writeMissed() {
+func (b *sessionLog) writeMissed() {
 	for len(b.missed) > 0 {
 		m := b.missed[0]
-		line, err := b.appendLocked(m.who, m.body)
+		line, err := b.appendLocked(m.session, m.body)
 		if err != nil {
 			return
 		}
 		b.missed = b.missed[1:]
-		_ = b.secure(m.who, line, false) // the caller of Write already got an error
+		_ = b.copyAndSync(m.session, line, false) // the caller of Write already got an error
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Entry is a record as read from a log.
 type Entry struct {
 	Time time.Time
-	Who
+	SessionInfo
 	Record         // without Args; Command replaces it
 	Command string // quoted for a shell
 	Bytes   int    // length of the whole command if Command is shortened
@@ -75,7 +75,7 @@ func (e *Entry) head(line string) (fields string, err error) {
 		return "", fmt.Errorf("%w: too long, or not printable ASCII", ErrForm)
 	}
 	when, rest, _ := strings.Cut(line, " ")
-	rest, ok := strings.CutPrefix(rest, word+" ")
+	rest, ok := strings.CutPrefix(rest, recordTag+" ")
 	if e.Time, err = time.Parse(time.RFC3339, when); err != nil || !ok || !strings.HasSuffix(when, "Z") {
 		return "", fmt.Errorf("%w: it does not begin as one", ErrForm)
 	}
@@ -142,7 +142,7 @@ func (e *Entry) set(name, value string) (err error) {
 	case "since":
 		e.Since, err = time.Parse(time.RFC3339, value)
 	case "duration":
-		e.Took, err = seconds(value)
+		e.Duration, err = seconds(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s=%.20q", ErrForm, name, value)

@@ -14,9 +14,9 @@ import (
 )
 
 // roundTrip checks that a record is one line, and that parsing it returns the record.
-func roundTrip(t *testing.T, who Who, r Record) {
+func roundTrip(t *testing.T, who SessionInfo, r Record) {
 	t.Helper()
-	line, next := link{}.seal(noon, who.Session, body(who, r, nil))
+	line, next := chainPosition{}.seal(noon, who.Session, body(who, r, nil))
 	text, ok := strings.CutSuffix(string(line), "\n")
 	if !ok || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		t.Fatalf("not one line of printable ASCII: %q", line)
@@ -25,16 +25,16 @@ func roundTrip(t *testing.T, who Who, r Record) {
 	if err != nil {
 		t.Fatalf("Parse(%s): %v", text, err)
 	}
-	command, shown := shellescape.QuoteCommand(r.Args), fitting(short(r.Args), maxShown(r.Kind))
+	command, shown := shellescape.QuoteCommand(r.Args), truncateQuoted(short(r.Args), maxShown(r.Kind))
 	want := Entry{
-		Time: noon.UTC().Truncate(time.Second), Who: who, Record: r, Command: command,
+		Time: noon.UTC().Truncate(time.Second), SessionInfo: who, Record: r, Command: command,
 		Chain: who.Session, Seq: 1, Prev: origin, Hash: next.hash,
 	}
 	if shown != command {
 		want.Command, want.Bytes, want.SHA256 = shown, len(command), digestOf(command)
 	}
-	want.Reason = fitting(r.Reason, maxReason)
-	want.Args, want.Approved, want.Took = nil, false, max(r.Took, 0).Round(time.Millisecond)
+	want.Reason = truncateQuoted(r.Reason, maxReason)
+	want.Args, want.Approved, want.Duration = nil, false, max(r.Duration, 0).Round(time.Millisecond)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Parse = %+v\nwant    %+v", got, want)
 	}
@@ -42,7 +42,7 @@ func roundTrip(t *testing.T, who Who, r Record) {
 
 func TestParse(t *testing.T) {
 	for _, s := range []string{"", "-", "x", `"`, `\`, "a b", "\n", "\xff", "\u202e", "=", "x=y", `" hash=`, " chain=x seq=1", "[torn]", strings.Repeat("long ", maxCommand)} {
-		who := Who{Project: s, Branch: s, Session: s, Container: s, Agent: s}
+		who := SessionInfo{Project: s, Branch: s, Session: s, Container: s, Agent: s}
 		for _, r := range []Record{
 			{Kind: Request, Rule: s, Path: s, Dir: s},
 			{Kind: Start, Rule: s, Path: s, Dir: s},
@@ -51,8 +51,8 @@ func TestParse(t *testing.T) {
 			{Kind: Timeout, Rule: s},
 			{Kind: Cancel, Rule: s},
 			{Kind: Deny, Rule: s, By: s, Reason: s},
-			{Kind: Complete, Exit: 137, Signal: "KILL", Took: 1234567 * time.Microsecond},
-			{Kind: Complete, Exit: -1, Took: 300 * time.Hour},
+			{Kind: Complete, Exit: 137, Signal: "KILL", Duration: 1234567 * time.Microsecond},
+			{Kind: Complete, Exit: -1, Duration: 300 * time.Hour},
 			{Kind: Refusals, Count: 1234, Since: noon.UTC().Truncate(time.Second), Reason: s},
 		} {
 			r.Request, r.Args = s, []string{"x", s}
@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	line, _ := link{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
+	line, _ := chainPosition{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
 	good := strings.TrimSuffix(string(line), "\n")
 	if _, err := Parse(good); err != nil {
 		t.Fatal(err)
@@ -112,16 +112,16 @@ func FuzzRecord(f *testing.F) {
 		if len(name)+len(a)+len(b)+len(reason) > 64<<10 {
 			return // too long for a record
 		}
-		who := Who{Project: name, Branch: a, Session: b, Container: name, Agent: reason}
+		who := SessionInfo{Project: name, Branch: a, Session: b, Container: name, Agent: reason}
 		roundTrip(t, who, Record{Kind: Deny, Request: a, Args: []string{a, b}, Rule: b, By: name + "x", Reason: reason})
-		roundTrip(t, who, Record{Kind: Complete, Request: a, Args: []string{a, b}, Took: time.Duration(took) % (1 << 50)})
+		roundTrip(t, who, Record{Kind: Complete, Request: a, Args: []string{a, b}, Duration: time.Duration(took) % (1 << 50)})
 	})
 }
 
 // FuzzParse checks that Parse returns ErrForm, ErrHash or no error for any line, and that the JSON
 // of the entry is printable ASCII.
 func FuzzParse(f *testing.F) {
-	line, _ := link{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
+	line, _ := chainPosition{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
 	f.Add(strings.TrimSuffix(string(line), "\n"))
 	f.Add("2026-11-21T09:00:00Z HOSTEXEC START project=")
 	f.Fuzz(func(t *testing.T, line string) {
@@ -146,7 +146,7 @@ func TestShow(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "make 'a b'": "make 'a b'", `a"b\`: `a"b\`, `"`: `"\""`, "\x1b[m": `"\x1b[m"`, "\xff": `"\xff"`, "é": `"\u00e9"`,
 	} {
-		if got := Show(text); got != want {
+		if got := Printable(text); got != want {
 			t.Errorf("Show(%q) = %s, want %s", text, got, want)
 		}
 	}

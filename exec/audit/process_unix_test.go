@@ -51,7 +51,7 @@ func writer(path, session, how string) error {
 			return err
 		}
 	}
-	l, err := Open(path, Who{Session: session}, opts)
+	l, err := Open(path, SessionInfo{Session: session}, opts)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func checkKilled(t *testing.T, path string, told [][]string) (torn int) {
 	for _, f := range rep.Faults {
 		t.Error(f)
 	}
-	return rep.Torn
+	return rep.Partial
 }
 
 // TestProcesses checks several processes that write to one log and rotate it.
@@ -184,7 +184,7 @@ func TestProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	rep := verifyLog(t, path)
-	if len(rep.Faults) != 0 || rep.Records != writers*300 || rep.Chains != writers || rep.Torn != 0 || len(rep.Open) != 0 {
+	if len(rep.Faults) != 0 || rep.Records != writers*300 || rep.Chains != writers || rep.Partial != 0 || len(rep.Open) != 0 {
 		t.Errorf("report = %+v, want %d records in %d chains", rep, writers*300, writers)
 	}
 	if full, _ := rotated(path); len(full) < 10 {
@@ -208,7 +208,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	l := open(t, path, Options{})
 	write(t, l, Start, "make")
-	if rep := verify(t, path); len(rep.Faults) != 0 || rep.Torn != 1 {
+	if rep := verify(t, path); len(rep.Faults) != 0 || rep.Partial != 1 {
 		t.Errorf("report = %+v, want half a line and no fault", rep)
 	}
 }

@@ -25,18 +25,18 @@ type Line struct {
 
 // Torn reports whether the line is half of one, whose writer was killed or found the disk full. No
 // record is lost by it: nothing runs before its record is whole.
-func (l Line) Torn() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", torn) }
+func (l Line) Torn() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", incompleteLineEnd) }
 
 // Reader reads the lines of a log from its oldest file to its newest.
 type Reader struct {
-	path   string
-	follow bool
-	cut    bool     // older files may have existed
-	queue  []source // the first one is the current file
-	buf    *bufio.Reader
-	part   []byte // the beginning of a line that has no end yet
-	long   bool   // bytes of that line were dropped after part
-	n      int    // lines of the current file read so far
+	path              string
+	follow            bool
+	mayLackOlderFiles bool     // older files may have existed
+	queue             []source // the first one is the current file
+	buf               *bufio.Reader
+	partialLine       []byte // the beginning of a line that has no end yet
+	long              bool   // bytes of that line were dropped after part
+	n                 int    // lines of the current file read so far
 }
 
 // OpenReader opens the log at path with its rotated files, as they are now.
@@ -46,7 +46,7 @@ func OpenReader(path string) (*Reader, error) {
 		return nil, err
 	}
 	r := newReader(path, all)
-	r.cut = len(all) > 1
+	r.mayLackOlderFiles = len(all) > 1
 	return r, nil
 }
 
@@ -57,27 +57,27 @@ func OpenFiles(names ...string) (*Reader, error) {
 		s, err := openSource(name)
 		if err == nil {
 			all = append(all, s)
-			err = all[len(all)-1].settle()
+			err = all[len(all)-1].measureLocked()
 		}
 		if err != nil {
 			return nil, errors.Join(err, closeAll(all))
 		}
 	}
 	r := newReader("", all)
-	r.cut = len(all) > 1 || len(names) > 0 && afterOthers(names[0])
+	r.mayLackOlderFiles = len(all) > 1 || len(names) > 0 && isRotated(names[0])
 	return r, nil
 }
 
-// afterOthers reports whether name is a rotated file, or a log that has rotated files.
-func afterOthers(name string) bool {
+// isRotated reports whether name is a rotated file, or a log that has rotated files.
+func isRotated(name string) bool {
 	ext := filepath.Ext(name)
 	full, _ := rotated(name) // on error there are no rotated files
 	aside, _ := rotated(strings.TrimSuffix(name, ext))
 	return len(full) > 0 || slices.ContainsFunc(aside, func(n int) bool { return "."+strconv.Itoa(n) == ext })
 }
 
-// settle measures a file while no process writes to it.
-func (s *source) settle() error {
+// measureLocked measures a file while no process writes to it.
+func (s *source) measureLocked() error {
 	if err := lockShared(s.f); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func newReader(path string, all []source) *Reader {
 
 // begin starts to read the first file of the queue.
 func (r *Reader) begin() {
-	r.part, r.long, r.n = nil, false, 0
+	r.partialLine, r.long, r.n = nil, false, 0
 	if len(r.queue) > 0 {
 		r.buf.Reset(io.LimitReader(r.queue[0].f, r.queue[0].left))
 	}
@@ -113,7 +113,7 @@ func (r *Reader) Next() (Line, error) {
 		if line, ok, err := r.line(); ok || err != nil {
 			return line, err
 		}
-		if len(r.part) > 0 && (len(r.queue) > 1 || !r.follow) {
+		if len(r.partialLine) > 0 && (len(r.queue) > 1 || !r.follow) {
 			return r.take(false), nil
 		}
 		if more, err := r.advance(); !more || err != nil {
@@ -127,9 +127,9 @@ func (r *Reader) Next() (Line, error) {
 func (r *Reader) line() (Line, bool, error) {
 	for {
 		b, err := r.buf.ReadSlice('\n')
-		room := maxLine + 1 - len(r.part)
+		room := maxLine + 1 - len(r.partialLine)
 		r.long = r.long || len(b) > room
-		r.part = append(r.part, b[:min(len(b), room)]...)
+		r.partialLine = append(r.partialLine, b[:min(len(b), room)]...)
 		switch {
 		case err == nil:
 			return r.take(true), true, nil
@@ -145,12 +145,12 @@ func (r *Reader) line() (Line, bool, error) {
 // take returns a Line made of the bytes read so far.
 func (r *Reader) take(ended bool) Line {
 	r.n++
-	text := r.part
+	text := r.partialLine
 	if ended && !r.long {
 		text = text[:len(text)-1]
 	}
 	l := Line{File: r.queue[0].name, N: r.n, Text: string(text), Whole: ended && !r.long}
-	r.part, r.long = r.part[:0], false
+	r.partialLine, r.long = r.partialLine[:0], false
 	return l
 }
 

@@ -28,23 +28,23 @@ func (f *file) rotate() error {
 		return err
 	}
 	for _, n := range full { // oldest first
-		old := numbered(f.path, n)
+		old := rotatedName(f.path, n)
 		if f.keep > 0 && n >= f.keep {
 			err = os.Remove(old)
 		} else {
-			err = os.Rename(old, numbered(f.path, n+1))
+			err = os.Rename(old, rotatedName(f.path, n+1))
 		}
 		if err != nil {
 			return fmt.Errorf("rotate: %w", err)
 		}
 	}
-	if err := os.Rename(f.path, numbered(f.path, 1)); err != nil {
+	if err := os.Rename(f.path, rotatedName(f.path, 1)); err != nil {
 		return fmt.Errorf("rotate: %w", err)
 	}
 	return nil
 }
 
-func numbered(path string, n int) string { return path + "." + strconv.Itoa(n) }
+func rotatedName(path string, n int) string { return path + "." + strconv.Itoa(n) }
 
 // rotated returns the numbers of the rotated files, oldest first.
 func rotated(path string) (full []int, err error) {
@@ -89,7 +89,7 @@ func snapshot(path string) (all []source, err error) {
 		time.Sleep(time.Millisecond) // another process is rotating
 	}
 	if _, serr := os.Lstat(path); errors.Is(serr, fs.ErrNotExist) {
-		return openAside(path) // or a process was killed during a rotation
+		return openRotated(path) // or a process was killed during a rotation
 	}
 	return nil, err
 }
@@ -112,7 +112,7 @@ func attemptSnapshot(path string) ([]source, error) {
 	if now, err := os.Stat(path); err != nil || !sameAs(current.f, now) {
 		return nil, errors.Join(errMoving, current.f.Close())
 	}
-	all, err := openAside(path)
+	all, err := openRotated(path)
 	if err == nil {
 		err = current.measure()
 	}
@@ -122,13 +122,13 @@ func attemptSnapshot(path string) ([]source, error) {
 	return append(all, current), nil
 }
 
-// openAside opens the rotated files, oldest first.
-func openAside(path string) (all []source, err error) {
+// openRotated opens the rotated files, oldest first.
+func openRotated(path string) (all []source, err error) {
 	full, err := rotated(path)
 	for _, n := range full {
 		if err == nil {
 			var s source
-			if s, err = openSource(numbered(path, n)); err == nil {
+			if s, err = openSource(rotatedName(path, n)); err == nil {
 				all = append(all, s)
 				err = all[len(all)-1].measure()
 			}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Show returns s unchanged if it is printable ASCII and does not begin with a quote; else it
+// Printable returns s unchanged if it is printable ASCII and does not begin with a quote; else it
 // returns s quoted. Different texts have different results.
-func Show(s string) string {
+func Printable(s string) string {
 	if strings.HasPrefix(s, `"`) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return strconv.QuoteToASCII(s)
 	}
@@ -31,13 +31,13 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		&out.Project, &out.Branch, &out.Session, &out.Container, &out.Agent, &out.Command, &out.Request, &out.Rule,
 		&out.Pattern, &out.Path, &out.Dir, &out.User, &out.Reason, &out.Signal, &out.Chain,
 	} {
-		*s = Show(*s)
+		*s = Printable(*s)
 	}
 	if e.Kind == Refusals {
 		out.Count, out.Since = e.Count, e.Since
 	}
 	if e.Kind == Complete {
-		exit, took := e.Exit, e.Took.Seconds()
+		exit, took := e.Exit, e.Duration.Seconds()
 		out.Exit, out.Duration = &exit, &took
 	}
 	return json.Marshal(out)

@@ -24,7 +24,7 @@ type Report struct {
 	Records, Chains int
 	Faults          []Fault // at most maxFaults
 	More            int     // number of faults beyond maxFaults
-	Torn            int     // incomplete lines of writers that were killed during a write; no record is lost by them
+	Partial         int     // incomplete lines of writers that were killed during a write; no record is lost by them
 	Earlier         int     // chains whose first records were in rotated files that no longer exist
 	Open            []Fault // the START of each command without a recorded end
 }
@@ -35,7 +35,7 @@ const maxFaults = 100
 // chain were removed. It also cannot detect that a process with write access rewrote a chain from
 // some record to its end.
 func Verify(r *Reader) (Report, error) {
-	v := verifier{chains: map[string]*tail{}, running: map[string]Fault{}, cut: r.cut}
+	v := verifier{chains: map[string]*chainEnd{}, running: map[string]Fault{}, mayLackOlderFiles: r.mayLackOlderFiles}
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -49,16 +49,16 @@ func Verify(r *Reader) (Report, error) {
 }
 
 type verifier struct {
-	report  Report
-	cut     bool // older files may have been removed
-	chains  map[string]*tail
-	running map[string]Fault // requests with START and without COMPLETE
-	order   []string         // the keys of running, in order of START
+	report            Report
+	mayLackOlderFiles bool // older files may have been removed
+	chains            map[string]*chainEnd
+	running           map[string]Fault // requests with START and without COMPLETE
+	order             []string         // the keys of running, in order of START
 }
 
-// tail is the last record of a chain read so far.
-type tail struct {
-	link
+// chainEnd is the last record of a chain read so far.
+type chainEnd struct {
+	chainPosition
 	missing map[uint64]int // skipped sequence numbers, each with the index of its fault
 }
 
@@ -80,7 +80,7 @@ func (v *verifier) line(l Line) {
 	case errors.Is(err, ErrHash):
 		v.fault(l, "altered: %v", err)
 	case err != nil && l.Torn():
-		v.report.Torn++
+		v.report.Partial++
 		return
 	case err != nil && cutOff(l.Text):
 		v.fault(l, "truncated: the record has no end")
@@ -105,7 +105,7 @@ func cutOff(text string) bool {
 func (v *verifier) follows(l Line, e Entry) {
 	t, known := v.chains[e.Chain]
 	if !known {
-		t = &tail{missing: map[uint64]int{}}
+		t = &chainEnd{missing: map[uint64]int{}}
 		v.chains[e.Chain] = t
 	}
 	at, passed := t.missing[e.Seq]
@@ -113,10 +113,10 @@ func (v *verifier) follows(l Line, e Entry) {
 	case e.Seq == t.seq+1 && e.Prev == t.prev():
 	case e.Seq == t.seq+1:
 		v.fault(l, "altered: record %d of chain %s, which comes before this one, is not the one that was there", t.seq, e.Chain)
-	case !known && v.cut && e.Seq > 1:
+	case !known && v.mayLackOlderFiles && e.Seq > 1:
 		v.report.Earlier++
 	case e.Seq > t.seq+1:
-		v.gap(l, e, t)
+		v.noteGap(l, e, t)
 	case passed:
 		delete(t.missing, e.Seq)
 		if at >= 0 {
@@ -128,11 +128,11 @@ func (v *verifier) follows(l Line, e Entry) {
 		v.fault(l, "duplicated: record %d of chain %s was there already", e.Seq, e.Chain)
 		return
 	}
-	t.link = link{seq: e.Seq, hash: e.Hash}
+	t.chainPosition = chainPosition{seq: e.Seq, hash: e.Hash}
 }
 
-// gap reports that records are missing before e.
-func (v *verifier) gap(l Line, e Entry, t *tail) {
+// noteGap reports that records are missing before e.
+func (v *verifier) noteGap(l Line, e Entry, t *chainEnd) {
 	first, last := t.seq+1, e.Seq-1
 	which := fmt.Sprintf("record %d", first)
 	if last > first {
@@ -148,7 +148,7 @@ func (v *verifier) gap(l Line, e Entry, t *tail) {
 func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
-		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Show(e.Command)))}
+		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Printable(e.Command)))}
 		v.order = append(v.order, e.Request)
 	case Complete:
 		delete(v.running, e.Request)

@@ -47,7 +47,7 @@ func twoChains(t testing.TB, n int) []string {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	var logs []*Log
 	for _, id := range []string{"aaaaaaaaaaaa", "bbbbbbbbbbbb"} {
-		l, err := Open(path, Who{Session: id}, Options{})
+		l, err := Open(path, SessionInfo{Session: id}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestVerifyManyFaults(t *testing.T) {
 
 // A number that no chain comes to costs no memory.
 func TestVerifyHugeNumber(t *testing.T) {
-	line, _ := link{seq: 1 << 62, hash: origin}.seal(noon, session, body(someone, Record{Kind: Deny, Request: "00ff", Args: []string{"x"}}, nil))
+	line, _ := chainPosition{seq: 1 << 62, hash: origin}.seal(noon, session, body(someone, Record{Kind: Deny, Request: "00ff", Args: []string{"x"}}, nil))
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, line, 0o600); err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// warrant is what lets a request run: by which decision, where, and with what.
-type warrant struct {
-	sc     *Scene
+// authorizedCall is what lets a request run: by which decision, where, and with what.
+type authorizedCall struct {
+	state  *SessionState
 	v      policy.Verdict
 	cwd    *dir.Dir
 	runner Runner
@@ -27,7 +27,7 @@ type warrant struct {
 }
 
 // close lets go of what the warrant holds.
-func (w *warrant) close() {
+func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
@@ -38,7 +38,7 @@ func (w *warrant) close() {
 // admit has the request decided, and asked about, and returns the warrant for it. Where it
 // may not run there is none, and the caller has been told. It does so on a stack that goes
 // when it is done: deciding needs a deep one, and running, which may last for days, does not.
-func (s *Server) admit(ctx context.Context, p *peer, req *request) (w *warrant, err error) {
+func (s *Server) admit(ctx context.Context, p *peer, req *request) (w *authorizedCall, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
 	go func() {
@@ -49,7 +49,7 @@ func (s *Server) admit(ctx context.Context, p *peer, req *request) (w *warrant, 
 	return w, err
 }
 
-func (s *Server) decideAndAsk(ctx context.Context, p *peer, req *request) (w *warrant, err error) {
+func (s *Server) decideAndAsk(ctx context.Context, p *peer, req *request) (w *authorizedCall, err error) {
 	for {
 		w, err = s.decide(ctx, p, req)
 		if errors.Is(err, errRedecide) {
@@ -76,48 +76,48 @@ func (s *Server) decideAndAsk(ctx context.Context, p *peer, req *request) (w *wa
 
 // decide asks the policy, and finds on the host what the request names. A request that is
 // not denied gets a warrant.
-func (s *Server) decide(ctx context.Context, p *peer, req *request) (*warrant, error) {
+func (s *Server) decide(ctx context.Context, p *peer, req *request) (*authorizedCall, error) {
 	sc := s.now()
-	w := &warrant{sc: sc, copied: &s.copied}
+	w := &authorizedCall{state: sc, copied: &s.copied}
 	var lost error
 	w.cwd, lost = req.open(sc.Dirs)
 	// What is known of a directory is known of the one that is held: the container can have
 	// put another one in its place by now.
-	s.judge(ctx, req, w)
+	s.decideInRepository(ctx, req, w)
 	if req.Args[0] == policy.Shell && req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
-	deny := func(reason string, e end) (*warrant, error) {
+	deny := func(reason string, e end) (*authorizedCall, error) {
 		w.close()
 		return nil, errors.Join(s.deny(ctx, w, req, reason), p.end(e))
 	}
 	if w.v.Action == policy.Deny {
 		return deny(w.v.Reason, refusal(sc, req, w.v))
 	}
-	if req.kept && w.v.Action == policy.Allow && !w.v.Keep {
-		return deny(errUnkeepable.Error(), unkeepable(req, w.v))
+	if req.keep && w.v.Action == policy.Allow && !w.v.Keep {
+		return deny(errKeepDenied.Error(), keepDenied(req, w.v))
 	}
 	if lost != nil {
-		return deny(lost.Error(), misplaced(sc, req, lost))
+		return deny(lost.Error(), workdirMismatch(sc, req, lost))
 	}
 	if err := sc.findProgram(&w.v); err != nil {
-		return deny(err.Error(), unfit(req, w.v, err))
+		return deny(err.Error(), cannotRun(req, w.v, err))
 	}
 	if err := w.operands(req); err != nil {
-		return deny(err.Error(), unfit(req, w.v, err))
+		return deny(err.Error(), cannotRun(req, w.v, err))
 	}
 	if err := s.capture(ctx, p, req, w); errors.Is(err, errRedecide) {
 		w.close()
 		return nil, err
 	} else if err != nil {
-		return deny(err.Error(), unfit(req, w.v, err))
+		return deny(err.Error(), cannotRun(req, w.v, err))
 	}
 	if req.shell != nil {
 		w.notes = append(w.notes, "in the shell "+req.shell.name+", where earlier commands may have changed what this one means")
 	}
-	w.notes = append(w.notes, told(req.env, sc.PassEnv, w.v.Env)...)
-	if err := s.place(req, w); err != nil {
-		return deny(err.Error(), unfit(req, w.v, err))
+	w.notes = append(w.notes, passedValues(req.env, sc.PassEnv, w.v.Env)...)
+	if err := s.findRunner(req, w); err != nil {
+		return deny(err.Error(), cannotRun(req, w.v, err))
 	}
 	return w, nil
 }

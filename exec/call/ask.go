@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reminder is how often a caller that waits for a person is told so again.
-const reminder = time.Minute
+// reminderInterval is how often a caller that waits for a person is told so again.
+const reminderInterval = time.Minute
 
 // maxShown is how many bytes of arguments a person is shown, and all that waits may hold.
 const maxShown = 64 << 10
@@ -38,7 +38,7 @@ var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn
 
 // ask puts a request to a person, and reports whether it was approved. If it was not the
 // caller has been told; unless the error is errRedecide: then nobody has decided anything.
-func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bool, error) {
+func (s *Server) ask(ctx context.Context, p *peer, req *request, w *authorizedCall) (bool, error) {
 	ask := w.question(req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
@@ -51,10 +51,10 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 	if err != nil { // then a person is asked
 		s.Log.Error("grant", "request", req.ID, "error", err)
 	}
-	if !s.pace(ctx) {
+	if !s.limitQuestions(ctx) {
 		err := s.deny(ctx, w, req, "it was given up before anybody was asked")
-		if errors.Is(context.Cause(ctx), errLate) {
-			return false, errors.Join(err, p.end(late(req, w.v.Rule)))
+		if errors.Is(context.Cause(ctx), errCallerDeadline) {
+			return false, errors.Join(err, p.end(callerDeadlineExceeded(req, w.v.Rule)))
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
 	}
@@ -71,10 +71,10 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 		if changed && ctx.Err() == nil {
 			return false, errRedecide
 		}
-		if errors.Is(context.Cause(ctx), errLate) {
-			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(late(req, w.v.Rule)))
+		if errors.Is(context.Cause(ctx), errCallerDeadline) {
+			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(callerDeadlineExceeded(req, w.v.Rule)))
 		}
-		if errors.Is(context.Cause(patience), errImpatient) {
+		if errors.Is(context.Cause(patience), errCallerLeft) {
 			return s.unanswered(p, req, w)
 		}
 		err := w.note(req, audit.Record{Kind: audit.Cancel})
@@ -89,12 +89,12 @@ func (s *Server) ask(ctx context.Context, p *peer, req *request, w *warrant) (bo
 }
 
 // unanswered ends a request that nobody answered in time.
-func (s *Server) unanswered(p *peer, req *request, w *warrant) (bool, error) {
+func (s *Server) unanswered(p *peer, req *request, w *authorizedCall) (bool, error) {
 	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, w)))
 }
 
 // approved writes down who allowed it: what cannot be written down does not happen.
-func approved(p *peer, req *request, w *warrant, by string) (bool, error) {
+func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error) {
 	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return false, fail(p, err, unwritten(err))
 	}
@@ -102,20 +102,20 @@ func approved(p *peer, req *request, w *warrant, by string) (bool, error) {
 }
 
 // question is what a person is asked of w.
-func (w *warrant) question(req *request) approval.Question {
+func (w *authorizedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
-		Session: w.sc.Session, Container: w.sc.Container, Project: w.sc.Project, Branch: w.sc.Branch, Agent: w.sc.Agent,
+		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
 		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes,
 	}
-	if w.v.Doubt != "" {
-		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.Doubt}, q.Notes...)
+	if w.v.AskReason != "" {
+		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
 	}
 	if !slices.Equal(w.v.Args, req.Args) {
 		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
-	case req.kept:
+	case req.keep:
 		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, even when the container has ended, until it ends by itself or is stopped")
 	case req.detached:
 		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, without its caller")
@@ -125,7 +125,7 @@ func (w *warrant) question(req *request) approval.Question {
 
 // wait asks, tells the caller that it waits, now and then again, and stops asking when the
 // policy would not have it asked any more, or otherwise: then changed is true.
-func (s *Server) wait(ctx context.Context, p *peer, req *request, w *warrant) (a approval.Answer, changed bool) {
+func (s *Server) wait(ctx context.Context, p *peer, req *request, w *authorizedCall) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -138,11 +138,11 @@ func (s *Server) wait(ctx context.Context, p *peer, req *request, w *warrant) (a
 		case <-told.Done():
 			return
 		}
-		tick := time.NewTicker(reminder)
+		tick := time.NewTicker(reminderInterval)
 		defer tick.Stop()
 		p.send(wire.KindNotice, []byte(waiting(req)))
 		for {
-			next := s.scenes.listen()
+			next := s.stateChanged.listen()
 			if s.otherwise(req, w) {
 				done(errRedecide)
 				return
@@ -161,9 +161,9 @@ func (s *Server) wait(ctx context.Context, p *peer, req *request, w *warrant) (a
 }
 
 // otherwise reports whether req would be decided otherwise now than it was as w.
-func (s *Server) otherwise(req *request, w *warrant) bool {
-	sc := s.scene.Load()
-	if sc.Policy == w.sc.Policy {
+func (s *Server) otherwise(req *request, w *authorizedCall) bool {
+	sc := s.state.Load()
+	if sc.Policy == w.state.Policy {
 		return false
 	}
 	v := sc.Policy.Decide(req.Request)
@@ -174,19 +174,19 @@ func (s *Server) otherwise(req *request, w *warrant) bool {
 // What a caller is told of its question.
 
 func waiting(req *request) string {
-	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", word(req.Args[0]), req.ID, req.ID)
+	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
 }
 
-func denied(req *request, w *warrant, a approval.Answer) end {
-	e := end{status: statusDenied, name: word(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: w.v.Rule, request: req.ID}
+func denied(req *request, w *authorizedCall, a approval.Answer) end {
+	e := end{status: statusDenied, name: quoteWord(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: w.v.Rule, request: req.ID}
 	if a.Outcome == approval.Refused {
 		e.status, e.reason, e.hint = statusRefused, a.Reason, w.cause()
 	}
 	return e
 }
 
-func unanswered(req *request, w *warrant) end {
-	e := end{status: statusTimeout, name: word(req.Args[0]), reason: "Command timed out waiting for approval", rule: w.v.Rule, request: req.ID,
+func unanswered(req *request, w *authorizedCall) end {
+	e := end{status: statusTimeout, name: quoteWord(req.Args[0]), reason: "Command timed out waiting for approval", rule: w.v.Rule, request: req.ID,
 		hint: "docker hostexec pending --watch on the host shows such requests"}
 	if why := w.cause(); why != "" {
 		e.hint = why
@@ -195,7 +195,7 @@ func unanswered(req *request, w *warrant) end {
 }
 
 // cause is why a person is asked about what a rule allows, and what changes that, or nothing.
-func (w *warrant) cause() string {
+func (w *authorizedCall) cause() string {
 	switch {
 	case w.asks == nil:
 		return ""

@@ -34,9 +34,9 @@ func capturing(t *testing.T, do policy.Action) *policy.Policy {
 
 // repolicy changes the policy of a server, as an edited configuration does.
 func repolicy(s *Server, p *policy.Policy) {
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Policy = p
-	s.SetScene(&sc)
+	s.SetState(&sc)
 }
 
 // drain takes whatever else comes, for a caller that does not look at it.
@@ -120,10 +120,10 @@ func TestAnswerIsForItsInput(t *testing.T) {
 	s, _ := scene(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Policy, sc.PassEnv = p, []string{"TARGET", "OTHER"}
-	s.SetScene(&sc)
-	defer s.Queue.Attend()()
+	s.SetState(&sc)
+	defer s.Queue.AddWatcher()()
 	ask := func(env, stdin string, args ...string) approval.Question {
 		t.Helper()
 		changed := s.Queue.Changed()
@@ -195,10 +195,10 @@ func TestCopiesAreLimited(t *testing.T) {
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"true": {Exec: "/bin/true", Rules: []policy.Rule{r}}}}
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	for _, tt := range []struct {
 		operands string
 		code     byte
@@ -236,7 +236,7 @@ func TestUnheardNeverReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := <-ended; !errors.Is(err, ErrUnheard) {
-		t.Errorf("Serve: %v, want %v", err, ErrUnheard)
+	if err := <-ended; !errors.Is(err, ErrNoRequest) {
+		t.Errorf("Serve: %v, want %v", err, ErrNoRequest)
 	}
 }

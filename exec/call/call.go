@@ -37,9 +37,9 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Scene is what a call depends on and a session may change while it lives: the
+// SessionState is what a call depends on and a session may change while it lives: the
 // container gets its name after the watcher is up, and its mounts with each start.
-type Scene struct {
+type SessionState struct {
 	Session   string
 	Project   string // base name of the directory where the session was started
 	Branch    string // of git there, when the scene was set; empty outside of git
@@ -85,50 +85,50 @@ type Server struct {
 	// the policy was made of may have changed. Nil is nothing.
 	Refresh func()
 
-	scene   atomic.Pointer[Scene]
-	scenes  news
-	gate    gate
-	running table
-	owned   owned
-	ongoing sync.WaitGroup // jobs, and the patrol
-	calls   atomic.Int64
-	patrol  patrol
-	refused refusals
-	asked   limit.Bucket // of questions that are written down
-	copied  atomic.Int64 // bytes of operands, as long as their calls last
-	turns   turns
+	state        atomic.Pointer[SessionState]
+	stateChanged broadcast
+	newConns     connLimiter
+	running      table
+	owned        owned
+	ongoing      sync.WaitGroup // jobs, and the patrol
+	calls        atomic.Int64
+	counter      processCounter
+	refused      refusals
+	asked        limit.TokenBucket // of questions that are written down
+	copied       atomic.Int64      // bytes of operands, as long as their calls last
+	turns        turns
 }
 
-// SetScene changes what later calls depend on, and has those that wait for a person decided
+// SetState changes what later calls depend on, and has those that wait for a person decided
 // again.
-func (s *Server) SetScene(sc *Scene) {
+func (s *Server) SetState(sc *SessionState) {
 	sc.programs = &programs{} // what Dirs says of one may have changed
-	s.scene.Store(sc)
-	s.scenes.tell()
+	s.state.Store(sc)
+	s.stateChanged.notify()
 }
 
-// Scene returns what SetScene set last, or nil.
-func (s *Server) Scene() *Scene { return s.scene.Load() }
+// State returns what SetScene set last, or nil.
+func (s *Server) State() *SessionState { return s.state.Load() }
 
 // now returns what a decision depends on at this moment, or nil before there is any.
-func (s *Server) now() *Scene {
+func (s *Server) now() *SessionState {
 	if s.Refresh != nil {
 		s.Refresh()
 	}
-	return s.scene.Load()
+	return s.state.Load()
 }
 
 // Calls returns how many commands were started so far.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 
 var (
-	errHungUp  = errors.New("the caller went away")
-	errTooLong = errors.New("it took longer than the policy lets it")
-	errLate    = errors.New("it took longer than its caller has time")
-	errNoRoom  = errors.New("no session is set up yet")
+	errHungUp         = errors.New("the caller went away")
+	errTooLong        = errors.New("it took longer than the policy lets it")
+	errCallerDeadline = errors.New("it took longer than its caller has time")
+	errNoSession      = errors.New("no session is set up yet")
 
-	// ErrUnheard comes of a connection that never made a request. There may be any number.
-	ErrUnheard = errors.New("no request was heard")
+	// ErrNoRequest comes of a connection that never made a request. There may be any number.
+	ErrNoRequest = errors.New("no request was heard")
 )
 
 // Serve answers one call and closes conn. It returns when the command has ended, or,
@@ -141,19 +141,19 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 
 	p := newPeer(conn)
 	defer p.close() // closes conn; returns when the reader has
-	p.heed(ctx)
+	p.closeWhenDone(ctx)
 
-	req, err := s.hear(p)
+	req, err := s.readRequest(p)
 	if err != nil {
 		return err
 	}
 	defer req.close()
 	defer req.release()
-	s.patrol.start(s)
+	s.counter.start(s)
 	p.start(cancel) // the only reader; a hang-up cancels ctx
 
-	if s.scene.Load() == nil {
-		return fail(p, errNoRoom, "the session is not ready")
+	if s.state.Load() == nil {
+		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
 		return s.verb(life, session, ctx, p, req)
@@ -165,16 +165,16 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 // going on any more, and life is over.
 func (s *Server) Wait() {
 	s.ongoing.Wait()
-	s.patrol.end()
+	s.counter.end()
 	s.sumRefusals()
 }
 
 // command has what req names decided, and runs it.
 func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	if err := req.setDeadline(); err != nil {
-		return p.end(misused(err.Error()))
+		return p.end(usageError(err.Error()))
 	}
-	req.chooseStdin(s.Scene().Agent != "")
+	req.chooseStdin(s.State().Agent != "")
 	within, cancel := req.within(ctx, p)
 	defer cancel()
 	if in, err := s.enter(within, p, req, limit.Calls); !in {
@@ -190,8 +190,8 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 		return fail(p, err, unwritten(err))
 	}
 	s.calls.Add(1)
-	w.tell(p.conn)
-	req.narrow(&w.v)
+	w.reportVerdict(p.conn)
+	req.applyProfile(&w.v)
 	st, ran, err := s.run(within, p.streams(req), req, w)
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st says how it ended
@@ -201,7 +201,7 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	if ran && context.Cause(ctx) != nil { // the caller has gone before it was told
 		code = st.Code
 	}
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Took: time.Since(start)}); err != nil {
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -212,17 +212,17 @@ func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 
 // note writes down an event of req. Its arguments are the caller's unless the record says
 // what they have become.
-func (w *warrant) note(req *request, r audit.Record) error {
+func (w *authorizedCall) note(req *request, r audit.Record) error {
 	r.Request, r.Rule = req.ID, w.v.Rule
 	if r.Args == nil {
 		r.Args = req.Args
 	}
-	return w.sc.Audit.Write(r)
+	return w.state.Audit.Write(r)
 }
 
 // noteStart writes down that w is about to run, and why it may when nobody was asked. It
 // comes before anything runs: what cannot be written down does not happen.
-func (w *warrant) noteStart(req *request) error {
+func (w *authorizedCall) noteStart(req *request) error {
 	asked := w.v.Action == policy.Ask
 	if !asked {
 		if err := w.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: w.v.Pattern}); err != nil {
@@ -232,16 +232,16 @@ func (w *warrant) noteStart(req *request) error {
 	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.at(req), Approved: asked})
 }
 
-// informed is a connection whose other end wants to know why its command runs.
-type informed interface {
+// verdictReceiver is a connection whose other end wants to know why its command runs.
+type verdictReceiver interface {
 	// Decided tells whether a person was asked, or a grant answered for one, and which
 	// pattern or rule decided.
 	Decided(asked bool, pattern string)
 }
 
-// tell tells conn why w runs, if it wants to know.
-func (w *warrant) tell(conn net.Conn) {
-	if c, ok := conn.(informed); ok {
+// reportVerdict tells conn why w runs, if it wants to know.
+func (w *authorizedCall) reportVerdict(conn net.Conn) {
+	if c, ok := conn.(verdictReceiver); ok {
 		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))
 	}
 }

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 func scene(t *testing.T) (*Server, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "audit.log")
-	a, err := audit.Open(log, audit.Who{Project: "app", Session: "0123456789ab"}, audit.Options{})
+	a, err := audit.Open(log, audit.SessionInfo{Project: "app", Session: "0123456789ab"}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func scene(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
-	s.SetScene(&Scene{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
+	s.SetState(&SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
 		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
 		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
 		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
@@ -336,7 +336,7 @@ func TestEndOfHangUp(t *testing.T) {
 // Attack 94.
 func TestTooLongToAsk(t *testing.T) {
 	s, _ := scene(t)
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	c := dial(t, s)
 	c.exec(t, wire.FDNull, "git", strings.Repeat("x", maxShown))
 	c.read(t, wire.KindExit)

@@ -22,7 +22,7 @@ const preview = 2 << 10
 
 // capture reads all of the caller's stdin where the verdict wants it seen before anything
 // runs. The command then reads that, and nothing else can come.
-func (s *Server) capture(ctx context.Context, p *peer, req *request, w *warrant) error {
+func (s *Server) capture(ctx context.Context, p *peer, req *request, w *authorizedCall) error {
 	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (s *Server) capture(ctx context.Context, p *peer, req *request, w *warrant)
 			return err
 		}
 		req.captured = b
-		if s.now().Policy != w.sc.Policy { // it came as late as the caller liked
+		if s.now().Policy != w.state.Policy { // it came as late as the caller liked
 			return errRedecide
 		}
 	}

@@ -18,22 +18,22 @@ import (
 // timeoutVar is the caller's variable that does what --timeout does. patienceVar is how long
 // the caller waits for a person, and not for what runs then.
 const (
-	timeoutVar  = "HOSTEXEC_TIMEOUT"
-	patienceVar = "HOSTEXEC_APPROVAL_TIMEOUT"
+	timeoutVar         = "HOSTEXEC_TIMEOUT"
+	approvalTimeoutVar = "HOSTEXEC_APPROVAL_TIMEOUT"
 )
 
-// errImpatient withdraws a question whose caller waits no longer.
-var errImpatient = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
+// errCallerLeft withdraws a question whose caller waits no longer.
+var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
 
 // setDeadline notes how long the caller has time: from now on, and for all of the call, for
 // whoever sets that wants an answer by then.
 func (r *request) setDeadline() error {
-	if text := executor.Getenv(r.env, patienceVar); text != "" {
+	if text := executor.Getenv(r.env, approvalTimeoutVar); text != "" {
 		d, err := parseTimeout(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w: %s", patienceVar, err, quoted(clip(text)))
+			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, quoted(truncate(text)))
 		}
-		r.patience = d
+		r.approvalTimeout = d
 	}
 	name, text := "--timeout", r.timeout
 	if text == "" {
@@ -44,7 +44,7 @@ func (r *request) setDeadline() error {
 	}
 	d, err := parseTimeout(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, quoted(clip(text)))
+		return fmt.Errorf("%s: %w: %s", name, err, quoted(truncate(text)))
 	}
 	if d > 0 {
 		r.limit, r.deadline = d, time.Now().Add(d)
@@ -77,10 +77,10 @@ func (r *request) within(ctx context.Context, p *peer) (context.Context, context
 	if r.deadline.IsZero() {
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithDeadlineCause(ctx, r.deadline, errLate)
+	ctx, cancel := context.WithDeadlineCause(ctx, r.deadline, errCallerDeadline)
 	// ends when the shim has taken it, or with the connection.
 	stop := context.AfterFunc(ctx, func() {
-		if p != nil && errors.Is(context.Cause(ctx), errLate) {
+		if p != nil && errors.Is(context.Cause(ctx), errCallerDeadline) {
 			p.send(wire.KindNotice, nil)
 		}
 	})
@@ -89,17 +89,17 @@ func (r *request) within(ctx context.Context, p *peer) (context.Context, context
 
 // waiting returns ctx as long as the caller waits for a person; its cause is errImpatient then.
 func (r *request) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.patience == 0 {
+	if r.approvalTimeout == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, r.patience, errImpatient)
+	return context.WithTimeoutCause(ctx, r.approvalTimeout, errCallerLeft)
 }
 
-// late answers a request whose caller has no more time.
-func late(req *request, rule string) end {
-	return end{status: statusTimeout, name: word(req.Args[0]), rule: rule, request: req.ID,
+// callerDeadlineExceeded answers a request whose caller has no more time.
+func callerDeadlineExceeded(req *request, rule string) end {
+	return end{status: statusTimeout, name: quoteWord(req.Args[0]), rule: rule, request: req.ID,
 		reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
 }
 
-// clip is the beginning of s, for a line that tells of it.
-func clip(s string) string { return s[:min(len(s), 80)] }
+// truncate is the beginning of s, for a line that tells of it.
+func truncate(s string) string { return s[:min(len(s), 80)] }

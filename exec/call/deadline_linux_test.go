@@ -37,7 +37,7 @@ func TestTimeout(t *testing.T) {
 		gone()
 	}
 	// Who waits for a person has no more time than that, either.
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	c := hostexec(t, s, "--timeout", "50ms", "git")
 	if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || len(s.Queue.Pending()) > 0 {
 		t.Errorf("while it is asked: %+v", c.exit)
@@ -64,7 +64,7 @@ func TestTimeout(t *testing.T) {
 // A caller's patience with a person ends the question, and not what runs.
 func TestApprovalTimeout(t *testing.T) {
 	s, log := scene(t)
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	c := dial(t, s)
 	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
 	c.exec(t, wire.FDNull, "git")

@@ -29,7 +29,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 		return p.end(failed("this session has no jobs"))
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(misused(err.Error()))
+		return p.end(usageError(err.Error()))
 	}
 	req.detached = true
 	req.drop(0)
@@ -43,10 +43,10 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	if w == nil {
 		return err
 	}
-	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.kept)
+	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.keep)
 	if err != nil {
 		w.close()
-		return fail(p, err, unkept(err))
+		return fail(p, err, jobRefused(err))
 	}
 	if err := w.noteStart(req); err != nil {
 		w.close()
@@ -59,7 +59,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 			end(errHungUp)
 		}
 	})
-	held := req.lend() // until the job ends
+	held := req.detachReservation() // until the job ends
 	lost, asJSON := make(chan wire.Exit, 1), p.json
 	// ends when the job does, which the session's end sees to; Wait waits.
 	s.ongoing.Go(func() {
@@ -73,7 +73,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	case <-kept.Started():
 	}
 	if err := ready.await(ctx, kept); err != nil {
-		return s.unready(ctx, p, req, kept, ready, err)
+		return s.answerNotReady(ctx, p, req, kept, ready, err)
 	}
 	if !let() {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
@@ -81,17 +81,17 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
 }
 
-// unkeepable answers a request that may run, and not outlive its container.
-func unkeepable(req *request, v policy.Verdict) end {
-	name := word(req.Args[0])
-	return end{status: statusRefused, name: name, reason: "--keep: " + errUnkeepable.Error(), rule: v.Rule, request: req.ID,
+// keepDenied answers a request that may run, and not outlive its container.
+func keepDenied(req *request, v policy.Verdict) end {
+	name := quoteWord(req.Args[0])
+	return end{status: statusRefused, name: name, reason: "--keep: " + errKeepDenied.Error(), rule: v.Rule, request: req.ID,
 		hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
 }
 
-var errUnkeepable = errors.New("no rule allows this job to outlive its container")
+var errKeepDenied = errors.New("no rule allows this job to outlive its container")
 
-// unkept says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
-func unkept(err error) string {
+// jobRefused says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
+func jobRefused(err error) string {
 	if errors.Is(err, job.ErrFull) {
 		return err.Error()
 	}
@@ -100,14 +100,14 @@ func unkept(err error) string {
 
 // background runs w as the job kept until it has ended, and writes down how. If it could not
 // be started lost is told why, and nothing of it stays.
-func (s *Server) background(ctx context.Context, req *request, w *warrant, kept *job.Job, lost func(executor.Status, error)) {
+func (s *Server) background(ctx context.Context, req *request, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
 	within, cancel := req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
 	st, ran, err := s.run(within, kept.Streams(), req, w)
-	how, reason := fate(ctx, req, w, &st, err)
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Took: time.Since(begin)}); err != nil {
+	how, reason := jobResult(ctx, req, w, &st, err)
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if !ran {
@@ -121,8 +121,8 @@ func (s *Server) background(ctx context.Context, req *request, w *warrant, kept 
 	}
 }
 
-// fate says what became of a job, and puts into st what wait exits with.
-func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, err error) (how job.Status, reason string) {
+// jobResult says what became of a job, and puts into st what wait exits with.
+func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executor.Status, err error) (how job.Status, reason string) {
 	var limited *limit.Error
 	switch {
 	case err == nil && st.Code == 0:
@@ -133,10 +133,10 @@ func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, er
 		return job.Killed, ""
 	case errors.As(err, &limited):
 		st.Code = wire.CodeFailed
-		return job.Error, endedBy(req, w.v, limited).reason
-	case errors.Is(err, errLate):
+		return job.Error, endedByLimit(req, w.v, limited).reason
+	case errors.Is(err, errCallerDeadline):
 		st.Code = wire.CodeTimeout
-		return job.Failed, late(req, w.v.Rule).reason
+		return job.Failed, callerDeadlineExceeded(req, w.v.Rule).reason
 	case errors.Is(err, errTooLong):
 		st.Code = wire.CodeTimeout
 		return job.Failed, tooLong(req, w.v).reason
@@ -146,9 +146,9 @@ func fate(ctx context.Context, req *request, w *warrant, st *executor.Status, er
 		return job.Killed, "the session ended"
 	case errors.Is(err, errFull):
 		st.Code = wire.CodeFailed
-		return job.Error, cutShort(req, w.v).reason
+		return job.Error, outputLimitExceeded(req, w.v).reason
 	}
 	e := notRun(req, w.v, err)
-	st.Code = int(ways[e.status].code)
+	st.Code = int(exitKinds[e.status].code)
 	return job.Error, e.reason
 }

@@ -24,10 +24,10 @@ func TestDoubtIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"mine": {Exec: "/bin/true", Rules: []policy.Rule{silent, wide}}}}
-	s.SetScene(&sc)
-	defer s.Queue.Attend()()
+	s.SetState(&sc)
+	defer s.Queue.AddWatcher()()
 	for _, tt := range []struct {
 		args []string
 		note string

@@ -26,8 +26,8 @@ const (
 	statusFailed        status = "failed"         // hostexec itself; the shim says the same
 )
 
-// ways are what each status means to the shim.
-var ways = map[status]struct {
+// exitKinds are what each status means to the shim.
+var exitKinds = map[status]struct {
 	outcome wire.Outcome
 	code    byte
 }{
@@ -47,7 +47,7 @@ var ways = map[status]struct {
 type end struct {
 	status  status
 	code    byte   // the exit code of a verb; zero: the status's
-	said    string // a verb's own line for people
+	line    string // a verb's own line for people
 	name    string // of the command
 	reason  string
 	rule    string // which decided
@@ -56,12 +56,12 @@ type end struct {
 }
 
 // exit returns the code that the shim exits with.
-func (e end) exit() byte { return cmp.Or(e.code, ways[e.status].code) }
+func (e end) exit() byte { return cmp.Or(e.code, exitKinds[e.status].code) }
 
 // text is e as people read it: one line.
 func (e end) text() string {
-	if e.said != "" {
-		return e.said
+	if e.line != "" {
+		return e.line
 	}
 	s := e.reason
 	if e.name != "" {
@@ -94,7 +94,7 @@ func (e end) json() string {
 
 // frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
 func (e end) frame(asJSON bool) wire.Exit {
-	way := ways[e.status] // of a status that is none: Failed, and the shim knows its code
+	way := exitKinds[e.status] // of a status that is none: Failed, and the shim knows its code
 	text := e.text()
 	if asJSON {
 		text += e.json()

@@ -120,7 +120,7 @@ func TestJSONOfVerbs(t *testing.T) {
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
 	s, log := scene(t)
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
 	c := dial(t, s)
 	c.exec(t, wire.FDNull, "git", "push")
@@ -150,7 +150,7 @@ func TestGranted(t *testing.T) {
 func TestComesBack(t *testing.T) {
 	s, log := scene(t)
 	s.Queue.Durable = true
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
@@ -186,7 +186,7 @@ func TestComesBack(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s, log := scene(t)
 	s.Queue.Durable = true
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
@@ -241,7 +241,7 @@ func TestAskRaces(t *testing.T) {
 	const rounds = 2000
 	s, log := scene(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	const window = 400 * time.Microsecond
 	s.Queue.Timeout = window * 3 / 4
 	for i := range rounds {

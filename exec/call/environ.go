@@ -14,10 +14,10 @@ import (
 // fromCaller are the variables that describe the caller's terminal. They, and what
 // --pass-env names, are all that a container may say about a command's environment.
 var fromCaller = map[string]spelling.Form{
-	"TERM":     {Of: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
-	"COLUMNS":  {Of: "0-9", Min: 1, Max: 5},
-	"LINES":    {Of: "0-9", Min: 1, Max: 5},
-	"NO_COLOR": {Of: " -~", Max: 32},
+	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
+	"COLUMNS":  {Chars: "0-9", Min: 1, Max: 5},
+	"LINES":    {Chars: "0-9", Min: 1, Max: 5},
+	"NO_COLOR": {Chars: " -~", Max: 32},
 }
 
 // plain are the variables of the host's with which a clean environment begins.
@@ -80,7 +80,7 @@ func (r *request) setEnv(env, pass []string) *end {
 		if _, ok := set[name]; ok {
 			continue
 		}
-		e := end{status: statusRefused, reason: "--env: the host does not let " + quoted(clip(name)) + " through"}
+		e := end{status: statusRefused, reason: "--env: the host does not let " + quoted(truncate(name)) + " through"}
 		switch _, terminal := fromCaller[name]; {
 		case terminal:
 			e.reason = "--env: not a value that a terminal has: " + name
@@ -95,9 +95,9 @@ func (r *request) setEnv(env, pass []string) *end {
 	return nil
 }
 
-// told is what a caller says of the environment that the person at the host has let it say,
+// passedValues is what a caller says of the environment that the person at the host has let it say,
 // for whoever decides: a call with another value is another call.
-func told(caller, pass []string, want policy.Env) (notes []string) {
+func passedValues(caller, pass []string, want policy.Env) (notes []string) {
 	set := fromShim(caller, pass)
 	for _, name := range slices.Sorted(slices.Values(pass)) {
 		value, said := set[name]

@@ -64,12 +64,12 @@ func (c *credit) close() {
 type input struct {
 	grant func(n int) // tells the shim that n bytes were read
 
-	mu     sync.Mutex // guards the fields below
-	more   sync.Cond
-	buf    []byte
-	owed   int // read, but not granted again yet
-	ended  bool
-	closed bool
+	mu        sync.Mutex // guards the fields below
+	more      sync.Cond
+	buf       []byte
+	ungranted int // read, but not granted again yet
+	ended     bool
+	closed    bool
 }
 
 func newInput(grant func(int)) *input {
@@ -87,7 +87,7 @@ func (in *input) put(b []byte) error {
 		return nil
 	case in.ended:
 		return errors.New("stdin goes on after its end")
-	case len(in.buf)+in.owed+len(b) > wire.Window:
+	case len(in.buf)+in.ungranted+len(b) > wire.Window:
 		return errCredit
 	}
 	in.buf = append(in.buf, b...)
@@ -126,13 +126,13 @@ func (in *input) take(p []byte) (n, grant int, err error) {
 	}
 	n = copy(p, in.buf)
 	in.buf = in.buf[n:]
-	in.owed += n
+	in.ungranted += n
 	if len(in.buf) == 0 {
 		in.buf = nil
 	}
 	// A grant for each small read would be a frame for each: wait for a quarter.
-	if in.owed >= wire.Window/4 {
-		grant, in.owed = in.owed, 0
+	if in.ungranted >= wire.Window/4 {
+		grant, in.ungranted = in.ungranted, 0
 	}
 	return n, grant, nil
 }

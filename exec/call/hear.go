@@ -28,36 +28,36 @@ type request struct {
 	sameOut bool
 	winsize wire.Winsize
 
-	shell    *shellCall    // where it is a command for a shell
-	deadline time.Time     // of the caller's own; zero when there is none
-	limit    time.Duration // until then, when it was heard
-	patience time.Duration // of the caller's with a person who is asked; 0: the queue's alone
-	timeout  string        // --timeout, as it was typed
-	detached bool          // it goes on without its caller
-	kept     bool          // and without its container
+	shell           *shellCall    // where it is a command for a shell
+	deadline        time.Time     // of the caller's own; zero when there is none
+	limit           time.Duration // until then, when it was heard
+	approvalTimeout time.Duration // of the caller's with a person who is asked; 0: the queue's alone
+	timeout         string        // --timeout, as it was typed
+	detached        bool          // it goes on without its caller
+	keep            bool          // and without its container
 
-	withheld bool   // the caller has a stdin, but the command gets none
-	captured []byte // of stdin, before it runs; nil when nobody asked for that
-	holding  *holding
+	stdinWithheld bool   // the caller has a stdin, but the command gets none
+	captured      []byte // of stdin, before it runs; nil when nobody asked for that
+	holding       *reservation
 }
 
-// passer is a connection over which descriptors can come.
-type passer interface {
+// fdReceiver is a connection over which descriptors can come.
+type fdReceiver interface {
 	// Passed hands over the descriptors that came with the first bytes. They are the
 	// caller's to close.
 	Passed() []int
 }
 
-// hear reads the request: one frame, a deadline, a cap. The caller is told what was
+// readRequest reads the request: one frame, a deadline, a cap. The caller is told what was
 // wrong with it, if it still listens.
-func (s *Server) hear(p *peer) (*request, error) {
-	in := s.gate.enter(p.conn)
-	held := s.newHolding()
+func (s *Server) readRequest(p *peer) (*request, error) {
+	in := s.newConns.enter(p.conn)
+	held := s.newReservation()
 	msg, err := readExec(in, held)
-	s.gate.leave(p.conn)
+	s.newConns.leave(p.conn)
 
 	var fds []int
-	if c, ok := p.conn.(passer); ok {
+	if c, ok := p.conn.(fdReceiver); ok {
 		fds = c.Passed()
 	}
 	var req *request
@@ -68,15 +68,15 @@ func (s *Server) hear(p *peer) (*request, error) {
 	if errors.As(err, &over) {
 		closeAll(fds)
 		held.release()
-		return nil, fmt.Errorf("%w: %w", ErrUnheard, errors.Join(over, s.overArgv(p, msg, over)))
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, s.overArgv(p, msg, over)))
 	}
 	if err != nil {
 		held.release()
 		closeAll(fds)
 		if !errors.Is(err, io.EOF) {
-			p.end(unheard(err, s.Version))
+			p.end(badRequest(err, s.Version))
 		}
-		return nil, fmt.Errorf("%w: %w", ErrUnheard, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, err)
 	}
 	p.json = wantsJSON(req.env)
 	req.holding = held
@@ -87,7 +87,7 @@ func (s *Server) hear(p *peer) (*request, error) {
 func (s *Server) overArgv(p *peer, msg wire.Exec, over *limit.Error) error {
 	req := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
 	e := overLimit(req, policy.Verdict{}, over)
-	sc := s.scene.Load()
+	sc := s.state.Load()
 	if sc == nil {
 		return p.end(e)
 	}
@@ -103,14 +103,14 @@ func (r *request) release() {
 	}
 }
 
-// lend returns what the request holds, to be released later.
-func (r *request) lend() *holding {
+// detachReservation returns what the request holds, to be released later.
+func (r *request) detachReservation() *reservation {
 	h := r.holding
 	r.holding = nil
 	return h
 }
 
-func readExec(r io.Reader, held *holding) (wire.Exec, error) {
+func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	var head [wire.HeaderLen]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return wire.Exec{}, err
@@ -124,7 +124,7 @@ func readExec(r io.Reader, held *holding) (wire.Exec, error) {
 	}
 	b, err := readCounted(r, n, held)
 	if err != nil {
-		return wire.Exec{Args: []string{path.Base(wire.FirstArg(b))}}, err
+		return wire.Exec{Args: []string{path.Base(wire.Arg0(b))}}, err
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {

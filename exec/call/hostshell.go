@@ -27,7 +27,7 @@ const byHost = "docker hostexec shell"
 func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	sc := s.now()
 	if sc == nil {
-		return 0, errNoRoom
+		return 0, errNoSession
 	}
 	sh, err := s.Shells.Find(name)
 	if err != nil {
@@ -36,16 +36,16 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err := shell.CheckEnv(c.Env); err != nil {
 		return 0, err
 	}
-	if err := sh.Planted(); err != nil {
+	if err := sh.CheckUntrusted(); err != nil {
 		return 0, err
 	}
-	birth, err := s.birth(sc, sh)
+	birth, err := s.startConfig(sc, sh)
 	if err != nil {
 		return 0, err
 	}
 	c.ID = newID()
 	note := func(r audit.Record) error {
-		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Words(c)...)
+		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Args(c)...)
 		return sc.Audit.Write(r)
 	}
 	if err := note(audit.Record{Kind: audit.Approve, By: by}); err != nil {
@@ -69,14 +69,14 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and code says how it ended
 	}
-	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Took: time.Since(since)}))
+	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
 }
 
 // hostText returns o, which also notes that c runs once it has started.
 func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
 	told := o.Started
 	o.Started = func(request string, pid int) {
-		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Words(c)...), Dir: sh.Place(), ByHost: true}
+		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
 		if sh.In() == "" { // else pid is a container's
 			r.PID = pid
 		}
@@ -105,24 +105,24 @@ func hostExit(code int, err error) (int, string) {
 	return wire.CodeFailed, ""
 }
 
-// birth is what a shell is started with for the person at the host.
-func (s *Server) birth(sc *Scene, sh *shell.Shell) (shell.Birth, error) {
+// startConfig is what a shell is started with for the person at the host.
+func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConfig, error) {
 	if sh.In() != "" {
-		return shell.Birth{Path: "bash", ByHost: true}, nil
+		return shell.StartConfig{Path: "bash", ByHost: true}, nil
 	}
 	path, ok := sc.bash()
 	if !ok {
-		return shell.Birth{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
+		return shell.StartConfig{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
 	}
 	at := cmp.Or(sh.At(), os.Getenv("HOME"))
-	return shell.Birth{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
+	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
 }
 
 // CreateShell makes a shell for the person at the host, whatever the policy lets the
 // container do with it.
 func (s *Server) CreateShell(name string, o shell.Options) error {
 	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
-		return fmt.Errorf("--cwd: %s is not absolute", quoted(clip(o.Dir)))
+		return fmt.Errorf("--cwd: %s is not absolute", quoted(truncate(o.Dir)))
 	}
 	return s.Shells.Create(name, o)
 }

@@ -43,14 +43,14 @@ func TestGateHearsWhole(t *testing.T) {
 			if _, err := b.Write(tt.sent); err != nil {
 				t.Fatal(err)
 			}
-			var g gate
+			var g connLimiter
 			r := &slowly{Reader: g.enter(a), first: tt.first}
 			r.drop = func() { a.SetReadDeadline(time.Unix(1, 0)) } // as enter does
 			if tt.first == 0 {
 				r.drop()
 			}
 			s := &Server{}
-			held := s.newHolding()
+			held := s.newReservation()
 			defer held.release()
 			got, err := readExec(r, held)
 			g.leave(a)

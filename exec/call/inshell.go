@@ -38,7 +38,7 @@ func (r *request) open(t *dir.Table) (*dir.Dir, error) {
 		at = "/" // nothing of the host's has to do with it
 	}
 	for _, at := range []string{at, os.Getenv("HOME")} {
-		d, err := dir.Hold(at)
+		d, err := dir.Open(at)
 		if err != nil {
 			continue
 		}
@@ -47,11 +47,11 @@ func (r *request) open(t *dir.Table) (*dir.Dir, error) {
 		}
 		d.Close()
 	}
-	return dir.Hold("/")
+	return dir.Open("/")
 }
 
 // at is where it runs, for people.
-func (w *warrant) at(req *request) string {
+func (w *authorizedCall) at(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
 		return req.shell.shell.Place()
 	}
@@ -62,10 +62,10 @@ func (w *warrant) at(req *request) string {
 func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOptions, start bool) error {
 	sh, err := s.Shells.Find(o.name)
 	if err != nil {
-		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session create " + word(o.name)})
+		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session create " + quoteWord(o.name)})
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(misused(err.Error()))
+		return p.end(usageError(err.Error()))
 	}
 	within, cancel := req.within(ctx, p)
 	defer cancel()
@@ -76,7 +76,7 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 	if o.dir != "" && path.IsAbs(o.dir) && sh.In() == "" {
 		c.Dir = exact(s.now(), o.dir)
 	}
-	req.Args = append([]string{policy.Shell}, sh.Options().Words(c)...)
+	req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
 	req.shell = &shellCall{o.name, sh, req.fds[2] == wire.FDTTY}
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
@@ -86,11 +86,11 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 		return err
 	}
 	defer w.close()
-	if c, err = sh.Options().ParseWords(w.v.Args[1:]); err != nil { // a rule has put others in their place
-		return errors.Join(s.deny(ctx, w, req, err.Error()), p.end(unfit(req, w.v, err)))
+	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has put others in their place
+		return errors.Join(s.deny(ctx, w, req, err.Error()), p.end(cannotRun(req, w.v, err)))
 	}
 	c.ID, c.Exact = req.ID, path.IsAbs(c.Dir) && sh.In() == ""
-	c.Timeout, c.Late = timeLimit(w.v.Timeout, o.timeout)
+	c.Timeout, c.TimeoutErr = timeLimit(w.v.Timeout, o.timeout)
 	if err := w.noteStart(req); err != nil {
 		return fail(p, err, unwritten(err))
 	}
@@ -100,7 +100,7 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 		r.how = sh.Start
 	}
 	e := r.run(within)
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Took: time.Since(r.since)}); err != nil {
+	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Duration: time.Since(r.since)}); err != nil {
 		s.Log.Error("audit", "request", req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -114,11 +114,11 @@ type shellRun struct {
 	s      *Server
 	p      *peer
 	req    *request
-	w      *warrant
+	w      *authorizedCall
 	o      sessionOptions
 	c      shell.Command
 	starts bool // in a copy of the shell
-	how    func(context.Context, shell.Birth, shell.Command, shell.Output) (int, error)
+	how    func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
 	since  time.Time
 }
 
@@ -145,9 +145,9 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, stop := r.p.interruptible(ctx)
 	defer stop()
 	defer r.s.running.drop(r.req.ID)
-	birth := shell.Birth{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.sc.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
+	birth := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
 	var full error
-	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.sayBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
+	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)
 		v.Started(request, pid)
 	}})
@@ -165,8 +165,8 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 // outputMissing warns of output that was not written. lost is of fullDisk.
 func outputMissing(lost string) string { return line("warning: output may be missing%s", lost) }
 
-// sayBusy tells who sits at a terminal why nothing happens.
-func (r *shellRun) sayBusy() {
+// reportBusy tells who sits at a terminal why nothing happens.
+func (r *shellRun) reportBusy() {
 	if r.req.shell.tty {
 		io.WriteString(r.p.writer(wire.KindStderr), line("%s", shell.Busy(r.o.name)))
 	}
@@ -201,12 +201,12 @@ func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
 	case errors.As(err, &by):
 		return by.exit(), by.Error()
 	}
-	cut := r.cut(err)
+	cut := r.endReason(err)
 	return cut.frame(r.p.json), cut.reason
 }
 
-// cut returns the reason why a command was ended before its end.
-func (r *shellRun) cut(err error) end {
+// endReason returns the reason why a command was ended before its end.
+func (r *shellRun) endReason(err error) end {
 	var dead *shell.TerminatedError
 	var over *shell.TimeoutError
 	var none *shell.ContainerError
@@ -214,13 +214,13 @@ func (r *shellRun) cut(err error) end {
 	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
 	switch {
 	case errors.As(err, &limited):
-		e = endedBy(r.req, r.w.v, limited)
+		e = endedByLimit(r.req, r.w.v, limited)
 	case errors.Is(err, errTooLong):
 		e = tooLong(r.req, r.w.v)
-	case errors.Is(err, errLate):
-		e = late(r.req, r.w.v.Rule)
+	case errors.Is(err, errCallerDeadline):
+		e = callerDeadlineExceeded(r.req, r.w.v.Rule)
 	case errors.Is(err, errFull):
-		e = cutShort(r.req, r.w.v)
+		e = outputLimitExceeded(r.req, r.w.v)
 	case errors.As(err, &over):
 		e.status, e.reason = statusTimeout, err.Error()
 	case errors.As(err, &dead):
@@ -228,7 +228,7 @@ func (r *shellRun) cut(err error) end {
 	case errors.As(err, &none):
 		e.reason, e.hint = plainText(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
-		e.reason, e.hint = err.Error(), "hostexec session create "+word(r.o.name)
+		e.reason, e.hint = err.Error(), "hostexec session create "+quoteWord(r.o.name)
 	default:
 		e.reason, e.hint = plainText(err.Error()), logsHint
 	}

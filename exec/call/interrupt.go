@@ -18,11 +18,11 @@ func (i *interrupted) Error() string { return "its caller got SIG" + i.by }
 
 // exit returns an Exit with which the caller ends like a program that the signal ends.
 func (i *interrupted) exit() wire.Exit {
-	return wire.Exit{Outcome: wire.Signaled, Code: 128 + deadly[i.by], Signal: i.by}
+	return wire.Exit{Outcome: wire.Signaled, Code: 128 + fatalSignals[i.by], Signal: i.by}
 }
 
-// deadly are the numbers of the forwarded signals that end a program which does not handle them.
-var deadly = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
+// fatalSignals are the numbers of the forwarded signals that end a program which does not handle them.
+var fatalSignals = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
 
 // interruptible returns a context for a verb that waits. A deadly signal to the caller ends it, and
 // its cause is an interrupted. ^Z stops only the caller. Call it after Started: until then the shim
@@ -35,7 +35,7 @@ func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop 
 		for {
 			select {
 			case got := <-p.signals:
-				if deadly[got.Signal] != 0 {
+				if fatalSignals[got.Signal] != 0 {
 					cancel(&interrupted{got.Signal})
 				} else if got.Signal == "TSTP" {
 					p.send(wire.KindStopped, nil)

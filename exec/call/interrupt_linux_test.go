@@ -31,7 +31,7 @@ func TestInterrupt(t *testing.T) {
 		{"logs", []string{"logs", "-f", job}},
 		{"logs of both", []string{"logs", "-f", "--combined", "--raw", job}},
 	} {
-		for name, number := range deadly {
+		for name, number := range fatalSignals {
 			c := dial(t, s)
 			c.exec(t, wire.FDNull, append([]string{"hostexec"}, tt.words...)...)
 			for !strings.Contains(c.out.String(), "said") {

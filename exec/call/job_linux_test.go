@@ -268,7 +268,7 @@ func TestJobAmbiguous(t *testing.T) {
 // Who is asked about a job sees that it is one, and it starts when the answer is yes.
 func TestJobAsked(t *testing.T) {
 	s, _ := scene(t)
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
 	c := dial(t, s)
 	c.exec(t, wire.FDNull, "hostexec", "-d", "git", "push")
@@ -295,10 +295,10 @@ func TestJobLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, limit := *s.Scene(), int64(100)
+	sc, limit := *s.State(), int64(100)
 	sc.Policy = &policy.Policy{Auto: []policy.Pattern{auto}, Defaults: policy.Settings{Output: &limit}}
 	sc.Find = func(string) (string, bool) { return "/bin/sh", true }
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	id := background(t, s, "sh", "-c", "while :; do echo 0123456789; done")
 	if c := hostexec(t, s, "wait", id); c.exit.Code != 125 {
 		t.Errorf("wait = %+v", c.exit)

@@ -19,15 +19,15 @@ const codeNo = 1
 // job returns the job that ref names.
 func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(clip(ref)))
+		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(truncate(ref)))
 	}
 	kept, err := s.Jobs.Find(ref)
 	var many job.Ambiguous
 	switch {
 	case errors.As(err, &many):
-		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(clip(ref)), int(many))
+		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(truncate(ref)), int(many))
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(clip(ref)))
+		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(truncate(ref)))
 	}
 	return kept, nil
 }
@@ -52,10 +52,10 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	combined := flags.Bool("combined", false, "")
 	raw := flags.Bool("raw", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(misused("logs: " + quoted(err.Error())))
+		return p.end(usageError("logs: " + quoted(err.Error())))
 	}
 	if flags.NArg() != 1 {
-		return p.end(misused("logs wants one job"))
+		return p.end(usageError("logs wants one job"))
 	}
 	kept, err := s.job(flags.Arg(0))
 	if err != nil {
@@ -112,10 +112,10 @@ func (s *Server) await(ctx context.Context, p *peer, args []string) error {
 func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *end) {
 	flags := newFlags()
 	if err := flags.Parse(args); err != nil {
-		return nil, new(misused(verb + ": " + quoted(err.Error())))
+		return nil, new(usageError(verb + ": " + quoted(err.Error())))
 	}
 	if flags.NArg() == 0 {
-		return nil, new(misused(verb + " wants a job"))
+		return nil, new(usageError(verb + " wants a job"))
 	}
 	for _, ref := range flags.Args() {
 		kept, err := s.job(ref)
@@ -134,19 +134,19 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	name := flags.StringP("signal", "s", "", "")
 	all := flags.BoolP("all", "a", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(misused("kill: " + quoted(err.Error())))
+		return p.end(usageError("kill: " + quoted(err.Error())))
 	}
 	var sig executor.Signal
 	if flags.Changed("signal") {
 		var err error
 		if sig, err = job.ParseSignal(*name); err != nil {
-			return p.end(misused(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(clip(*name)))))
+			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(truncate(*name)))))
 		}
 	}
 	refs := flags.Args()
 	switch {
 	case *all && len(refs) > 0:
-		return p.end(misused("kill wants ids or --all, not both"))
+		return p.end(usageError("kill wants ids or --all, not both"))
 	case *all:
 		for _, kept := range s.jobs() {
 			if info := kept.Info(); info.Status == job.Running {
@@ -154,9 +154,9 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 			}
 		}
 	case len(refs) == 0:
-		return p.end(misused("kill wants an id or --all"))
+		return p.end(usageError("kill wants an id or --all"))
 	case len(refs) > job.MaxRunning:
-		return p.end(misused(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
+		return p.end(usageError(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
 	}
 	var said, complaints strings.Builder
 	var reasons []string
@@ -164,19 +164,19 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 		if err == nil {
 			fmt.Fprintln(&said, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
-			complaints.WriteString(unended(err))
+			complaints.WriteString(killFailed(err))
 			reasons = append(reasons, err.Error())
 		}
 	}
 	e := done
 	if text := complaints.String(); text != "" {
-		e = end{status: statusFailed, code: codeNo, said: text, reason: strings.Join(reasons, "; "), hint: "hostexec ps lists them"}.frame(p.json)
+		e = end{status: statusFailed, code: codeNo, line: text, reason: strings.Join(reasons, "; "), hint: "hostexec ps lists them"}.frame(p.json)
 	}
 	return s.print(p, req, e, []byte(said.String()))
 }
 
-// unended tells why a job was not ended.
-func unended(err error) string {
+// killFailed tells why a job was not ended.
+func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
 		return missing(err).text()
 	}

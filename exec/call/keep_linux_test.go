@@ -19,11 +19,11 @@ import (
 func keeping(t *testing.T) *Server {
 	t.Helper()
 	s, _ := scene(t)
-	sc := *s.Scene()
+	sc := *s.State()
 	p := *sc.Policy
 	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
 	sc.Policy = &p
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	return s
 }
 
@@ -84,7 +84,7 @@ func TestJobMayBeKept(t *testing.T) {
 	if n := len(s.Jobs.All()); n != 0 {
 		t.Errorf("%d jobs", n)
 	}
-	defer s.Queue.Attend()()
+	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
 	c = dial(t, s)
 	c.exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")

@@ -14,31 +14,31 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// crowding is how long a call waits for another one to end when a session has as many as it
+// slotWait is how long a call waits for another one to end when a session has as many as it
 // may. A caller that was answered may be back before its last call has let go.
-const crowding = time.Second
+const slotWait = time.Second
 
-// holding is what a request holds of its session's limits until it is released.
-type holding struct {
-	from *limit.Session
-	tell func(argv int64) // nil tells nobody
-	once sync.Once
-	held map[limit.Kind]int64 // one goroutine's at a time
+// reservation is what a request holds of its session's limits until it is released.
+type reservation struct {
+	from   *limit.Session
+	report func(argv int64) // nil tells nobody
+	once   sync.Once
+	held   map[limit.Kind]int64 // one goroutine's at a time
 }
 
-func (s *Server) newHolding() *holding {
-	return &holding{from: &s.Limits, tell: s.Memory, held: map[limit.Kind]int64{}}
+func (s *Server) newReservation() *reservation {
+	return &reservation{from: &s.Limits, report: s.Memory, held: map[limit.Kind]int64{}}
 }
 
 // long tells how much all requests hold when this one, which is a long one, has begun or ended.
-func (h *holding) long() {
-	if h.tell != nil && h.held[limit.Argv] > chunk {
-		h.tell(h.from.Held(limit.Argv))
+func (h *reservation) long() {
+	if h.report != nil && h.held[limit.Argv] > chunk {
+		h.report(h.from.Held(limit.Argv))
 	}
 }
 
 // take takes n of k, or says why it cannot.
-func (h *holding) take(k limit.Kind, n int64) error {
+func (h *reservation) take(k limit.Kind, n int64) error {
 	err := h.from.Take(k, n)
 	if err == nil {
 		h.held[k] += n
@@ -47,8 +47,8 @@ func (h *holding) take(k limit.Kind, n int64) error {
 }
 
 // wait is take that waits a moment for others to give.
-func (h *holding) wait(ctx context.Context, k limit.Kind, n int64) error {
-	err := h.from.Wait(ctx, k, n, crowding)
+func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
+	err := h.from.Wait(ctx, k, n, slotWait)
 	if err == nil {
 		h.held[k] += n
 	}
@@ -56,7 +56,7 @@ func (h *holding) wait(ctx context.Context, k limit.Kind, n int64) error {
 }
 
 // release gives everything back. A second call does nothing.
-func (h *holding) release() {
+func (h *reservation) release() {
 	h.once.Do(func() {
 		for k, n := range h.held {
 			h.from.Give(k, n)
@@ -70,7 +70,7 @@ func (h *holding) release() {
 func (s *Server) enter(ctx context.Context, p *peer, req *request, k limit.Kind) (entered bool, err error) {
 	err = req.holding.wait(ctx, k, 1)
 	if err == nil && k == limit.Calls {
-		err = s.patrol.full()
+		err = s.counter.full()
 	}
 	if err == nil {
 		return true, nil
@@ -79,26 +79,26 @@ func (s *Server) enter(ctx context.Context, p *peer, req *request, k limit.Kind)
 	if !errors.As(err, &over) {
 		return false, fmt.Errorf("request %s: %w", req.ID, err)
 	}
-	w := limited(s.scene.Load(), over)
+	w := limited(s.state.Load(), over)
 	return false, errors.Join(s.deny(ctx, w, req, over.Error()), p.end(overLimit(req, policy.Verdict{}, over)))
 }
 
 // limited is what a record of a refusal is made of that no rule has decided.
-func limited(sc *Scene, over *limit.Error) *warrant {
-	return &warrant{sc: sc, v: policy.Verdict{Rule: over.Key()}}
+func limited(sc *SessionState, over *limit.Error) *authorizedCall {
+	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.
 func overLimit(req *request, v policy.Verdict, over *limit.Error) end {
 	e := end{status: statusRefused, reason: "refused: " + over.Error(), rule: v.Rule, request: req.ID, hint: over.Hint()}
 	if len(req.Args) > 0 {
-		e.name = word(req.Args[0])
+		e.name = quoteWord(req.Args[0])
 	}
 	return e
 }
 
-// endedBy answers a request whose command was ended because of a limit.
-func endedBy(req *request, v policy.Verdict, over *limit.Error) end {
+// endedByLimit answers a request whose command was ended because of a limit.
+func endedByLimit(req *request, v policy.Verdict, over *limit.Error) end {
 	e := overLimit(req, v, over)
 	e.status, e.reason = statusFailed, "ended: "+over.Error()
 	return e
@@ -112,7 +112,7 @@ const chunk = 16 << 10
 // and only when the beginning is there, for who announces two megabytes may send none. When
 // there is no memory it returns the beginning, and the rest is read and dropped: the caller
 // has to be able to hear the answer.
-func readCounted(r io.Reader, n int, held *holding) ([]byte, error) {
+func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
 	first := make([]byte, min(n, chunk))
 	ctx := context.Background() // the gate has a deadline for callers
 	if err := held.wait(ctx, limit.Argv, int64(len(first))); err != nil {

@@ -84,10 +84,10 @@ func TestLimitProcesses(t *testing.T) {
 	c.read(t, wire.KindStarted)
 	c.read(t, wire.KindStdout)
 	s.Limits.Adjust(limit.Limits{limit.Processes: 5})
-	if n := s.patrol.count(s); n > 0 {
+	if n := s.counter.count(s); n > 0 {
 		t.Errorf("%d processes are left of a call that had too many", n)
 	}
-	if err := s.patrol.full(); err != nil {
+	if err := s.counter.full(); err != nil {
 		t.Errorf("the next call is refused: %v", err)
 	}
 	if e := c.end(t); e.Code != 125 || !strings.Contains(e.Text, "sh: ended: limit of 5 for processes of a session (limits.processes)") {

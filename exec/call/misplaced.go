@@ -11,10 +11,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-// misplaced answers a request whose working directory has no counterpart on the host, or one that
+// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
 // cannot be held open; lost says which.
-func misplaced(sc *Scene, req *request, lost error) end {
-	e := end{status: statusRefused, name: word(req.Args[0]), request: req.ID, hint: elsewhere(sc)}
+func workdirMismatch(sc *SessionState, req *request, lost error) end {
+	e := end{status: statusRefused, name: quoteWord(req.Args[0]), request: req.ID, hint: elsewhere(sc)}
 	switch {
 	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
 		e.reason = "workdir mismatch: the host's directory where commands run was deleted"
@@ -30,7 +30,7 @@ func misplaced(sc *Scene, req *request, lost error) end {
 }
 
 // elsewhere says in which directories calls can be made.
-func elsewhere(sc *Scene) string {
+func elsewhere(sc *SessionState) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
 			at[i] = spelling.Quoted(at[i])

@@ -61,9 +61,9 @@ func TestMisplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { dirs.Close() })
-			sc := *s.Scene()
+			sc := *s.State()
 			sc.Dirs = dirs
-			s.SetScene(&sc)
+			s.SetState(&sc)
 			c := dial(t, s)
 			c.cwd = tt.cwd
 			c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -97,9 +97,9 @@ func TestMisplacedHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := scene(t)
-		sc := *s.Scene()
+		sc := *s.State()
 		sc.Dirs = dirs
-		s.SetScene(&sc)
+		s.SetState(&sc)
 		c := dial(t, s)
 		c.cwd = "/srv"
 		c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -137,9 +137,9 @@ func TestMisplacedShell(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { dirs.Close() })
-			sc := *s.Scene()
+			sc := *s.State()
 			sc.Dirs = dirs
-			s.SetScene(&sc)
+			s.SetState(&sc)
 			c := dial(t, s)
 			c.cwd = tt.cwd
 			c.exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)

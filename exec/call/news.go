@@ -4,14 +4,14 @@ package call
 
 import "sync"
 
-// news tells any number of listeners that something has changed. Its zero value is ready.
-type news struct {
+// broadcast tells any number of listeners that something has changed. Its zero value is ready.
+type broadcast struct {
 	mu   sync.Mutex    // guards the field below
 	next chan struct{} // closed by tell; nil when nobody listens
 }
 
 // listen returns a channel that is closed at the next tell.
-func (n *news) listen() <-chan struct{} {
+func (n *broadcast) listen() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {
@@ -20,7 +20,7 @@ func (n *news) listen() <-chan struct{} {
 	return n.next
 }
 
-func (n *news) tell() {
+func (n *broadcast) notify() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next != nil {

@@ -19,7 +19,7 @@ import (
 // mounts. Of a file the argument becomes the path of a copy, which the container cannot reach: it
 // is what is shown and what runs. Where the rule wants none, or for a directory, one that would
 // name another file on the host becomes what the host calls the file that was looked at.
-func (w *warrant) operands(req *request) error {
+func (w *authorizedCall) operands(req *request) error {
 	if len(w.v.Paths) == 0 {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (w *warrant) operands(req *request) error {
 	for _, check := range w.v.Paths {
 		arg := w.v.Args[check.Index]
 		shown := strconv.QuoteToASCII(arg)
-		f, err := w.sc.operand(req.Cwd, arg, check.Type)
+		f, err := w.state.operand(req.Cwd, arg, check.Type)
 		if err != nil {
 			return fmt.Errorf("argument %s: %w", shown, err)
 		}
@@ -72,7 +72,7 @@ func onHost(cwd, arg, file string) string {
 }
 
 // operand finds the file that arg names for a caller in cwd.
-func (sc *Scene) operand(cwd, arg string, typ policy.FileType) (*dir.File, error) {
+func (sc *SessionState) operand(cwd, arg string, typ policy.FileType) (*dir.File, error) {
 	if slices.Contains(strings.Split(arg, "/"), "..") {
 		return nil, errors.New(`".." is on the way`) // which through a link leads elsewhere than it looks
 	}

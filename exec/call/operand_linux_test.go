@@ -40,12 +40,12 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{
 		"cat": {Exec: "/bin/cat", Rules: []policy.Rule{r}}, "echo": {Exec: "/bin/echo", Rules: []policy.Rule{r}}, "ls": {Exec: "/bin/ls", Rules: []policy.Rule{r}},
 	}}
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	return s, work
 }
 
@@ -128,7 +128,7 @@ func TestOperandCopies(t *testing.T) {
 			switch {
 			case out == name:
 				got = "name"
-			case strings.HasPrefix(out, s.Scene().Scratch+"/") && strings.HasSuffix(out, "/1/"+name):
+			case strings.HasPrefix(out, s.State().Scratch+"/") && strings.HasSuffix(out, "/1/"+name):
 				got = "copy"
 			}
 			if got != tt.want {

@@ -33,8 +33,8 @@ type readiness struct {
 
 func (r *readiness) none() bool { return r.line == nil && r.port == 0 }
 
-// patience is how long a job has to become ready.
-const patience = time.Minute
+// readyTimeout is how long a job has to become ready.
+const readyTimeout = time.Minute
 
 // parseOptions returns what the flags before a command say, and the command. Flags behind its
 // name are its own.
@@ -63,7 +63,7 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	}
 	switch {
 	case len(command) == 0:
-		return o, nil, fmt.Errorf("%s wants a command after it", quoted(clip(args[0])))
+		return o, nil, fmt.Errorf("%s wants a command after it", quoted(truncate(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
 	case slices.ContainsFunc(o.env, nameless):
@@ -79,14 +79,14 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	if flags.Changed("wait-for-port") {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
-			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(clip(*port)))
+			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(truncate(*port)))
 		}
 		o.ready.port = uint16(n)
 	}
-	o.ready.timeout = patience
+	o.ready.timeout = readyTimeout
 	if flags.Changed("wait-timeout") {
 		if o.ready.timeout, err = parseTimeout(*wait); err != nil || o.ready.timeout == 0 {
-			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", errTimeout, quoted(clip(*wait)))
+			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", errTimeout, quoted(truncate(*wait)))
 		}
 	}
 	return o, command, nil
@@ -106,8 +106,8 @@ func newFlags() *pflag.FlagSet {
 const (
 	// maxPattern is how long a pattern of a caller's may be, in bytes.
 	maxPattern = 1 << 10
-	// maxWeight is how large it may become when its repetitions are written out.
-	maxWeight = 2000
+	// maxPatternSize is how large it may become when its repetitions are written out.
+	maxPatternSize = 2000
 )
 
 // parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
@@ -120,23 +120,23 @@ func parseLine(source string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if weight(tree) > maxWeight {
+	if patternSize(tree) > maxPatternSize {
 		return nil, errors.New("the regular expression repeats too much")
 	}
 	return regexp.Compile(source)
 }
 
-// weight is about how many instructions a pattern becomes; at most a little over maxWeight.
-func weight(re *syntax.Regexp) int {
+// patternSize is about how many instructions a pattern becomes; at most a little over maxWeight.
+func patternSize(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	for _, sub := range re.Sub {
-		n += weight(sub)
-		if n > maxWeight {
+		n += patternSize(sub)
+		if n > maxPatternSize {
 			return n
 		}
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min, re.Max, 1)
 	}
-	return min(n, maxWeight+1)
+	return min(n, maxPatternSize+1)
 }

@@ -32,11 +32,11 @@ func TestKillOfOthers(t *testing.T) {
 	if _, err := s.Runner.Run(context.Background(), c, executor.Streams{FD: [3]int{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.Scene()
+	sc := *s.State()
 	p := *sc.Policy
 	p.Rules = map[string]policy.Ruleset{"sh": {Settings: policy.Settings{Leave: new(true)}}}
 	sc.Policy = &p
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	id := background(t, s, "sh", "-c", leaves)
 	hostexec(t, s, "wait", id)
 	if ps := hostexec(t, s, "ps").out.String(); strings.Contains(ps, kindLeft) {

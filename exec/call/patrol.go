@@ -10,10 +10,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// patrol counts the processes of a session's commands, from time to time while there are any.
+// processCounter counts the processes of a session's commands, from time to time while there are any.
 // No kernel does it for us: the limit of a user is of all that the user runs, and a control
 // group is root's to make.
-type patrol struct {
+type processCounter struct {
 	rounds sync.WaitGroup
 
 	mu   sync.Mutex    // guards the fields below
@@ -23,13 +23,13 @@ type patrol struct {
 
 const (
 	// counting is how often processes are counted, and hasty how often where there are many.
-	counting, hasty = time.Second, 100 * time.Millisecond
+	counting, countingBusy = time.Second, 100 * time.Millisecond
 	// effort is how much longer than a count the pause after it is.
 	effort = 10
 )
 
 // start has processes counted from now on, as long as there are any.
-func (t *patrol) start(s *Server) {
+func (t *processCounter) start(s *Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stop == nil {
@@ -41,7 +41,7 @@ func (t *patrol) start(s *Server) {
 }
 
 // end returns when nothing is counted any more, until start.
-func (t *patrol) end() {
+func (t *processCounter) end() {
 	t.mu.Lock()
 	if t.stop != nil {
 		close(t.stop)
@@ -52,7 +52,7 @@ func (t *patrol) end() {
 }
 
 // full returns the limit when there are too many processes, else nil.
-func (t *patrol) full() error {
+func (t *processCounter) full() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over == nil {
@@ -61,7 +61,7 @@ func (t *patrol) full() error {
 	return t.over
 }
 
-func (t *patrol) run(s *Server, stop chan struct{}) {
+func (t *processCounter) run(s *Server, stop chan struct{}) {
 	pause := counting
 	for {
 		timer := time.NewTimer(pause)
@@ -75,7 +75,7 @@ func (t *patrol) run(s *Server, stop chan struct{}) {
 		n := t.count(s)
 		pause = counting
 		if n > s.Limits.Limit(limit.Processes).Max/2 {
-			pause = hasty
+			pause = countingBusy
 		}
 		pause = max(pause, effort*time.Since(begin))
 		t.mu.Lock()
@@ -92,13 +92,13 @@ func (t *patrol) run(s *Server, stop chan struct{}) {
 
 // count counts the processes. When there are too many no call is let in, and the one that has
 // most of them ends. Then they are counted anew, so that no call is refused for those.
-func (t *patrol) count(s *Server) int64 {
+func (t *processCounter) count(s *Server) int64 {
 	n, most := s.processes()
-	limit := t.judge(s, n)
+	limit := t.checkLimit(s, n)
 	if n > limit.Max {
 		s.endTree(most, limit)
 		n, _ = s.processes()
-		t.judge(s, n)
+		t.checkLimit(s, n)
 	}
 	return n
 }
@@ -106,7 +106,7 @@ func (t *patrol) count(s *Server) int64 {
 // processes counts the processes of all calls, and returns the largest tree of them.
 func (s *Server) processes() (n int64, most proctree.Size) {
 	for _, tree := range proctree.Sizes() {
-		if sc := s.scene.Load(); sc != nil && tree.ID == sc.Session { // an agent, which is no call
+		if sc := s.state.Load(); sc != nil && tree.ID == sc.Session { // an agent, which is no call
 			continue
 		}
 		n += int64(tree.Count)
@@ -117,8 +117,8 @@ func (s *Server) processes() (n int64, most proctree.Size) {
 	return n, most
 }
 
-// judge notes whether n processes let another call in, and returns the limit of them.
-func (t *patrol) judge(s *Server, n int64) *limit.Error {
+// checkLimit notes whether n processes let another call in, and returns the limit of them.
+func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
 	limit := s.Limits.Limit(limit.Processes)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -44,9 +44,9 @@ func newPeer(conn net.Conn) *peer {
 	return p
 }
 
-// heed has nothing that waits for the shim wait on when ctx ends, however it ends: not even
+// closeWhenDone has nothing that waits for the shim wait on when ctx ends, however it ends: not even
 // the word to one that was not understood, and does not read it.
-func (p *peer) heed(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
+func (p *peer) closeWhenDone(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
 
 // start begins to read frames. When the shim hangs up or breaks the protocol cancel is told.
 func (p *peer) start(cancel context.CancelCauseFunc) {

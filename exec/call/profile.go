@@ -17,11 +17,11 @@ import (
 // through has of the caller's what that opened: no terminal, for a pager on one is a shell;
 // no stdin; and so many bytes of output.
 
-// narrow takes from the request what v does not open. Those descriptors that rode
+// applyProfile takes from the request what v does not open. Those descriptors that rode
 // along are closed: the shim has its own.
-func (r *request) narrow(v *policy.Verdict) {
+func (r *request) applyProfile(v *policy.Verdict) {
 	if !v.Profile.Whole {
-		r.narrowInput(v.Profile)
+		r.applyInputProfile(v.Profile)
 	}
 	if v.Profile.Whole && !v.Record {
 		return
@@ -34,17 +34,17 @@ func (r *request) narrow(v *policy.Verdict) {
 	}
 }
 
-func (r *request) narrowInput(profile policy.Profile) {
+func (r *request) applyInputProfile(profile policy.Profile) {
 	tty := r.fds[0] == wire.FDTTY && !profile.TTY
 	if profile.Stdin.Mode != policy.StdinPipe && !(profile.TTY && r.fds[0] == wire.FDTTY) || tty {
-		r.withheld = r.fds[0] != wire.FDNull && r.fds[0] != wire.FDTTY
+		r.stdinWithheld = r.fds[0] != wire.FDNull && r.fds[0] != wire.FDTTY
 		r.drop(0)
 	}
 }
 
-// withhold makes the shim tell a caller with data on stdin that the command got none.
-func (r *request) withhold(e wire.Exit) wire.Exit {
-	if r.withheld {
+// explainMissingStdin makes the shim tell a caller with data on stdin that the command got none.
+func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
+	if r.stdinWithheld {
 		e.Consumed = wire.Withheld
 		e.Text = line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
 	}
@@ -60,16 +60,16 @@ func (r *request) drop(i int) {
 	r.fds[i] = wire.FDNull
 }
 
-// meter counts what a command writes, to stdout and stderr together.
-type meter struct {
+// outputCounter counts what a command writes, to stdout and stderr together.
+type outputCounter struct {
 	left atomic.Int64
 	full atomic.Bool // it wrote more
 }
 
 // capOutput makes s end where its output is more than n bytes: the command is then sent PIPE,
 // as by a reader that has seen enough. The meter tells whether it was.
-func capOutput(s *executor.Streams, n int64) *meter {
-	m := &meter{}
+func capOutput(s *executor.Streams, n int64) *outputCounter {
+	m := &outputCounter{}
 	m.left.Store(n)
 	for _, w := range []*io.Writer{&s.Out, &s.Err} {
 		if *w != nil && *w != io.Discard {
@@ -80,7 +80,7 @@ func capOutput(s *executor.Streams, n int64) *meter {
 }
 
 type metered struct {
-	m *meter
+	m *outputCounter
 	w io.Writer
 }
 

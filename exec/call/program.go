@@ -28,17 +28,17 @@ func programOf(name string) string {
 
 var errChanged = errors.New("it is not the program whose sha256 the policy names")
 
-// nowhere is that no program of the host's has the name that was called.
-type nowhere struct{}
+// notFoundRunner is that no program of the host's has the name that was called.
+type notFoundRunner struct{}
 
-func (nowhere) Error() string { return "not found on the host" }
-func (nowhere) Unwrap() error { return fs.ErrNotExist }
+func (notFoundRunner) Error() string { return "not found on the host" }
+func (notFoundRunner) Unwrap() error { return fs.ErrNotExist }
 
 // findProgram completes the path of what a rule or a list runs, and refuses a program that
 // the container could have written. What --proxy names was looked at when the session
 // began.
-func (sc *Scene) findProgram(v *policy.Verdict) error {
-	if v.Inside() != "" { // it has a bash of its own
+func (sc *SessionState) findProgram(v *policy.Verdict) error {
+	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
 		return nil
 	}
@@ -55,7 +55,7 @@ func (sc *Scene) findProgram(v *policy.Verdict) error {
 			path, ok = sc.Find(programOf(v.Command.Name))
 		}
 		if !ok {
-			return nowhere{}
+			return notFoundRunner{}
 		}
 		v.Command.Path = path
 	}
@@ -79,7 +79,7 @@ func (sc *Scene) findProgram(v *policy.Verdict) error {
 }
 
 // search returns the PATH of a command. The one that the policy sets is cleaned as the host's is.
-func (sc *Scene) search(env *policy.Env) string {
+func (sc *SessionState) search(env *policy.Env) string {
 	if path, ok := env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
 		env.Set["PATH"] = path

@@ -39,10 +39,10 @@ func TestFindProgram(t *testing.T) {
 	}
 	defer dirs.Close()
 	s := &Server{}
-	s.SetScene(&Scene{Dirs: dirs, Environ: []string{"PATH=" + bin}})
+	s.SetState(&SessionState{Dirs: dirs, Environ: []string{"PATH=" + bin}})
 	find := func(path string, set map[string]string) error {
 		v := policy.Verdict{Command: policy.Command{Name: "x", Path: path}, Env: policy.Env{Set: set}}
-		err := s.Scene().findProgram(&v)
+		err := s.State().findProgram(&v)
 		if p, ok := set["PATH"]; ok && strings.Contains(p, work) {
 			t.Errorf("PATH of the rule is %q", p)
 		}
@@ -61,8 +61,8 @@ func TestFindProgram(t *testing.T) {
 		t.Errorf("what is found outside of the mount, if at all: %v", err)
 	}
 	dirs.Also([]dir.Mount{{Source: bin}})
-	sc := *s.Scene()
-	s.SetScene(&sc)
+	sc := *s.State()
+	s.SetState(&sc)
 	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {
 		t.Error("a program that another container can write runs")
 	}

@@ -34,7 +34,7 @@ func (p *programs) own(path, search string, dirs *dir.Table) error {
 	if was, ok := p.clean[key]; ok && unchanged(was, fi) {
 		return nil
 	}
-	switch at, ok := executor.Code(path, search, dirs); {
+	switch at, ok := executor.WritableDependency(path, search, dirs); {
 	case !ok:
 		if p.clean == nil {
 			p.clean = map[[2]string]fs.FileInfo{}

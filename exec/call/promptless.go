@@ -16,12 +16,12 @@ import (
 // promptFailed are the exit codes of git and ssh for such a failure, among others.
 var promptFailed = []int{128, 255}
 
-// promptless adds to e that the command had no terminal, if its caller has one and the command seems
+// explainMissingTerminal adds to e that the command had no terminal, if its caller has one and the command seems
 // to have failed for that reason.
-func (r *request) promptless(e wire.Exit, v policy.Verdict) wire.Exit {
+func (r *request) explainMissingTerminal(e wire.Exit, v policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
 	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
-		e.Text = line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", word(r.Args[0]))
+		e.Text = line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e
 }

@@ -64,7 +64,7 @@ func (s *Server) rows() []row {
 
 // listed returns the beginning of args, as a list shows them.
 func listed(args []string) []string {
-	short, _ := spelling.Clip(args, spelling.MaxListed)
+	short, _ := spelling.TruncateArgs(args, spelling.MaxListed)
 	return short
 }
 
@@ -79,7 +79,7 @@ func (s *Server) ps(p *peer, req *request, args []string) error {
 		}
 		return s.print(p, req, done, append(spelling.ASCII(b), '\n'))
 	}
-	return p.end(misused("ps takes only --json"))
+	return p.end(usageError("ps takes only --json"))
 }
 
 func renderRows(rows []row) []byte {

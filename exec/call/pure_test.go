@@ -56,8 +56,8 @@ func TestWithhold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{fds: [3]wire.FD{tt.fd}, passed: [3]int{-1, -1, -1}}
-			req.narrow(&policy.Verdict{Profile: tt.profile})
-			e := req.withhold(wire.Exit{Outcome: wire.Exited})
+			req.applyProfile(&policy.Verdict{Profile: tt.profile})
+			e := req.explainMissingStdin(wire.Exit{Outcome: wire.Exited})
 			if got := e.Consumed >= wire.Withheld && e.Text != ""; got != tt.want {
 				t.Errorf("withheld = %v, want %v", got, tt.want)
 			}
@@ -88,7 +88,7 @@ func TestPromptless(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{Request: policy.Request{Args: []string{"git"}}, fds: tt.fds}
-			e := req.promptless(wire.Exit{Outcome: wire.Exited, Code: tt.code}, tt.v)
+			e := req.explainMissingTerminal(wire.Exit{Outcome: wire.Exited, Code: tt.code}, tt.v)
 			if got := e.Text != ""; got != tt.want {
 				t.Errorf("it says %q, want something: %v", e.Text, tt.want)
 			}
@@ -141,7 +141,7 @@ func TestCommandsOfBrokenPolicy(t *testing.T) {
 	}
 	for _, tt := range []struct{ broken, make, git string }{{"", "allow", "rules"}, {"line 1", "deny", "deny"}} {
 		p.Broken = tt.broken
-		got := commands(&Scene{Policy: p})
+		got := commands(&SessionState{Policy: p})
 		if len(got) != 2 || got[0].Action != tt.make || got[1].Action != tt.git {
 			t.Errorf("broken %q: ls shows %+v", tt.broken, got)
 		}
@@ -228,9 +228,9 @@ func TestGate(t *testing.T) {
 	for _, tt := range []struct {
 		room int
 		wait time.Duration
-	}{{maxNew, 0}, {maxUnheard, dawdling + time.Millisecond}} {
+	}{{maxNew, 0}, {maxSlow, slowAfter + time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			var g gate
+			var g connLimiter
 			var ends []net.Conn
 			enter := func() {
 				a, b := net.Pipe()
@@ -243,21 +243,21 @@ func TestGate(t *testing.T) {
 			for range tt.room - 1 {
 				enter()
 			}
-			if len(g.unheard) != tt.room {
-				t.Fatalf("%d wait, want all %d", len(g.unheard), tt.room)
+			if len(g.waiting) != tt.room {
+				t.Fatalf("%d wait, want all %d", len(g.waiting), tt.room)
 			}
 			enter()
 			if _, err := ends[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the oldest connection: %v, want it cut short", err)
 			}
-			if len(g.unheard) != tt.room || g.unheard[0].Conn != ends[1] {
-				t.Errorf("%d wait, want %d without the oldest", len(g.unheard), tt.room)
+			if len(g.waiting) != tt.room || g.waiting[0].Conn != ends[1] {
+				t.Errorf("%d wait, want %d without the oldest", len(g.waiting), tt.room)
 			}
 			for _, c := range ends {
 				g.leave(c)
 			}
-			if len(g.unheard) != 0 {
-				t.Errorf("%d are left", len(g.unheard))
+			if len(g.waiting) != 0 {
+				t.Errorf("%d are left", len(g.waiting))
 			}
 		})
 	}

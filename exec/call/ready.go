@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var errUnready = errors.New("it was not ready in time")
+var errNotReady = errors.New("it was not ready in time")
 
 // await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
 // be, or says that the caller has gone.
@@ -20,7 +20,7 @@ func (r *readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errUnready)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errNotReady)
 	defer cancel()
 	if r.line != nil {
 		if err := kept.AwaitLine(ctx, r.line); err != nil {
@@ -33,13 +33,13 @@ func (r *readiness) await(ctx context.Context, kept *job.Job) error {
 	return nil
 }
 
-// unready answers the caller of a job that did not become ready. It ends if it has not, and
+// answerNotReady answers the caller of a job that did not become ready. It ends if it has not, and
 // the last that it wrote is shown.
-func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *job.Job, r readiness, why error) error {
+func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept *job.Job, r readiness, why error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
-	if errors.Is(why, errUnready) {
+	if errors.Is(why, errNotReady) {
 		s.Kill(req.ID)
 	}
 	select {
@@ -53,9 +53,9 @@ func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *job.J
 	if _, err := p.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
 		return err
 	}
-	name := word(req.Args[0])
+	name := quoteWord(req.Args[0])
 	switch {
-	case errors.Is(why, errUnready):
+	case errors.Is(why, errNotReady):
 		return p.end(end{status: statusTimeout, name: name, request: req.ID, reason: fmt.Sprintf("not ready within %s, and ended", r.timeout)})
 	case errors.Is(why, job.ErrEnded):
 		info := kept.Info()
@@ -64,13 +64,13 @@ func (s *Server) unready(ctx context.Context, p *peer, req *request, kept *job.J
 			code = 1 // it did not do what it was to
 		}
 		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
-			Text: line("%s: it ended before it was ready: %s (request %s)", name, ended(info), req.ID)})
+			Text: line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
 	}
 	return fail(p, why, "wait for the job: "+quoted(why.Error()))
 }
 
-// ended says in a few words how a job did.
-func ended(info job.Info) string {
+// describeEnd says in a few words how a job did.
+func describeEnd(info job.Info) string {
 	text := fmt.Sprintf("exit code %d", info.Code)
 	if info.Signal != "" {
 		text = "signal " + info.Signal
@@ -91,7 +91,7 @@ func tail(ctx context.Context, kept *job.Job) []byte {
 		return nil
 	}
 	b := last.bytes
-	if last.cut {
+	if last.truncated {
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
 	if len(b) > 0 && b[len(b)-1] != '\n' {
@@ -102,14 +102,14 @@ func tail(ctx context.Context, kept *job.Job) []byte {
 
 // lastBytes keeps the last of what is written to it.
 type lastBytes struct {
-	bytes []byte
-	cut   bool // there was more
+	bytes     []byte
+	truncated bool // there was more
 }
 
 func (e *lastBytes) Write(b []byte) (int, error) {
 	e.bytes = append(e.bytes, b...)
 	if over := len(e.bytes) - maxTail; over > 0 {
-		e.bytes, e.cut = append(e.bytes[:0], e.bytes[over:]...), true
+		e.bytes, e.truncated = append(e.bytes[:0], e.bytes[over:]...), true
 	}
 	return len(b), nil
 }

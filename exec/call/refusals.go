@@ -25,7 +25,7 @@ const (
 
 // refusals are those of one session.
 type refusals struct {
-	bucket limit.Bucket
+	bucket limit.TokenBucket
 
 	mu    sync.Mutex // guards the fields below
 	count int        // that have no record
@@ -42,13 +42,13 @@ func (s *Server) AdjustRefusals(rate int64) {
 }
 
 // deny writes down that req was refused, or counts it.
-func (s *Server) deny(ctx context.Context, w *warrant, req *request, reason string) error {
+func (s *Server) deny(ctx context.Context, w *authorizedCall, req *request, reason string) error {
 	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: req.ID, Rule: w.v.Rule, Args: req.Args}
 	if s.refused.bucket.Take() {
 		s.sumRefusals()
-		return w.sc.Audit.Write(r)
+		return w.state.Audit.Write(r)
 	}
-	s.refused.add(r, w.sc.Audit, s.sumRefusals)
+	s.refused.add(r, w.state.Audit, s.sumRefusals)
 	slow(ctx)
 	return nil
 }
@@ -95,9 +95,9 @@ func (s *Server) sumRefusals() {
 	f.count, f.last, f.log = 0, audit.Record{}, nil
 }
 
-// pace waits until one more question may be written down: a container that asks and leaves
+// limitQuestions waits until one more question may be written down: a container that asks and leaves
 // would fill the disk, too. It reports false when ctx was done first.
-func (s *Server) pace(ctx context.Context) bool {
+func (s *Server) limitQuestions(ctx context.Context) bool {
 	for !s.asked.Take() {
 		if !slow(ctx) {
 			return false

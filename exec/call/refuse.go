@@ -21,9 +21,9 @@ import (
 // line renders one line for the shim's stderr.
 func line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
 
-// word shows a word of the container's: as it is when it could be the name of a
+// quoteWord shows a word of the container's: as it is when it could be the name of a
 // command, quoted otherwise.
-func word(s string) string {
+func quoteWord(s string) string {
 	if policy.ValidName(s) {
 		return s
 	}
@@ -44,8 +44,8 @@ func plainText(s string) string {
 }
 
 // refusal answers a request that v denies.
-func refusal(sc *Scene, req *request, v policy.Verdict) end {
-	e := end{status: statusNotProxied, name: word(req.Args[0]), reason: plainText(v.Reason), rule: v.Rule, request: req.ID}
+func refusal(sc *SessionState, req *request, v policy.Verdict) end {
+	e := end{status: statusNotProxied, name: quoteWord(req.Args[0]), reason: plainText(v.Reason), rule: v.Rule, request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
 		e.hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
@@ -59,7 +59,7 @@ func refusal(sc *Scene, req *request, v policy.Verdict) end {
 		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
 		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.name)
-		if near := spelling.Near(req.Args[0], append(sc.Policy.Names(), words...)); near != "" {
+		if near := spelling.Near(req.Args[0], append(sc.Policy.Names(), verbNames...)); near != "" {
 			e.hint = "did you mean hostexec " + near + "? " + e.hint
 		}
 	default:
@@ -69,32 +69,32 @@ func refusal(sc *Scene, req *request, v policy.Verdict) end {
 }
 
 // plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
-var plainWord = spelling.Form{First: "A-Za-z0-9_@%+:,./-", Of: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
+var plainWord = spelling.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
 
 // policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
 // arguments are shown only if they need no quotes.
 func policyAdd(args []string) string {
 	const add = "docker hostexec policy add --ask -- "
 	if len(args) > 12 || slices.ContainsFunc(args, func(a string) bool { return !plainWord.Matches(a) }) {
-		return add + word(args[0]) + " ..."
+		return add + quoteWord(args[0]) + " ..."
 	}
 	return add + strings.Join(args, " ")
 }
 
 // start is what to type for a session such as this one, but for its flags.
-func (sc *Scene) start() string {
+func (sc *SessionState) start() string {
 	if sc.Agent != "" {
 		return "the agent with docker hostexec agent"
 	}
 	return "the container with docker hostexec run"
 }
 
-// unfit answers a request that the policy would have let through, had it been able to run.
-func unfit(req *request, v policy.Verdict, err error) end {
-	if errors.Is(err, errLate) {
-		return late(req, v.Rule)
+// cannotRun answers a request that the policy would have let through, had it been able to run.
+func cannotRun(req *request, v policy.Verdict, err error) end {
+	if errors.Is(err, errCallerDeadline) {
+		return callerDeadlineExceeded(req, v.Rule)
 	}
-	e := end{status: statusRefused, name: word(req.Args[0]), reason: plainText(err.Error()), rule: v.Rule, request: req.ID}
+	e := end{status: statusRefused, name: quoteWord(req.Args[0]), reason: plainText(err.Error()), rule: v.Rule, request: req.ID}
 	if errors.Is(err, fs.ErrNotExist) {
 		e.status = statusNotFound
 	}
@@ -103,19 +103,19 @@ func unfit(req *request, v policy.Verdict, err error) end {
 
 // tooLong answers a request whose command the policy's timeout has ended.
 func tooLong(req *request, v policy.Verdict) end {
-	return end{status: statusTimeout, name: word(req.Args[0]), rule: v.Rule, request: req.ID,
+	return end{status: statusTimeout, name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID,
 		reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
 }
 
-// cutShort ends a call whose command wrote more than the policy lets through.
-func cutShort(req *request, v policy.Verdict) end {
-	return end{status: statusFailed, name: word(req.Args[0]), rule: v.Rule, request: req.ID,
+// outputLimitExceeded ends a call whose command wrote more than the policy lets through.
+func outputLimitExceeded(req *request, v policy.Verdict) end {
+	return end{status: statusFailed, name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID,
 		reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
 }
 
 // notRun answers a request whose command could not be started.
 func notRun(req *request, v policy.Verdict, err error) end {
-	e := end{name: word(req.Args[0]), rule: v.Rule, request: req.ID}
+	e := end{name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID}
 	var hint interface{ Hint() string }
 	switch path := strconv.QuoteToASCII(v.Command.Path); {
 	case errors.As(err, &hint):
@@ -139,8 +139,8 @@ const logsHint = "docker hostexec logs on the host may tell more"
 // failed answers a request that hostexec itself could not serve.
 func failed(why string) end { return end{status: statusFailed, reason: why, hint: logsHint} }
 
-// unheard answers what was not a request.
-func unheard(err error, version string) end {
+// badRequest answers what was not a request.
+func badRequest(err error, version string) end {
 	if errors.Is(err, wire.ErrVersion) {
 		return end{status: statusFailed, hint: "docker hostexec resume on the host renews the shim",
 			reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}

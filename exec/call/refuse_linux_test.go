@@ -32,7 +32,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
 	} {
 		s, _ := scene(t)
-		sc := *s.Scene()
+		sc := *s.State()
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
 			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},
 			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"gc"}}}},
@@ -42,7 +42,7 @@ func TestRefusalHints(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.SetScene(&sc)
+		s.SetState(&sc)
 		c := dial(t, s)
 		c.exec(t, wire.FDFile, append([]string{"hostexec"}, tt.words...)...)
 		c.read(t, wire.KindExit)

@@ -20,20 +20,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// judge has the policy decide, with what is known of the repository in w.cwd. A .git that the
+// decideInRepository has the policy decide, with what is known of the repository in w.cwd. A .git that the
 // container cannot write may have been written before, and git goes into submodules: if the
 // command would run, and its repository counts as the host's, git itself is asked what that
 // repository names, and where it goes.
-func (s *Server) judge(ctx context.Context, req *request, w *warrant) {
-	sc, name := w.sc, req.Args[0]
+func (s *Server) decideInRepository(ctx context.Context, req *request, w *authorizedCall) {
+	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
-	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.Guarded(w.cwd, req.Cwd, ".git")
+	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
 	w.v = sc.Policy.Decide(req.Request)
 	if w.cwd != nil && gitDir == policy.GitMount && !req.GitDir && w.v.Action == policy.Ask {
 		safe := req.Request
 		safe.GitDir = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.asks = unguarded(w.cwd, req.Cwd)
+			w.asks = repositoryProblem(w.cwd, req.Cwd)
 		}
 	}
 	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
@@ -65,11 +65,11 @@ func (s *Server) judge(ctx context.Context, req *request, w *warrant) {
 
 // inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
 // until it has run: what was checked stays so.
-func (s *Server) inTurn(ctx context.Context, req *request, w *warrant, v policy.Verdict) (err error) {
+func (s *Server) inTurn(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
 		return s.repository(ctx, req, w, v)
 	}
-	if w.turn, err = s.turns.take(ctx, overlap(w.sc.Policy, req.Args[0], v)); err != nil {
+	if w.turn, err = s.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
 		return err
 	}
 	if err = s.repository(ctx, req, w, v); err != nil {
@@ -79,9 +79,9 @@ func (s *Server) inTurn(ctx context.Context, req *request, w *warrant, v policy.
 	return err
 }
 
-// unguarded says why the repository of d, which the container calls cwd, is not one that only
+// repositoryProblem says why the repository of d, which the container calls cwd, is not one that only
 // the host writes.
-func unguarded(d *dir.Dir, cwd string) *git.Problem {
+func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 	at := plainText(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
 	switch {
@@ -106,10 +106,10 @@ func distrusting(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (s *Server) repository(ctx context.Context, req *request, w *warrant, v policy.Verdict) error {
-	env := environ(w.sc.Environ, req.env, w.sc.PassEnv, v.Env, w.cwd.Path())
+func (s *Server) repository(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) error {
+	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	check := git.Check{
-		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.sc.Dirs, Args: v.Args, Env: env, Host: w.sc.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
+		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
 			return s.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
 		},
@@ -117,8 +117,8 @@ func (s *Server) repository(ctx context.Context, req *request, w *warrant, v pol
 	return check.Do(ctx)
 }
 
-// maxComplaint is how much of what such a command writes to stderr is shown.
-const maxComplaint = 200
+// maxGitStderr is how much of what such a command writes to stderr is shown.
+const maxGitStderr = 200
 
 // quiet runs a command of hostexec's own, which reads nothing.
 func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
@@ -139,6 +139,6 @@ func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) e
 type first []byte
 
 func (f *first) Write(p []byte) (int, error) {
-	*f = append(*f, p[:min(len(p), maxComplaint-len(*f))]...)
+	*f = append(*f, p[:min(len(p), maxGitStderr-len(*f))]...)
 	return len(p), nil
 }

@@ -23,11 +23,11 @@ func TestUnguarded(t *testing.T) {
 		if err := make(filepath.Join(work, ".git")); err != nil {
 			t.Fatal(err)
 		}
-		d, err := dir.Hold(work)
+		d, err := dir.Open(work)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := unguarded(d, "/w")
+		p := repositoryProblem(d, "/w")
 		d.Close()
 		if !strings.Contains(p.Reason, want) || p.Fix == "" {
 			t.Errorf("%q, %q, want %q", p.Reason, p.Fix, want)

@@ -19,7 +19,7 @@ import (
 
 // run runs w between the given streams, and reports whether it was started. The error is
 // errKilled when a person has ended it, and how it did is then to be told all the same.
-func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, w *warrant) (st executor.Status, ran bool, err error) {
+func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, w *authorizedCall) (st executor.Status, ran bool, err error) {
 	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
@@ -27,7 +27,7 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if w.turn == nil && overlap(w.sc.Policy, req.Args[0], w.v) == git.Changes { // a person was asked
+	if w.turn == nil && overlap(w.state.Policy, req.Args[0], w.v) == git.Changes { // a person was asked
 		if w.turn, err = s.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
@@ -41,13 +41,13 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 			s.Log.Error("recording", "request", req.ID, "error", err)
 		}
 	}()
-	m := w.narrow(&streams, req, rec)
+	m := w.limitStreams(&streams, req, rec)
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
 		w.env = nil
 		s.running.set(req.running(w.cwd.Path(), pid), kill)
-		if !w.v.Leave {
+		if !w.v.KeepProcesses {
 			s.own(req.ID)
 		}
 		w.cwd.Close() // the command stands in it now
@@ -63,9 +63,9 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	return st, ran, err
 }
 
-// narrow leaves of s what w's profile opens, by way of the recording. Where output is limited
+// limitStreams leaves of s what w's profile opens, by way of the recording. Where output is limited
 // the meter tells of it; else it is nil.
-func (w *warrant) narrow(s *executor.Streams, req *request, rec *record.Recording) (m *meter) {
+func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *record.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Profile.Whole {
 		m = capOutput(s, w.v.Profile.Output)
@@ -77,25 +77,25 @@ func (w *warrant) narrow(s *executor.Streams, req *request, rec *record.Recordin
 }
 
 // recording begins to keep what w writes, where the verdict wants that; else it is nil.
-func (w *warrant) recording(req *request) (*record.Recording, error) {
+func (w *authorizedCall) recording(req *request) (*record.Recording, error) {
 	if !w.v.Record {
 		return nil, nil
 	}
-	return record.Create(w.sc.Recordings, req.ID, record.Header{
+	return record.Create(w.state.Recordings, req.ID, record.Header{
 		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: quoted(shellescape.QuoteCommand(w.v.Args)),
 	})
 }
 
 // command is what runs for req.
-func (w *warrant) command(req *request) executor.Command {
+func (w *authorizedCall) command(req *request) executor.Command {
 	return executor.Command{
-		ID:       req.ID,
-		Path:     w.v.Command.Path,
-		Args:     w.v.Args,
-		Env:      w.env,
-		Dir:      w.cwd.FD(),
-		NewPrivs: w.sc.NewPrivs || w.v.NewPrivs,
-		Leave:    w.v.Leave,
+		ID:            req.ID,
+		Path:          w.v.Command.Path,
+		Args:          w.v.Args,
+		Env:           w.env,
+		Dir:           w.cwd.FD(),
+		NewPrivs:      w.state.NewPrivs || w.v.NewPrivs,
+		KeepProcesses: w.v.KeepProcesses,
 	}
 }
 
@@ -105,19 +105,19 @@ func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err
 	var limited *limit.Error
 	switch {
 	case errors.As(err, &limited):
-		e = endedBy(req, v, limited)
+		e = endedByLimit(req, v, limited)
 	case errors.Is(err, errTooLong):
 		e = tooLong(req, v)
-	case errors.Is(err, errLate):
-		e = late(req, v.Rule)
+	case errors.Is(err, errCallerDeadline):
+		e = callerDeadlineExceeded(req, v.Rule)
 	case errors.Is(err, errFull):
-		e = cutShort(req, v)
+		e = outputLimitExceeded(req, v)
 	case err != nil:
 		e = notRun(req, v, err)
 	case st.Signal != "":
-		return req.withhold(wire.Exit{Outcome: wire.Signaled, Code: byte(st.Code), Signal: st.Signal, Consumed: st.Consumed})
+		return req.explainMissingStdin(wire.Exit{Outcome: wire.Signaled, Code: byte(st.Code), Signal: st.Signal, Consumed: st.Consumed})
 	default:
-		return req.withhold(req.promptless(wire.Exit{Outcome: wire.Exited, Code: byte(st.Code), Consumed: st.Consumed}, v))
+		return req.explainMissingStdin(req.explainMissingTerminal(wire.Exit{Outcome: wire.Exited, Code: byte(st.Code), Consumed: st.Consumed}, v))
 	}
 	f := e.frame(asJSON)
 	f.Consumed = st.Consumed

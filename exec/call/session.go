@@ -54,14 +54,14 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 		return s.print(p, req, done, []byte(sessionUsage))
 	}
 	if s.Shells == nil {
-		return p.end(misused("shells are not available here"))
+		return p.end(usageError("shells are not available here"))
 	}
 	word := args[0]
 	o, err := parseSession(word, args[1:])
 	var bad *shell.EnvNameError
 	switch {
 	case errors.As(err, &bad):
-		return p.end(end{status: statusFailed, code: 2, said: line("%s", err), reason: err.Error(), hint: "see hostexec session --help"})
+		return p.end(end{status: statusFailed, code: 2, line: line("%s", err), reason: err.Error(), hint: "see hostexec session --help"})
 	case err != nil:
 		return p.end(end{status: statusFailed, reason: err.Error(), hint: "see hostexec session --help"})
 	}
@@ -83,18 +83,18 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 
 // usable reports whether the caller may have anything to do with a shell in a container, or
 // on the host: whether it could have made it. What it may not is none of its knowledge.
-func usable(sc *Scene, req *request, in string) bool {
+func usable(sc *SessionState, req *request, in string) bool {
 	if in != "" {
-		return sc.Policy.Reaches(in)
+		return sc.Policy.PermitsShellIn(in)
 	}
 	_, ok := hostShell(sc, req, shell.Options{})
 	return ok
 }
 
 // hostShell decides whether the policy has any use for a shell on the host, created with o.
-func hostShell(sc *Scene, req *request, o shell.Options) (policy.Verdict, bool) {
+func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict, bool) {
 	asked := req.Request
-	asked.Args = append([]string{policy.Shell}, o.Words(shell.Command{Text: ":"})...)
+	asked.Args = append([]string{policy.Shell}, o.Args(shell.Command{Text: ":"})...)
 	v := sc.Policy.Decide(asked)
 	if v.Action != policy.Deny {
 		return v, true
@@ -112,10 +112,10 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 	if o.dir != "" && o.in == "" && !path.IsAbs(o.dir) {
 		o.dir = path.Join(req.Cwd, o.dir)
 	}
-	opts := shell.Options{Env: o.env, Dir: o.dir, Foreign: true, DirTold: true}
+	opts := shell.Options{Env: o.env, Dir: o.dir, Foreign: true, DirInArgs: true}
 	if o.in != "" {
 		// Whether there is such a container is only for those to know who may use it.
-		if !sc.Policy.Reaches(o.in) {
+		if !sc.Policy.PermitsShellIn(o.in) {
 			return p.end(unreachable(o))
 		}
 		var err error
@@ -126,7 +126,7 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 		return p.end(e)
 	} else {
 		if _, ok := mounted(sc, req.Cwd); !ok && o.dir == "" {
-			e := misplaced(sc, req, dir.ErrMismatch)
+			e := workdirMismatch(sc, req, dir.ErrMismatch)
 			e.name, e.hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.hint
 			return p.end(e)
 		}
@@ -141,10 +141,10 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 }
 
 // hostable reports whether there may be a shell on the host, and what to say if not.
-func (s *Server) hostable(sc *Scene, req *request, o sessionOptions) (end, bool) {
-	opts := startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirTold: true})
+func (s *Server) hostable(sc *SessionState, req *request, o sessionOptions) (end, bool) {
+	opts := startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirInArgs: true})
 	if v, ok := hostShell(sc, req, opts); !ok {
-		req.Args = append([]string{policy.Shell}, opts.Words(shell.Command{Text: ":"})...)
+		req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
 		req.shell = &shellCall{name: o.name}
 		return refusal(sc, req, v), false
 	}
@@ -156,20 +156,20 @@ func (s *Server) hostable(sc *Scene, req *request, o sessionOptions) (end, bool)
 
 // unreachable answers who wants a shell in a container without having been given it.
 func unreachable(o sessionOptions) end {
-	return end{status: statusRefused, name: o.shown(), reason: "shells in container " + word(o.in) + " are not allowed",
-		hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + word(o.in) + " on the host"}
+	return end{status: statusRefused, name: o.shown(), reason: "shells in container " + quoteWord(o.in) + " are not allowed",
+		hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.in) + " on the host"}
 }
 
 // inside is Inside, where there is one.
-func (sc *Scene) inside(ctx context.Context, name string) (shell.Container, error) {
+func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
 	if sc.Inside == nil {
-		return nil, errNowhere
+		return nil, errNoContainers
 	}
 	return sc.Inside(ctx, name)
 }
 
 // bash is the program that shells are.
-func (sc *Scene) bash() (string, bool) {
+func (sc *SessionState) bash() (string, bool) {
 	if c, ok := sc.Policy.Lookup(policy.Shell); ok && c.Path != "" {
 		return c.Path, true
 	}
@@ -185,19 +185,19 @@ func (sc *Scene) bash() (string, bool) {
 // startAt is o with where a shell starts: Dir as the caller sees it, or else as the host does,
 // which each command is then told of; the caller's own directory if it says none. A shell that
 // finds nothing there starts in HOME.
-func startAt(sc *Scene, req *request, o shell.Options) shell.Options {
+func startAt(sc *SessionState, req *request, o shell.Options) shell.Options {
 	find, at := named, o.Dir
 	if at == "" {
 		find, at = mounted, req.Cwd
 	}
 	if d, ok := find(sc, at); ok {
-		o.Dir, o.DirTold = d, false
+		o.Dir, o.DirInArgs = d, false
 	}
 	return o
 }
 
 // mounted returns what the host calls the caller's directory dir, if that is mounted from there.
-func mounted(sc *Scene, dir string) (string, bool) {
+func mounted(sc *SessionState, dir string) (string, bool) {
 	d, err := sc.Dirs.Open(dir)
 	if err != nil {
 		return "", false
@@ -208,7 +208,7 @@ func mounted(sc *Scene, dir string) (string, bool) {
 
 // named is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
 // stands for all of the container's: then the name is taken for a directory of the host.
-func named(sc *Scene, name string) (string, bool) {
+func named(sc *SessionState, name string) (string, bool) {
 	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
 		return "", false
 	}
@@ -217,11 +217,11 @@ func named(sc *Scene, name string) (string, bool) {
 
 // exact returns the directory of the host for the absolute name, the container's if it is mounted,
 // without links. It is what is shown and decided: a text runs there or not at all.
-func exact(sc *Scene, name string) string {
+func exact(sc *SessionState, name string) string {
 	if d, ok := named(sc, name); ok {
 		return d
 	}
-	if d, err := dir.Hold(name); err == nil {
+	if d, err := dir.Open(name); err == nil {
 		defer d.Close()
 		return d.Path()
 	}

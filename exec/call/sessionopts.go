@@ -23,9 +23,9 @@ type sessionOptions struct {
 	text    string
 }
 
-// sessionWords are the words, each with the options that it takes and whether it wants a
+// sessionVerbs are the words, each with the options that it takes and whether it wants a
 // name and a text.
-var sessionWords = map[string]struct {
+var sessionVerbs = map[string]struct {
 	options    []string
 	name, text bool
 }{
@@ -38,7 +38,7 @@ var sessionWords = map[string]struct {
 
 // parseSession reads what follows a word: options, a name, and a text behind -- .
 func parseSession(word string, args []string) (o sessionOptions, err error) {
-	takes, ok := sessionWords[word]
+	takes, ok := sessionVerbs[word]
 	if !ok {
 		return o, fmt.Errorf("session: unknown verb: %s", spelling.Quoted(word))
 	}
@@ -93,13 +93,13 @@ func (o *sessionOptions) set(option, value string) error {
 		o.json = true
 	case "--in":
 		if !spelling.Container.Matches(value) {
-			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(clip(value)))
+			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(truncate(value)))
 		}
 		o.in = value
 	case "--timeout":
 		d, err := parseTimeout(value)
 		if err != nil {
-			return fmt.Errorf("--timeout: %w: %s", err, quoted(clip(value)))
+			return fmt.Errorf("--timeout: %w: %s", err, quoted(truncate(value)))
 		}
 		o.timeout = d
 	}
@@ -107,4 +107,4 @@ func (o *sessionOptions) set(option, value string) error {
 }
 
 // shown is the name of the shell, for texts.
-func (o *sessionOptions) shown() string { return "session " + word(o.name) }
+func (o *sessionOptions) shown() string { return "session " + quoteWord(o.name) }

@@ -33,9 +33,9 @@ func shells(t *testing.T, p *policy.Policy) *Server {
 			p.Commands[i].Path = bash
 		}
 	}
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		if err := s.Shells.Close(); err != nil {
@@ -67,7 +67,7 @@ func TestShellPlaced(t *testing.T) {
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
-	s.Scene().Elsewhere = func(policy.Place, string, string) (Runner, string, error) { return s.Runner, "/", nil }
+	s.State().Elsewhere = func(policy.Place, string, string) (Runner, string, error) { return s.Runner, "/", nil }
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestShellPlanted(t *testing.T) {
 		if c := session(t, s, words...); c.exit.Code != 0 {
 			t.Fatalf("create: %+v", c.exit)
 		}
-		var planted *shell.PlantedError
+		var planted *shell.UntrustedError
 		if out, err := run(name); !errors.As(err, &planted) || out != "" {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
@@ -122,9 +122,9 @@ func TestShellPlanted(t *testing.T) {
 func TestShellUsual(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := shells(t, shellPolicy(policy.Allow))
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Environ = os.Environ()
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	work := t.TempDir()
 	home := filepath.Join(work, "d")
 	for _, d := range []string{home, filepath.Join(work, "other")} {
@@ -157,14 +157,14 @@ func TestShellUsual(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc = *s.Scene()
+	sc = *s.State()
 	sc.Dirs, sc.Home = dirs, "/w/d"
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)
 	}
 	for name, how := range map[string][]string{"other": {"/w/other"}, "said": {"/w/d", "--cwd", "/w/d"}, "env": {"/w/d", "--env", "X=1"}} {
-		var planted *shell.PlantedError
+		var planted *shell.UntrustedError
 		if out, err := made(name, how[0], how[1:]...); !errors.As(err, &planted) {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
@@ -221,9 +221,9 @@ func TestShellStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Dirs = dirs
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	session(t, s, "create", "--cwd", "/w", "ours")
 	session(t, s, "create", "--cwd", other, "theirs")
 	if c := session(t, s, "exec", "ours", "--", "pwd"); c.out.String() != work+"\n" {
@@ -240,7 +240,7 @@ func TestShellStart(t *testing.T) {
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
 	s := shells(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
-	s.Scene().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
+	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
@@ -248,7 +248,7 @@ func TestShellSwapped(t *testing.T) {
 	}
 	t.Cleanup(func() { dirs.Close() })
 	name, swap := filepath.Join(work, "d"), false
-	sc := *s.Scene()
+	sc := *s.State()
 	find := sc.Find
 	sc.Dirs, sc.Find = dirs, func(program string) (string, bool) {
 		if swap {
@@ -257,7 +257,7 @@ func TestShellSwapped(t *testing.T) {
 		}
 		return find(program)
 	}
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	for _, tt := range []struct {
 		create, exec []string
 		out, err     string

@@ -109,14 +109,14 @@ func TestKillAny(t *testing.T) {
 func TestHostText(t *testing.T) {
 	s := shells(t, shellPolicy(policy.Allow))
 	log := filepath.Join(t.TempDir(), "audit.log")
-	a, err := audit.Open(log, audit.Who{}, audit.Options{})
+	a, err := audit.Open(log, audit.SessionInfo{}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	sc := *s.Scene()
+	sc := *s.State()
 	sc.Audit = a
-	s.SetScene(&sc)
+	s.SetState(&sc)
 	if err := s.CreateShell("own", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

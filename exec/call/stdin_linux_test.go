@@ -28,9 +28,9 @@ func TestAgentStdin(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scene(t)
-			sc := *s.Scene()
+			sc := *s.State()
 			sc.Agent = tt.agent
-			s.SetScene(&sc)
+			s.SetState(&sc)
 			c := dial(t, s)
 			c.env = tt.env
 			c.exec(t, tt.stdin, "sh", "-c", "cat")

@@ -25,10 +25,10 @@ func (p *peer) streams(req *request) executor.Streams {
 		Stopped:  func() { p.send(wire.KindStopped, nil) },
 		InClosed: func() { p.send(wire.KindStdinClosed, nil) },
 	}
-	if carries(how[0]) {
+	if isCarried(how[0]) {
 		s.In = p.in
 	}
-	if carries(how[1]) {
+	if isCarried(how[1]) {
 		s.Out = p.writer(wire.KindStdout)
 	}
 	if how[2] == wire.Pumped && !s.SameOut {
@@ -44,7 +44,7 @@ func (p *peer) streams(req *request) executor.Streams {
 	return s
 }
 
-func carries(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
+func isCarried(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
 
 // dispositions says what becomes of each of the caller's descriptors.
 func dispositions(req *request) (how [3]wire.Disposition) {

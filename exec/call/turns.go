@@ -91,7 +91,7 @@ func overlap(p *policy.Policy, name string, v policy.Verdict) git.Overlap {
 }
 
 // endTurn lets other git commands run.
-func (w *warrant) endTurn() {
+func (w *authorizedCall) endTurn() {
 	if w.turn != nil {
 		w.turn()
 	}

@@ -73,8 +73,8 @@ EXIT STATUS
   127       not found on the host, or not a proxied command
 `
 
-// words are those of hostexec's own that run no command; session is, but for some of its own.
-var words = []string{"ls", "ps", "logs", "wait", "kill", "session"}
+// verbNames are those of hostexec's own that run no command; session is, but for some of its own.
+var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
 // verb reports whether the call is of hostexec itself.
 func (r *request) verb() bool { return r.Args[0] == verbName }
@@ -83,12 +83,12 @@ func (r *request) verb() bool { return r.Args[0] == verbName }
 func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request) error {
 	args := req.Args[1:]
 	if len(args) == 0 {
-		return p.end(end{status: statusFailed, code: 1, said: firstLine(usage), reason: "no command is named", hint: "see hostexec --help"})
+		return p.end(end{status: statusFailed, code: 1, line: firstLine(usage), reason: "no command is named", hint: "see hostexec --help"})
 	}
 	if why := unsupported(p.conn, args); why != "" {
 		return p.end(end{status: statusUnsupported, reason: why, hint: "call the command itself, or hostexec in the container"})
 	}
-	if slices.Contains(words, args[0]) {
+	if slices.Contains(verbNames, args[0]) {
 		if in, err := s.enter(ctx, p, req, limit.Verbs); !in {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request)
 	o, command, err := parseOptions(args)
 	switch {
 	case err != nil:
-		return p.end(misused(plainText(err.Error())))
+		return p.end(usageError(plainText(err.Error())))
 	case o.help:
 		return s.print(p, req, done, []byte(usage))
 	case o.version:
@@ -121,7 +121,7 @@ func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request)
 	}
 	req.Args, req.timeout = command, o.timeout
 	if o.detach {
-		if req.kept = o.keep; o.keep {
+		if req.keep = o.keep; o.keep {
 			session = life
 		}
 		return s.detach(session, ctx, p, req, o.ready)
@@ -156,7 +156,7 @@ func unsupported(conn net.Conn, args []string) string {
 
 var done = wire.Exit{Outcome: wire.Exited}
 
-func misused(why string) end {
+func usageError(why string) end {
 	return end{status: statusFailed, reason: why, hint: "see hostexec --help"}
 }
 
@@ -183,17 +183,17 @@ func (s *Server) begin(p *peer, req *request) error {
 }
 
 // list renders what may be called.
-func (s *Server) list(p *peer, sc *Scene, req *request, args []string) error {
+func (s *Server) list(p *peer, sc *SessionState, req *request, args []string) error {
 	switch {
 	case len(args) == 0:
 		return s.print(p, req, done, renderCommands(sc))
 	case slices.Equal(args, []string{"--json"}):
 		return s.print(p, req, done, renderCommandsJSON(sc))
 	}
-	return p.end(misused("ls takes only --json"))
+	return p.end(usageError("ls takes only --json"))
 }
 
-func renderCommands(sc *Scene) []byte {
+func renderCommands(sc *SessionState) []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	list := commands(sc)
@@ -224,7 +224,7 @@ var host = policy.Place{}.String()
 
 // commands returns what may be called by name: what is proxied, in the order given, then
 // what only has rules. Which of these a caller's arguments meet is for Decide to say.
-func commands(sc *Scene) []command {
+func commands(sc *SessionState) []command {
 	list := []command{} // [] in JSON, not null
 	for _, c := range sc.Policy.Commands {
 		list = append(list, command{c.Name, c.Action.String(), sc.Policy.Place(c.Name).String(), c.Name})
@@ -250,7 +250,7 @@ func commands(sc *Scene) []command {
 	return list
 }
 
-func renderCommandsJSON(sc *Scene) []byte {
+func renderCommandsJSON(sc *SessionState) []byte {
 	b, err := json.MarshalIndent(commands(sc), "", "  ")
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal

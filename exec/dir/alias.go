@@ -11,7 +11,7 @@ import (
 // has several by a bind mount, and where upper and lower case are the same. Device and inode
 // tell then. Neither path may have a link in it.
 func below(p, dir string) (rest string, ok bool) {
-	if rest, ok = cut(p, dir); ok {
+	if rest, ok = cutPrefix(p, dir); ok {
 		return rest, true
 	}
 	top, err := os.Lstat(dir)
@@ -20,7 +20,7 @@ func below(p, dir string) (rest string, ok bool) {
 	}
 	for at := p; ; at = path.Dir(at) {
 		if fi, err := os.Lstat(at); err == nil && os.SameFile(fi, top) {
-			return cut(p, at)
+			return cutPrefix(p, at)
 		}
 		if at == path.Dir(at) {
 			return "", false

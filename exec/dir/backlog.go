@@ -17,7 +17,7 @@ func (b *Backlog) Waits(f *os.File, read int64) (int64, error) {
 		return 0, err
 	}
 	const least = 1 << 20
-	if read-b.freed >= least && punch(f, b.freed, read-b.freed) {
+	if read-b.freed >= least && punchHole(f, b.freed, read-b.freed) {
 		b.freed = read
 	}
 	return max(0, fi.Size()-b.freed), nil

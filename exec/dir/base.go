@@ -17,8 +17,8 @@ type Base struct {
 	real string // the same without links
 }
 
-// HoldBase holds the directory that path leads to now, through links too. The caller closes it.
-func HoldBase(path string) (*Base, error) {
+// OpenBase holds the directory that path leads to now, through links too. The caller closes it.
+func OpenBase(path string) (*Base, error) {
 	fd, err := openRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(path), err)
@@ -30,13 +30,13 @@ func HoldBase(path string) (*Base, error) {
 	return b, nil
 }
 
-// HoldAgain holds the directory of which another Base said Real and Key. It follows no link.
-func HoldAgain(real, key string) (*Base, error) {
+// ReopenBase holds the directory of which another Base said Real and Key. It follows no link.
+func ReopenBase(real, key string) (*Base, error) {
 	root, err := openRoot("/")
 	if err != nil {
 		return nil, err
 	}
-	defer closeHeld(root)
+	defer closeFD(root)
 	fd, err := openSource(root, path.Join(".", real))
 	if err != nil {
 		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(real), err)
@@ -52,7 +52,7 @@ func HoldAgain(real, key string) (*Base, error) {
 func (b *Base) Real() string { return b.real }
 
 // Key tells the directory from all others of this host, whatever it is called.
-func (b *Base) Key() (string, error) { return boxKey(b.fd) }
+func (b *Base) Key() (string, error) { return sharedKey(b.fd) }
 
 // Named reports whether the directory is still where it was when it was opened. The kernel knows
 // without walking there: no link is followed.
@@ -63,38 +63,38 @@ func (b *Base) Named() bool {
 
 // Make holds the directory rest, and makes what is missing of it. What exists keeps its mode:
 // Box.Steps tells which. No link is followed. The caller closes the box.
-func (b *Base) Make(rest string, access Access) (*Box, error) {
+func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
 	rest = path.Clean(rest)
 	fd, steps, err := makeBelow(b, rest, access)
 	if err != nil {
 		return nil, fmt.Errorf("make directory %s: %w", strconv.QuoteToASCII(path.Join(b.path, rest)), err)
 	}
-	return b.box(fd, rest, steps)
+	return b.sharedDir(fd, rest, steps)
 }
 
 // Open is Make for a directory that is there: it makes none.
-func (b *Base) Open(rest string) (*Box, error) {
+func (b *Base) Open(rest string) (*SharedDir, error) {
 	rest = path.Clean(rest)
 	fd, err := openSource(b.fd, rest)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", strconv.QuoteToASCII(path.Join(b.path, rest)), err)
 	}
-	return b.box(fd, rest, nil)
+	return b.sharedDir(fd, rest, nil)
 }
 
-// box returns the box of the directory fd, which holds the base itself: b may be closed before it.
-func (b *Base) box(fd int, rest string, steps []Step) (*Box, error) {
+// sharedDir returns the box of the directory fd, which holds the base itself: b may be closed before it.
+func (b *Base) sharedDir(fd int, rest string, steps []Step) (*SharedDir, error) {
 	own, err := openSource(b.fd, ".")
 	if err != nil {
-		return nil, errors.Join(err, closeHeld(fd))
+		return nil, errors.Join(err, closeFD(fd))
 	}
 	base := &Base{fd: own, path: b.path, real: b.real}
-	return &Box{fd: fd, base: base, rest: rest, path: path.Join(b.path, rest), steps: steps}, nil
+	return &SharedDir{fd: fd, base: base, rest: rest, path: path.Join(b.path, rest), steps: steps}, nil
 }
 
 // Close lets the directory go. A second call does nothing.
 func (b *Base) Close() error {
 	fd := b.fd
 	b.fd = -1
-	return closeHeld(fd)
+	return closeFD(fd)
 }

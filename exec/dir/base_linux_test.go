@@ -21,7 +21,7 @@ func TestBaseReplaced(t *testing.T) {
 	if err := errors.Join(os.Mkdir(at, 0o700), os.Mkdir(victim, 0o700), os.Symlink("base", top+"/link")); err != nil {
 		t.Fatal(err)
 	}
-	b, err := HoldBase(top + "/link") // the person may name it by a link
+	b, err := OpenBase(top + "/link") // the person may name it by a link
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestBaseReplaced(t *testing.T) {
 	}
 	defer box.Close()
 	key, err := b.Key()
-	if again, aerr := HoldAgain(b.Real(), key); err != nil || aerr != nil || !b.Named() || !box.Named() || again.Close() != nil {
+	if again, aerr := ReopenBase(b.Real(), key); err != nil || aerr != nil || !b.Named() || !box.Named() || again.Close() != nil {
 		t.Fatalf("before: %v, %v, base named: %t, box named: %t", err, aerr, b.Named(), box.Named())
 	}
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink(victim, at)); err != nil {
@@ -41,13 +41,13 @@ func TestBaseReplaced(t *testing.T) {
 	if b.Named() || box.Named() {
 		t.Errorf("after: base named: %t, box named: %t, want neither", b.Named(), box.Named())
 	}
-	if _, err := HoldAgain(b.Real(), key); err == nil {
+	if _, err := ReopenBase(b.Real(), key); err == nil {
 		t.Error("HoldAgain followed a link")
 	}
 	if err := errors.Join(os.Remove(at), os.Mkdir(at, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := HoldAgain(b.Real(), key); !errors.Is(err, errReplaced) {
+	if _, err := ReopenBase(b.Real(), key); !errors.Is(err, errReplaced) {
 		t.Errorf("HoldAgain of another directory: %v, want %v", err, errReplaced)
 	}
 	other, err := b.Make("requests/git", ForOwner)
@@ -86,7 +86,7 @@ func TestBoxNamed(t *testing.T) {
 // TestBaseOpen opens what there is and makes nothing.
 func TestBaseOpen(t *testing.T) {
 	at := t.TempDir()
-	b, err := HoldBase(at)
+	b, err := OpenBase(at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestMakeLeavesUmask(t *testing.T) {
 		line, _, _ := strings.Cut(rest, "\n")
 		return line
 	}
-	b, err := HoldBase(t.TempDir())
+	b, err := OpenBase(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestMakeLeavesUmask(t *testing.T) {
 	go func() {
 		var err error
 		for !done.Load() && err == nil {
-			var box *Box
+			var box *SharedDir
 			if box, err = b.Make("a/b/c/d", ForEveryone); err == nil {
 				err = box.Close()
 			}
@@ -158,7 +158,7 @@ func TestSetMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = setMode(fd, 0o777)
-		closeHeld(fd)
+		closeFD(fd)
 		fi, serr := os.Stat(filepath.Join(at, name))
 		if serr != nil || fi.Mode().Perm() != want || errors.Is(err, errReplaced) != (want == 0o700) {
 			t.Errorf("%s: %v, has %v, %v, want mode %v", name, err, fi, serr, want)

@@ -2,26 +2,26 @@
 
 package dir
 
-// Bell is a named pipe that somebody else reads, so as to be woken. What is written means
+// Wakeup is a named pipe that somebody else reads, so as to be woken. What is written means
 // nothing, and keeps nobody waiting who writes it. A nil Bell wakes nobody.
-type Bell struct{ fd int }
+type Wakeup struct{ fd int }
 
-// Bell opens the named pipe name. It is nil where there is none that somebody reads.
-func (b *Box) Bell(name string) *Bell { return b.bell(name) }
+// Wakeup opens the named pipe name. It is nil where there is none that somebody reads.
+func (b *SharedDir) Wakeup(name string) *Wakeup { return b.wakeup(name) }
 
-// Ring wakes the reader.
-func (l *Bell) Ring() {
+// Notify wakes the reader.
+func (l *Wakeup) Notify() {
 	if l != nil {
-		ring(l.fd)
+		notify(l.fd)
 	}
 }
 
-// Deserted reports whether nobody can read it any more.
-func (l *Bell) Deserted() bool { return l != nil && deserted(l.fd) }
+// NoReader reports whether nobody can read it any more.
+func (l *Wakeup) NoReader() bool { return l != nil && noReader(l.fd) }
 
 // Close lets it go.
-func (l *Bell) Close() {
+func (l *Wakeup) Close() {
 	if l != nil {
-		_ = closeHeld(l.fd) // nothing is in it that could be lost
+		_ = closeFD(l.fd) // nothing is in it that could be lost
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell looks at what is held before it opens it, as open does. A pipe that nobody reads
+// wakeup looks at what is held before it opens it, as open does. A pipe that nobody reads
 // cannot be opened (fifo(7)).
-func (b *Box) bell(name string) *Bell {
+func (b *SharedDir) wakeup(name string) *Wakeup {
 	held, err := unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -24,12 +24,12 @@ func (b *Box) bell(name string) *Bell {
 	if err != nil {
 		return nil
 	}
-	return &Bell{fd}
+	return &Wakeup{fd}
 }
 
-func ring(fd int) { _, _ = unix.Write(fd, []byte{0}) } // a full pipe wakes its reader, too
+func notify(fd int) { _, _ = unix.Write(fd, []byte{0}) } // a full pipe wakes its reader, too
 
-func deserted(fd int) bool {
+func noReader(fd int) bool {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	_, err := unix.Poll(p, 0)
 	return err == nil && p[0].Revents&unix.POLLERR != 0

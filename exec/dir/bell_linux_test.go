@@ -19,7 +19,7 @@ func TestBellPlanted(t *testing.T) {
 			if err := tt.plant(at+"/x.bell", canary); err != nil {
 				t.Fatal(err)
 			}
-			if l := b.Bell("x.bell"); l != nil {
+			if l := b.Wakeup("x.bell"); l != nil {
 				l.Close()
 				t.Error("it is taken for a bell")
 			}
@@ -42,17 +42,17 @@ func TestBell(t *testing.T) {
 	}
 	reader := os.NewFile(uintptr(fd), "x.bell")
 	defer reader.Close()
-	l := b.Bell("x.bell")
+	l := b.Wakeup("x.bell")
 	defer l.Close()
 	for range 1 << 17 { // more than a pipe holds
-		l.Ring()
+		l.Notify()
 	}
-	if n, err := reader.Read(make([]byte, 1)); n != 1 || err != nil || l.Deserted() {
-		t.Errorf("the reader has %d bytes, %v; deserted: %v", n, err, l.Deserted())
+	if n, err := reader.Read(make([]byte, 1)); n != 1 || err != nil || l.NoReader() {
+		t.Errorf("the reader has %d bytes, %v; deserted: %v", n, err, l.NoReader())
 	}
 	reader.Close()
-	l.Ring()
-	if !l.Deserted() {
+	l.Notify()
+	if !l.NoReader() {
 		t.Error("nobody is missed")
 	}
 }
@@ -75,7 +75,7 @@ func TestBellElsewhere(t *testing.T) {
 	if err := os.Link(other, at+"/x.bell"); err != nil {
 		t.Fatal(err)
 	}
-	if l := b.Bell("x.bell"); l != nil {
+	if l := b.Wakeup("x.bell"); l != nil {
 		l.Close()
 		t.Error("it is taken for a bell")
 	}

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Box is a directory into which others may put what they like, held open. What is in it is
+// SharedDir is a directory into which others may put what they like, held open. What is in it is
 // reached by a name below the held directory and in no other way: no link is followed, no
 // device or pipe is opened, nothing is made by a name that leads elsewhere. A name is one
 // element; whoever takes it from the directory has looked at it before.
-type Box struct {
+type SharedDir struct {
 	fd    int
 	base  *Base  // its own
 	rest  string // below base
@@ -42,8 +42,8 @@ type Entry struct {
 	Inode    uint64
 }
 
-// Mark is an Entry's identity and state: it changes when the file is replaced or written.
-func (e Entry) Mark() string {
+// Version is an Entry's identity and state: it changes when the file is replaced or written.
+func (e Entry) Version() string {
 	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
 }
 
@@ -60,9 +60,9 @@ const (
 	ForEveryone               // all users: the last one is open, and those before it can be passed
 )
 
-// MakeBox is Base.Make for a base of which there is but one box. The caller closes the box.
-func MakeBox(base, rest string, access Access) (*Box, error) {
-	b, err := HoldBase(base)
+// MakeSharedDir is Base.Make for a base of which there is but one box. The caller closes the box.
+func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
+	b, err := OpenBase(base)
 	if err != nil {
 		return nil, err
 	}
@@ -71,31 +71,31 @@ func MakeBox(base, rest string, access Access) (*Box, error) {
 }
 
 // Steps returns the directories below base that lead to the box; it is the last one itself.
-func (b *Box) Steps() []Step { return b.steps }
+func (b *SharedDir) Steps() []Step { return b.steps }
 
 // Path returns what the directory was called when it was opened, for people.
-func (b *Box) Path() string { return b.path }
+func (b *SharedDir) Path() string { return b.path }
 
-// Held returns a path that leads to the held directory in this process only.
-func (b *Box) Held() string { return "/proc/self/fd/" + strconv.Itoa(b.fd) }
+// FDPath returns a path that leads to the held directory in this process only.
+func (b *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(b.fd) }
 
 // Named reports whether the box still has its name below its base, which is where it was: it was
 // neither deleted nor moved, and nothing else has its name. No link is followed.
-func (b *Box) Named() bool { return b.base.Named() && named(b.base.fd, b.rest, b.fd) }
+func (b *SharedDir) Named() bool { return b.base.Named() && named(b.base.fd, b.rest, b.fd) }
 
 // Key tells the directory from all others of this host, whatever it is called.
-func (b *Box) Key() (string, error) { return boxKey(b.fd) }
+func (b *SharedDir) Key() (string, error) { return sharedKey(b.fd) }
 
-// HeldBy reports whether the process pid, which runs the same program as this one, has the
+// OpenedBy reports whether the process pid, which runs the same program as this one, has the
 // directory open. It reports false for what it may not look at.
-func (b *Box) HeldBy(pid int) bool { return boxHeldBy(b.fd, pid) }
+func (b *SharedDir) OpenedBy(pid int) bool { return openedBy(b.fd, pid) }
 
 // Mod returns when an entry was last added or removed. Who owns the directory can set it.
-func (b *Box) Mod() (time.Time, error) { return boxMod(b.fd) }
+func (b *SharedDir) Mod() (time.Time, error) { return sharedModTime(b.fd) }
 
 // Names calls visit with each name in the box, however many there are, until it returns
 // false.
-func (b *Box) Names(visit func(name string) bool) error {
+func (b *SharedDir) Names(visit func(name string) bool) error {
 	f, err := b.list()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (b *Box) Names(visit func(name string) bool) error {
 }
 
 // Read returns all of the regular file name, which must not have more than max bytes.
-func (b *Box) Read(name string, max int) ([]byte, Entry, error) {
+func (b *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
 	f, e, err := b.Open(name)
 	if err != nil {
 		return nil, e, err
@@ -139,10 +139,12 @@ func TooLong(err error) bool { return errors.Is(err, errLong) }
 
 // Create makes the file name, in place of whatever has that name but a directory, open for
 // reading and writing. It is owner's as soon as it can be seen. The caller closes it.
-func (b *Box) Create(name string, owner Entry) (*os.File, error) { return b.create(name, nil, owner) }
+func (b *SharedDir) Create(name string, owner Entry) (*os.File, error) {
+	return b.create(name, nil, owner)
+}
 
 // Write is Create with text in the file when it can be seen.
-func (b *Box) Write(name string, text []byte, owner Entry) error {
+func (b *SharedDir) Write(name string, text []byte, owner Entry) error {
 	f, err := b.create(name, text, owner)
 	if err == nil {
 		err = f.Close()
@@ -151,30 +153,30 @@ func (b *Box) Write(name string, text []byte, owner Entry) error {
 }
 
 // Open opens the regular file name for reading; the caller closes it.
-func (b *Box) Open(name string) (*os.File, Entry, error) { return b.open(name) }
+func (b *SharedDir) Open(name string) (*os.File, Entry, error) { return b.open(name) }
 
 // Append opens the regular file name for writing at its end; the caller closes it.
-func (b *Box) Append(name string) (*os.File, Entry, error) { return b.append(name) }
+func (b *SharedDir) Append(name string) (*os.File, Entry, error) { return b.append(name) }
 
 // Unnamed reports whether f, made by Create, has no name any more: somebody has removed it.
 func Unnamed(f *os.File) bool { return unnamed(f) }
 
 // Stat looks at what name is, without opening it.
-func (b *Box) Stat(name string) (Entry, error) { return b.stat(name) }
+func (b *SharedDir) Stat(name string) (Entry, error) { return b.stat(name) }
 
 // Rename gives the file from the name to, in place of whatever has that but a directory.
-func (b *Box) Rename(from, to string) error { return b.rename(from, to) }
+func (b *SharedDir) Rename(from, to string) error { return b.rename(from, to) }
 
 // Remove removes name unless it is a directory.
-func (b *Box) Remove(name string) error { return b.remove(name) }
+func (b *SharedDir) Remove(name string) error { return b.remove(name) }
 
 // Put makes name, in one step, a file of ours with that text and mode.
-func (b *Box) Put(name string, text []byte, mode fs.FileMode) error {
+func (b *SharedDir) Put(name string, text []byte, mode fs.FileMode) error {
 	return b.PutAt(name, text, mode, time.Now())
 }
 
 // PutAt is Put of a file that was last written at mod.
-func (b *Box) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
+func (b *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
 	const making = ".making"
 	f, err := b.Create(name+making, Entry{UID: -1})
 	if err != nil {
@@ -189,8 +191,8 @@ func (b *Box) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) e
 }
 
 // Close lets the directory go. A second call does nothing.
-func (b *Box) Close() error {
+func (b *SharedDir) Close() error {
 	fd := b.fd
 	b.fd = -1
-	return errors.Join(closeHeld(fd), b.base.Close())
+	return errors.Join(closeFD(fd), b.base.Close())
 }

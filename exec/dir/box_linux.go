@@ -71,7 +71,7 @@ func makeOne(at int, name string, mode uint32) (int, error) {
 	if merr != nil && merr != unix.EEXIST {
 		return -1, merr
 	}
-	fd, err := unix.Openat(at, name, held|unix.O_NOFOLLOW, 0)
+	fd, err := unix.Openat(at, name, openFlags|unix.O_NOFOLLOW, 0)
 	if err == unix.ENOTDIR && isLink(at, name) {
 		return -1, errLink
 	}
@@ -91,7 +91,7 @@ func setMode(fd int, mode uint32) error {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&0o777 == mode {
 		return err
 	}
-	f, err := openHeld(fd, os.O_RDONLY)
+	f, err := reopenFile(fd, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func setMode(fd int, mode uint32) error {
 	return f.Chmod(fs.FileMode(mode))
 }
 
-func boxKey(fd int) (string, error) {
+func sharedKey(fd int) (string, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	return keyOf(&st), err
@@ -127,14 +127,14 @@ func named(base int, rest string, inner int) bool {
 	return true
 }
 
-func boxHeldBy(fd, pid int) bool {
+func openedBy(fd, pid int) bool {
 	proc := "/proc/" + strconv.Itoa(pid)
 	ours, err := os.Readlink("/proc/self/exe")
 	theirs, terr := os.Readlink(proc + "/exe")
 	if err != nil || terr != nil || filepath.Base(ours) != filepath.Base(theirs) {
 		return false
 	}
-	key, err := boxKey(fd)
+	key, err := sharedKey(fd)
 	fds, ferr := os.ReadDir(proc + "/fd")
 	return err == nil && ferr == nil && slices.ContainsFunc(fds, func(e os.DirEntry) bool {
 		var st unix.Stat_t
@@ -142,13 +142,13 @@ func boxHeldBy(fd, pid int) bool {
 	})
 }
 
-func boxMod(fd int) (time.Time, error) {
+func sharedModTime(fd int) (time.Time, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	return time.Unix(st.Mtim.Unix()), err
 }
 
-func (b *Box) list() (*os.File, error) {
+func (b *SharedDir) list() (*os.File, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(b.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	})
@@ -172,20 +172,20 @@ func entry(st *unix.Stat_t) Entry {
 	}
 }
 
-func (b *Box) stat(name string) (Entry, error) {
+func (b *SharedDir) stat(name string) (Entry, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(b.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return entry(&st), err
 }
 
-func (b *Box) open(name string) (*os.File, Entry, error) { return b.openAs(name, os.O_RDONLY) }
+func (b *SharedDir) open(name string) (*os.File, Entry, error) { return b.openAs(name, os.O_RDONLY) }
 
-func (b *Box) append(name string) (*os.File, Entry, error) {
+func (b *SharedDir) append(name string) (*os.File, Entry, error) {
 	return b.openAs(name, os.O_WRONLY|os.O_APPEND)
 }
 
 // openAs looks at what is held before it opens it.
-func (b *Box) openAs(name string, how int) (*os.File, Entry, error) {
+func (b *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -204,13 +204,13 @@ func (b *Box) openAs(name string, how int) (*os.File, Entry, error) {
 	case !e.Regular:
 		return nil, e, errLinked
 	}
-	f, err := openHeld(fd, how)
+	f, err := reopenFile(fd, how)
 	return f, e, err
 }
 
 // create makes the file under another name first: who sees it may have it already. What can
 // be done to that name meanwhile is to what others see, and not to the file that is held.
-func (b *Box) create(name string, text []byte, owner Entry) (*os.File, error) {
+func (b *SharedDir) create(name string, text []byte, owner Entry) (*os.File, error) {
 	making := "." + name + ".new"
 	fd, err := b.exclusive(making)
 	if err != nil {
@@ -234,7 +234,7 @@ func (b *Box) create(name string, text []byte, owner Entry) (*os.File, error) {
 
 // exclusive has the kernel make a file or say that there is something: that goes, and is
 // tried no oftener than somebody can mean well by it.
-func (b *Box) exclusive(name string) (int, error) {
+func (b *SharedDir) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
 		fd, err := unix.Openat(b.fd, name, how, 0o600)
@@ -260,9 +260,9 @@ func give(fd int, owner Entry) {
 	}
 }
 
-func (b *Box) rename(from, to string) error { return unix.Renameat(b.fd, from, b.fd, to) }
+func (b *SharedDir) rename(from, to string) error { return unix.Renameat(b.fd, from, b.fd, to) }
 
-func (b *Box) remove(name string) error { return unix.Unlinkat(b.fd, name, 0) }
+func (b *SharedDir) remove(name string) error { return unix.Unlinkat(b.fd, name, 0) }
 
 // setTime sets when f was last read and written.
 func setTime(f *os.File, mod time.Time) error {

@@ -19,10 +19,10 @@ import (
 const secret = "what no container may see"
 
 // newBox returns a box, what it is called, and a file outside of it.
-func newBox(t *testing.T) (b *Box, at, canary string) {
+func newBox(t *testing.T) (b *SharedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
-	b, err := MakeBox(base, "requests/make", ForEveryone)
+	b, err := MakeSharedDir(base, "requests/make", ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestBoxIsHeld(t *testing.T) {
 		t.Error(err)
 	}
 	for _, rest := range []string{"requests/make", "requests/make/tmp", "../x", "requests/../../x"} {
-		if b, err := MakeBox(base, rest, ForOwner); err == nil {
+		if b, err := MakeSharedDir(base, rest, ForOwner); err == nil {
 			t.Errorf("MakeBox(%q) = %s, want an error", rest, b.Path())
 		}
 	}
@@ -187,7 +187,7 @@ func TestBoxModes(t *testing.T) {
 		defer unix.Umask(old)
 		for access, want := range map[Access][2]fs.FileMode{ForOwner: {0o700, 0o700}, ForEveryone: {0o711, 0o777}} {
 			base := t.TempDir()
-			b, err := MakeBox(base, "requests/make", access)
+			b, err := MakeSharedDir(base, "requests/make", access)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestBoxModes(t *testing.T) {
 		if err := errors.Join(os.Mkdir(made, 0o700), os.Chmod(made, 0o770|fs.ModeSticky)); err != nil {
 			t.Fatal(err)
 		}
-		b, err := MakeBox(base, "x", ForOwner)
+		b, err := MakeSharedDir(base, "x", ForOwner)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -157,7 +157,7 @@ func (t *Table) find(cwd string) (best *mount, rest string) {
 	}
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		below, ok := cut(cwd, m.target)
+		below, ok := cutPrefix(cwd, m.target)
 		// Of two mounts on one target the later one covers the other.
 		if ok && (best == nil || len(m.target) >= len(best.target)) {
 			best, rest = m, below
@@ -166,9 +166,9 @@ func (t *Table) find(cwd string) (best *mount, rest string) {
 	return best, rest
 }
 
-// cut returns what of the cleaned path p is below dir, whole elements compared: "/w" is
+// cutPrefix returns what of the cleaned path p is below dir, whole elements compared: "/w" is
 // below "/" and "/w", and not below "/workspace".
-func cut(p, dir string) (rest string, ok bool) {
+func cutPrefix(p, dir string) (rest string, ok bool) {
 	if p == dir {
 		return ".", true
 	}
@@ -188,10 +188,10 @@ func (t *Table) Close() error {
 	t.closed = true
 	var errs []error
 	for _, m := range t.mounts {
-		errs = append(errs, closeHeld(m.fd))
+		errs = append(errs, closeFD(m.fd))
 	}
 	if t.fallback != nil {
-		errs = append(errs, closeHeld(t.fallback.fd))
+		errs = append(errs, closeFD(t.fallback.fd))
 	}
 	return errors.Join(errs...)
 }
@@ -214,7 +214,7 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Close() error {
 	fd := d.fd
 	d.fd = -1
-	return closeHeld(fd)
+	return closeFD(fd)
 }
 
 // CloexecAll marks every descriptor but 0, 1 and 2 so that no command inherits it. It

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held is how every directory is opened: as a place, not for reading, and inherited by
+// openFlags is how every directory is opened: as a place, not for reading, and inherited by
 // no command.
-const held = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+const openFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 var (
 	errMount = errors.New("another file system is mounted there on the host")
@@ -24,7 +24,7 @@ var (
 
 // openRoot holds a directory of the host by its path.
 func openRoot(path string) (int, error) {
-	return retry(func() (int, error) { return unix.Open(path, held, 0) })
+	return retry(func() (int, error) { return unix.Open(path, openFlags, 0) })
 }
 
 // openHost holds a directory of the host and learns what it is called.
@@ -135,18 +135,18 @@ func openPlain(path string) (*os.File, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errNotPlain
 	}
-	return openHeld(fd, os.O_RDONLY)
+	return reopenFile(fd, os.O_RDONLY)
 }
 
-// openHeld opens the regular file that fd holds. Who has a lease on it may take 45 s to give
+// reopenFile opens the regular file that fd holds. Who has a lease on it may take 45 s to give
 // that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
-func openHeld(fd, how int) (*os.File, error) {
+func reopenFile(fd, how int) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // holds reports whether the entry name of the directory dir is the directory inner.
 func holds(dir int, name string, inner int) bool {
-	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, held|unix.O_NOFOLLOW, 0) })
+	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, openFlags|unix.O_NOFOLLOW, 0) })
 	if err != nil {
 		return false
 	}
@@ -198,7 +198,7 @@ func resolve(root int, rest string, how uint64) (int, error) {
 		return walk(root, rest, how)
 	}
 	fd, err := retry(func() (int, error) {
-		return unix.Openat2(root, rest, &unix.OpenHow{Flags: held, Resolve: how})
+		return unix.Openat2(root, rest, &unix.OpenHow{Flags: openFlags, Resolve: how})
 	})
 	switch err {
 	case unix.ENOSYS, unix.EPERM:
@@ -214,7 +214,7 @@ func resolve(root int, rest string, how uint64) (int, error) {
 // walk is resolve without openat2: one element at a time, none of them a link, none of
 // them "..".
 func walk(root int, rest string, how uint64) (int, error) {
-	dir, err := unix.Openat(root, ".", held, 0)
+	dir, err := unix.Openat(root, ".", openFlags, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -233,7 +233,7 @@ func step(dir int, name string, how uint64) (int, error) {
 	if name == ".." {
 		return -1, unix.EXDEV
 	}
-	next, err := unix.Openat(dir, name, held|unix.O_NOFOLLOW, 0)
+	next, err := unix.Openat(dir, name, openFlags|unix.O_NOFOLLOW, 0)
 	if err == unix.ENOTDIR && isLink(dir, name) {
 		return -1, errLink
 	}
@@ -276,7 +276,7 @@ func retry(open func() (int, error)) (int, error) {
 
 func notDir(err error) bool { return err == unix.ENOTDIR }
 
-func closeHeld(fd int) error {
+func closeFD(fd int) error {
 	if fd < 0 {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (f *File) Open() (*os.File, error) {
 	if !f.Regular() {
 		return nil, fmt.Errorf("open %s: not a regular file", strconv.QuoteToASCII(f.name))
 	}
-	return openHeld(f.fd, os.O_RDONLY)
+	return reopenFile(f.fd, os.O_RDONLY)
 }
 
 // OpenPlain opens the plain file path, which lies in a directory that a container may write,
@@ -58,7 +58,7 @@ var errNotPlain = errors.New("not a plain file")
 func (f *File) Close() error {
 	fd := f.fd
 	f.fd = -1
-	return closeHeld(fd)
+	return closeFD(fd)
 }
 
 // File holds what the container calls p, an absolute path, if it is below a bind mount, or the

@@ -69,12 +69,12 @@ func (t *Table) outer(source string) (best *mount, rest string) {
 		if m.fd < 0 {
 			continue
 		}
-		if below, ok := cut(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
+		if below, ok := cutPrefix(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
 			best, rest = m, below
 		}
 	}
 	return best, rest
 }
 
-// Hold holds a directory of the host that the host itself named.
-func Hold(path string) (*Dir, error) { return openHost(path) }
+// Open holds a directory of the host that the host itself named.
+func Open(path string) (*Dir, error) { return openHost(path) }

@@ -11,63 +11,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// impatience is how long a system call of Hurry's may wait, at least.
-const impatience = 20 * time.Millisecond
+// closeTimeout is how long a system call of Hurry's may wait, at least.
+const closeTimeout = 20 * time.Millisecond
 
 // slots bounds the threads that are in Hurry. A thread that is somebody's own is of no use to
 // others, and ten thousand connections that close at once would have one each.
 var slots = make(chan struct{}, 16)
 
-// hurried are the threads that are in Hurry.
-var hurried struct {
+// closingThreads are the threads that are in Hurry.
+var closingThreads struct {
 	mu      sync.Mutex // guards the fields below
-	threads []hurry
+	threads []closingThread
 	watched bool // by a goroutine
 }
 
-type hurry struct {
+type closingThread struct {
 	tid   int
 	since time.Time
 }
 
-// Hurry runs do, in which descriptors of a container's making may be closed for the last
+// InterruptibleClose runs do, in which descriptors of a container's making may be closed for the last
 // time. Such a close waits for as long as the container says: a TCP socket's until its
 // SO_LINGER is over (socket(7)). A signal ends the wait, and the close is done all the same.
-func Hurry(do func()) {
+func InterruptibleClose(do func()) {
 	slots <- struct{}{}
 	defer func() { <-slots }()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	tid := unix.Gettid()
-	hurried.mu.Lock()
-	hurried.threads = append(hurried.threads, hurry{tid, time.Now()})
-	if !hurried.watched {
-		hurried.watched = true
+	closingThreads.mu.Lock()
+	closingThreads.threads = append(closingThreads.threads, closingThread{tid, time.Now()})
+	if !closingThreads.watched {
+		closingThreads.watched = true
 		// ends when it looks and nobody is in Hurry.
-		go watchHurried()
+		go interruptClosing()
 	}
-	hurried.mu.Unlock()
+	closingThreads.mu.Unlock()
 	do()
-	hurried.mu.Lock()
-	hurried.threads = slices.DeleteFunc(hurried.threads, func(h hurry) bool { return h.tid == tid })
-	hurried.mu.Unlock()
+	closingThreads.mu.Lock()
+	closingThreads.threads = slices.DeleteFunc(closingThreads.threads, func(h closingThread) bool { return h.tid == tid })
+	closingThreads.mu.Unlock()
 }
 
-// watchHurried signals who is in Hurry for too long, again and again: one may make many
+// interruptClosing signals who is in Hurry for too long, again and again: one may make many
 // system calls that wait.
-func watchHurried() {
-	tick := time.NewTicker(impatience)
+func interruptClosing() {
+	tick := time.NewTicker(closeTimeout)
 	defer tick.Stop()
 	for range tick.C {
-		hurried.mu.Lock()
-		for _, h := range hurried.threads {
-			if time.Since(h.since) >= impatience {
+		closingThreads.mu.Lock()
+		for _, h := range closingThreads.threads {
+			if time.Since(h.since) >= closeTimeout {
 				unix.Tgkill(unix.Getpid(), h.tid, unix.SIGURG) // to which the Go runtime does nothing that matters
 			}
 		}
-		idle := len(hurried.threads) == 0
-		hurried.watched = !idle
-		hurried.mu.Unlock()
+		idle := len(closingThreads.threads) == 0
+		closingThreads.watched = !idle
+		closingThreads.mu.Unlock()
 		if idle {
 			return
 		}
@@ -80,7 +80,7 @@ func Close(fds ...int) {
 	if len(fds) == 0 {
 		return
 	}
-	Hurry(func() {
+	InterruptibleClose(func() {
 		for _, fd := range fds {
 			unix.Close(fd)
 		}

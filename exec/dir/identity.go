@@ -35,7 +35,7 @@ type Location struct {
 
 // Locate identifies what the absolute path p leads to.
 func (v *View) Locate(p string) Location {
-	ways := Way(p)
+	ways := Links(p)
 	return v.at(ways[len(ways)-1])
 }
 
@@ -55,7 +55,7 @@ func (v *View) place(p string) Place {
 	var near *MountEntry
 	for i := range v.mounts {
 		m := &v.mounts[i]
-		if _, below := cut(p, m.At); below && (near == nil || len(m.At) >= len(near.At)) { // the later is on top
+		if _, below := cutPrefix(p, m.At); below && (near == nil || len(m.At) >= len(near.At)) { // the later is on top
 			near = m
 		}
 		if id != 0 && m.ID == id {
@@ -72,7 +72,7 @@ func (v *View) place(p string) Place {
 // has no links.
 func (v *View) MountsBelow(p string) (all []MountEntry) {
 	for _, m := range v.mounts {
-		if rest, below := cut(m.At, p); below && rest != "." {
+		if rest, below := cutPrefix(m.At, p); below && rest != "." {
 			all = append(all, m)
 		}
 	}
@@ -91,7 +91,7 @@ type Route []Location
 // Route identifies all that decides which file the absolute path p leads to.
 func (v *View) Route(p string) (r Route) {
 	had := map[string]bool{}
-	for _, at := range append(Way(p), filepath.Clean(p)) {
+	for _, at := range append(Links(p), filepath.Clean(p)) {
 		for ; !had[at]; at = filepath.Dir(at) {
 			had[at] = true
 			r = append(r, v.at(at))

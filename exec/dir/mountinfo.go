@@ -63,7 +63,7 @@ type Place struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.
 func (p Place) In(q Place) bool {
-	_, below := cut(p.Root, q.Root)
+	_, below := cutPrefix(p.Root, q.Root)
 	return below && p.Dev != "" && p.Dev == q.Dev
 }
 
@@ -72,7 +72,7 @@ func (m MountEntry) Place() Place { return Place{m.Dev, m.Root} }
 
 // below returns the place of the absolute path p, which m shows.
 func (m MountEntry) below(p string) Place {
-	rest, ok := cut(p, m.At)
+	rest, ok := cutPrefix(p, m.At)
 	if !ok {
 		return Place{}
 	}

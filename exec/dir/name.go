@@ -16,7 +16,7 @@ func (t *Table) Name(host string) (cwd string, ok bool) {
 	best := -1
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		rest, below := cut(host, m.real)
+		rest, below := cutPrefix(host, m.real)
 		if !below || !m.shared() || len(m.real) <= best {
 			continue
 		}

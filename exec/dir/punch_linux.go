@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// punch gives n bytes of f at off back to the disk, and reports whether it could. They read as
+// punchHole gives n bytes of f at off back to the disk, and reports whether it could. They read as
 // zeros then, and f is as long as before.
-func punch(f *os.File, off, n int64) bool {
+func punchHole(f *os.File, off, n int64) bool {
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n) == nil
 }

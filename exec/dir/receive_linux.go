@@ -55,15 +55,15 @@ func isTerminal(fd int) bool {
 
 var errOther = errors.New("a descriptor is neither a pipe nor a socket nor a terminal")
 
-// maxStuck is how many closes may wait at a time.
-const maxStuck = 64
+// maxBlockedCloses is how many closes may wait at a time.
+const maxBlockedCloses = 64
 
-// stuck is how many closes wait for a server that does not answer.
-var stuck atomic.Int32
+// blockedCloses is how many closes wait for a server that does not answer.
+var blockedCloses atomic.Int32
 
 // MayReceive reports whether descriptors are still accepted: not from a container that makes
 // the close of each one wait.
-func MayReceive() bool { return stuck.Load() < maxStuck }
+func MayReceive() bool { return blockedCloses.Load() < maxBlockedCloses }
 
 // Receive calls receive, which returns descriptors that a container sent. Those of kind Other
 // are closed, and then there is an error. The others are the caller's to close, error or not.
@@ -93,11 +93,11 @@ func discard(fd int) {
 		unix.Close(fd) // nothing can be forked either: each child needs a pipe
 		return
 	}
-	stuck.Add(1)
+	blockedCloses.Add(1)
 	// ends when the server of the file answers, at the latest when the container has ended. Nobody
 	// waits: the server need not answer, and maxStuck bounds how many there are.
 	go func() {
-		defer stuck.Add(-1)
+		defer blockedCloses.Add(-1)
 		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file
 	}()
 	for KindOf(fd) == Other {

@@ -43,7 +43,7 @@ func (m *mount) shared() bool { return m.bind && m.err == nil }
 // within reports whether a directory of the host's is mounted above target.
 func (t *Table) within(target string) bool {
 	for i := range t.mounts {
-		if rest, below := cut(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
+		if rest, below := cutPrefix(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
 			return true
 		}
 	}
@@ -69,7 +69,7 @@ func (t *Table) Shown(root int, mounts []Mount) error {
 
 func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 	if m.Source == "" {
-		above := innermost(m.Target, mounts)
+		above := innermostMount(m.Target, mounts)
 		if above == nil {
 			return nil // what it hides is not there
 		}
@@ -77,15 +77,15 @@ func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 		if err != nil {
 			return err
 		}
-		defer closeHeld(dir)
-		rest, _ := cut(m.Target, above.Target)
+		defer closeFD(dir)
+		rest, _ := cutPrefix(m.Target, above.Target)
 		return covered(dir, rest)
 	}
 	fd, err := openShown(root, m, mounts)
 	if err != nil {
 		return err
 	}
-	defer closeHeld(fd)
+	defer closeFD(fd)
 	held, _ := t.find(m.Target)
 	if t.fallback != nil { // Share gives it the name that it has on the host
 		held = t.fallback
@@ -99,7 +99,7 @@ func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 // openShown holds what a container has at m's target: from the innermost of mounts that is
 // above it, or else from the root, where only the image has a say.
 func openShown(root int, m Mount, mounts []Mount) (int, error) {
-	above := innermost(m.Target, mounts)
+	above := innermostMount(m.Target, mounts)
 	if above == nil {
 		return openInside(root, strings.TrimPrefix(m.Target, "/"))
 	}
@@ -107,15 +107,15 @@ func openShown(root int, m Mount, mounts []Mount) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	defer closeHeld(dir)
-	rest, _ := cut(m.Target, above.Target)
+	defer closeFD(dir)
+	rest, _ := cutPrefix(m.Target, above.Target)
 	return openSource(dir, rest)
 }
 
-// innermost returns that of mounts in which target is, but for itself, or nil.
-func innermost(target string, mounts []Mount) (above *Mount) {
+// innermostMount returns that of mounts in which target is, but for itself, or nil.
+func innermostMount(target string, mounts []Mount) (above *Mount) {
 	for i := range mounts {
-		rest, below := cut(target, mounts[i].Target)
+		rest, below := cutPrefix(target, mounts[i].Target)
 		if below && rest != "." && (above == nil || len(mounts[i].Target) > len(above.Target)) {
 			above = &mounts[i]
 		}

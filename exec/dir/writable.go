@@ -89,12 +89,12 @@ func (t *Table) Writable(p string) bool {
 	if known.err != nil {
 		return true
 	}
-	return len(known.sources)+len(known.below) > 0 && known.lead(known.view.Route(p))
+	return len(known.sources)+len(known.below) > 0 && known.changeable(known.view.Route(p))
 }
 
-// Supplies reports whether the container can have the host find a file of its own in the
+// ControlsFilesIn reports whether the container can have the host find a file of its own in the
 // directory p: p is writable, or one of its files is mounted by itself.
-func (t *Table) Supplies(p string) bool {
+func (t *Table) ControlsFilesIn(p string) bool {
 	if t.Writable(p) {
 		return true
 	}
@@ -104,8 +104,8 @@ func (t *Table) Supplies(p string) bool {
 	})
 }
 
-// lead reports whether a path by route can be changed by a writer of the sources.
-func (w *writes) lead(route Route) bool {
+// changeable reports whether a path by route can be changed by a writer of the sources.
+func (w *writes) changeable(route Route) bool {
 	return slices.ContainsFunc(w.sources, route.Through) ||
 		slices.ContainsFunc(w.below, func(m MountEntry) bool { return route.In(m.Place()) })
 }

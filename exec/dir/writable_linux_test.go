@@ -108,7 +108,7 @@ func askAboutGuarded(base string) {
 			return false
 		}
 		defer d.Close()
-		return table.Guarded(d, "/w", ".git")
+		return table.ReadOnly(d, "/w", ".git")
 	}
 	// Its name begins as that of the other one does.
 	beside := unix.Mount(filepath.Join(base, "hooks"), filepath.Join(base, "repo/.git.d"), "", unix.MS_BIND, "")
@@ -151,7 +151,7 @@ func TestSupplies(t *testing.T) {
 	table := tableOf(t, Mount{Target: "/python3", Source: filepath.Join(base, "bin/python3"), Bind: true},
 		Mount{Target: "/tool", Source: filepath.Join(base, "sbin/tool"), Bind: true, ReadOnly: true})
 	for name, want := range map[string]bool{"bin": true, "link": true, "sbin": false, ".": false} {
-		if got := table.Supplies(filepath.Join(base, name)); got != want {
+		if got := table.ControlsFilesIn(filepath.Join(base, name)); got != want {
 			t.Errorf("Supplies(%s) = %v, want %v", name, got, want)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 // What the container can write. Two mounts may lead to one directory, and a link of the
 // host's may lead through one: neither shows in the path by which something is called.
 
-// Guarded reports whether name is a directory in d, which the container calls cwd, that the
+// ReadOnly reports whether name is a directory in d, which the container calls cwd, that the
 // container can neither write nor replace: it is mounted read-only, and from there, and no
 // other mount shows any of it to be written.
-func (t *Table) Guarded(d *Dir, cwd, name string) bool {
+func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
 	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
 		return false
@@ -32,7 +32,7 @@ func (t *Table) Guarded(d *Dir, cwd, name string) bool {
 // container can write there.
 func (w *writes) within(p string) bool {
 	return w.err != nil || slices.ContainsFunc(w.below, func(m MountEntry) bool {
-		_, below := cut(m.At, p)
+		_, below := cutPrefix(m.At, p)
 		return below
 	})
 }
@@ -72,9 +72,9 @@ func (t *Table) shows(p string) bool {
 // maxLinks is how many links the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Way returns the symbolic links over which the absolute path p leads, each by its real
+// Links returns the symbolic links over which the absolute path p leads, each by its real
 // path, and then the real path of what p names, as far as it exists.
-func Way(p string) (links []string) {
+func Links(p string) (links []string) {
 	done, todo := "/", strings.Split(p, "/")
 	for len(todo) > 0 && len(links) <= maxLinks {
 		name := todo[0]

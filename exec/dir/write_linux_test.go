@@ -58,7 +58,7 @@ func TestWritable(t *testing.T) {
 			t.Errorf("Writable(%s) = %v, want %v", name, got, want)
 		}
 	}
-	if got, want := Way(filepath.Join(base, "bin/link")), []string{filepath.Join(base, "bin"), filepath.Join(base, "work/bin/link"), filepath.Join(base, "usr/bin/tool")}; !slices.Equal(got, want) {
+	if got, want := Links(filepath.Join(base, "bin/link")), []string{filepath.Join(base, "bin"), filepath.Join(base, "work/bin/link"), filepath.Join(base, "usr/bin/tool")}; !slices.Equal(got, want) {
 		t.Errorf("Way = %q, want %q", got, want)
 	}
 }
@@ -98,7 +98,7 @@ func TestGuarded(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			if got := table.Guarded(d, tt.cwd, ".git"); got != tt.want {
+			if got := table.ReadOnly(d, tt.cwd, ".git"); got != tt.want {
 				t.Errorf("Guarded = %v, want %v", got, tt.want)
 			}
 		})
@@ -137,7 +137,7 @@ func TestBelow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if table.Guarded(d, "/w", ".git") {
+		if table.ReadOnly(d, "/w", ".git") {
 			t.Errorf("with a mount of %s, too, .git counts as guarded", source)
 		}
 		d.Close()
@@ -162,7 +162,7 @@ func TestGuardedIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer evil.Close()
-	if table.Guarded(evil, "/w/sub", ".git") {
+	if table.ReadOnly(evil, "/w/sub", ".git") {
 		t.Error("a .git that was put there counts as guarded")
 	}
 }

@@ -14,15 +14,15 @@ import (
 const (
 	// maxInterpreters is the maximum depth of scripts that are interpreters of scripts (execve(2)).
 	maxInterpreters = 5
-	// maxHead is the number of bytes at the start of a script that the kernel reads.
-	maxHead = 256
+	// maxInterpreterLine is the number of bytes at the start of a script that the kernel reads.
+	maxInterpreterLine = 256
 )
 
-// Code returns the absolute path of the first file or directory with which the container can
+// WritableDependency returns the absolute path of the first file or directory with which the container can
 // replace the program at path. It checks the program, the interpreters of scripts, the loader of a
 // binary, and its library directories. For env(1) as interpreter, it checks the program that env
 // finds in search, a PATH. It reports false for a program that it cannot read.
-func Code(path, search string, owner Owner) (at string, ok bool) {
+func WritableDependency(path, search string, owner ContainerAccess) (at string, ok bool) {
 	for range maxInterpreters + 1 {
 		if owner.Writable(path) {
 			return path, true
@@ -38,7 +38,7 @@ func Code(path, search string, owner Owner) (at string, ok bool) {
 		if path = words[0]; !filepath.IsAbs(path) {
 			return path, true // relative to the directory of the call
 		}
-		if at, ok := Names(strings.Join(words[1:], " "), owner); ok { // #!/bin/sh /work/script
+		if at, ok := WritablePath(strings.Join(words[1:], " "), owner); ok { // #!/bin/sh /work/script
 			return at, true
 		}
 		if i := slices.IndexFunc(words[1:], fromCall); i >= 0 { // #!/bin/sh ./script
@@ -66,7 +66,7 @@ func interpreter(path string) []string {
 		return nil
 	}
 	defer f.Close()
-	head := make([]byte, maxHead)
+	head := make([]byte, maxInterpreterLine)
 	n, err := io.ReadFull(f, head)
 	if err != nil && err != io.ErrUnexpectedEOF {
 		return nil
@@ -81,7 +81,7 @@ func interpreter(path string) []string {
 
 // linked returns the loader of a binary, or a file or directory in the header that the loader uses,
 // if the container can write it.
-func linked(path string, owner Owner) (at string, ok bool) {
+func linked(path string, owner ContainerAccess) (at string, ok bool) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return "", false
@@ -115,13 +115,13 @@ func linked(path string, owner Owner) (at string, ok bool) {
 // searched returns the part of value that the container can write. The loader uses value to find
 // libraries of the binary path. needed reports whether value is the name of a library, which may
 // have no slash.
-func searched(value, path string, needed bool, owner Owner) (at string, ok bool) {
+func searched(value, path string, needed bool, owner ContainerAccess) (at string, ok bool) {
 	if value == "" || needed && !strings.Contains(value, "/") {
 		return "", false
 	}
 	origin := strings.NewReplacer("${ORIGIN}", filepath.Dir(path), "$ORIGIN", filepath.Dir(path))
 	for at := range strings.SplitSeq(origin.Replace(value), ":") {
-		if !filepath.IsAbs(at) || owner.Supplies(at) {
+		if !filepath.IsAbs(at) || owner.ControlsFilesIn(at) {
 			return at, true
 		}
 	}

@@ -73,7 +73,7 @@ func TestCode(t *testing.T) {
 		"self": false, "elf": false, "elfLoader": true, "elfRun": true,
 		"elfPath": true, "elfCwd": true, "elfNeeds": true, "elfPlain": false, "none": false,
 	} {
-		if at, got := Code(filepath.Join(bin, name), bin, owner); got != want {
+		if at, got := WritableDependency(filepath.Join(bin, name), bin, owner); got != want {
 			t.Errorf("Code(%s) = %q, %v, want %v", name, at, got, want)
 		}
 	}

@@ -18,7 +18,7 @@ const (
 	patterns              // like defaulted, separated by semicolons
 	libraries             // files, separated by spaces or as in PATH; a file without a slash is searched
 	value                 // a program with arguments, options, a file or a directory
-	nulled                // like value; if it were unset, tools would use a different target system
+	devNull               // like value; if it were unset, tools would use a different target system
 	settings              // like value; no program works without it
 )
 
@@ -91,7 +91,7 @@ var listedKinds = map[kind]string{
 		HELM_PLUGINS HELM_CONFIG_HOME HELM_DATA_HOME KUBE_EDITOR TERRAFORM_CONFIG TF_PLUGIN_CACHE_DIR TF_DATA_DIR
 		AZURE_CONFIG_DIR AZURE_EXTENSION_DIR CLOUDSDK_PYTHON BOTO_CONFIG
 		XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR TMPDIR TMP TEMP`,
-	nulled:   "KUBECONFIG DOCKER_CONFIG BUILDX_CONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE CLOUDSDK_CONFIG",
+	devNull:  "KUBECONFIG DOCKER_CONFIG BUILDX_CONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE CLOUDSDK_CONFIG",
 	settings: "HOME",
 }
 

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// homes lists files and directories below HOME from which programs read code or the names of
+// homeSettings lists files and directories below HOME from which programs read code or the names of
 // programs.
-var homes = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_profile .profile .zshenv .zshrc .zprofile .npmrc .yarnrc
+var homeSettings = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_profile .profile .zshenv .zshrc .zprofile .npmrc .yarnrc
 	.cargo .rustup .docker .kube .aws .azure .gnupg .m2 .gradle .pip .condarc .curlrc .wgetrc .vimrc .vim .terraformrc .terraform.d
 	.pyenv .rbenv .nvm .gem .bundle`)
 
-// Settings returns the settings in the user's home directory that the container can write. If the
+// WritableSettings returns the settings in the user's home directory that the container can write. If the
 // container can write all of home, Settings returns none, because Environ reports it.
-func Settings(home string, owner Owner) (found []Finding) {
+func WritableSettings(home string, owner ContainerAccess) (found []Finding) {
 	if home == "" || owner.Writable(home) {
 		return nil
 	}
@@ -25,7 +25,7 @@ func Settings(home string, owner Owner) (found []Finding) {
 		return nil
 	}
 	sources := owner.Sources()
-	for _, name := range homes {
+	for _, name := range homeSettings {
 		p := filepath.Join(home, name)
 		below := slices.ContainsFunc(sources, func(s string) bool {
 			return strings.HasPrefix(s, filepath.Join(real, name)+string(filepath.Separator))

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Owner reports which files of the host a container can change. exec/dir.Table implements it.
-type Owner interface {
-	Writable(path string) bool // the file itself, or a link or directory on its path
-	Supplies(dir string) bool  // a file in the directory
-	Sources() []string         // the real paths of the directories that it can change
+// ContainerAccess reports which files of the host a container can change. exec/dir.Table implements it.
+type ContainerAccess interface {
+	Writable(path string) bool       // the file itself, or a link or directory on its path
+	ControlsFilesIn(dir string) bool // a file in the directory
+	Sources() []string               // the real paths of the directories that it can change
 }
 
 // Finding is a part of an environment with which a container could make the host run code.
@@ -39,7 +39,7 @@ const (
 // Environ returns env without the entries and variables through which a command would run code that
 // the container can write. It also returns the removed parts. Variables that do not name code are
 // kept.
-func Environ(env []string, owner Owner) (kept []string, found []Finding) {
+func Environ(env []string, owner ContainerAccess) (kept []string, found []Finding) {
 	kept = make([]string, 0, len(env))
 	counted := false
 	for _, kv := range env {
@@ -74,7 +74,7 @@ func Getenv(env []string, name string) string {
 
 // Path returns path, a PATH, without the entries that the container controls. An empty PATH would
 // mean the current directory, so Path returns the system's PATH instead.
-func Path(path string, owner Owner) (kept string, found []Finding) {
+func Path(path string, owner ContainerAccess) (kept string, found []Finding) {
 	kept, _, found = search.clean("PATH", path, owner)
 	return kept, found
 }
@@ -82,7 +82,7 @@ func Path(path string, owner Owner) (kept string, found []Finding) {
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
 // clean returns the safe part of a variable's value, and whether to keep the variable.
-func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, found []Finding) {
+func (k kind) clean(name, value string, owner ContainerAccess) (kept string, keep bool, found []Finding) {
 	switch k {
 	case search, list, defaulted, patterns, libraries:
 		kept, found = k.entries(name, value, owner)
@@ -94,13 +94,13 @@ func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, fo
 		}
 		return kept, kept != "", found
 	}
-	at, why := suspect(name, value, owner)
+	at, why := unsafePart(name, value, owner)
 	if why == "" {
 		return value, true, nil
 	}
 	f := Finding{Name: name, Value: at, Why: why}
 	switch k {
-	case nulled:
+	case devNull:
 		f.Then = "for commands it is " + os.DevNull
 		return os.DevNull, true, []Finding{f}
 	case settings:
@@ -112,7 +112,7 @@ func (k kind) clean(name, value string, owner Owner) (kept string, keep bool, fo
 }
 
 // entries returns the entries of a list that the container does not control.
-func (k kind) entries(name, value string, owner Owner) (kept string, found []Finding) {
+func (k kind) entries(name, value string, owner ContainerAccess) (kept string, found []Finding) {
 	sep := string(os.PathListSeparator)
 	separates := sep
 	switch k {
@@ -128,7 +128,7 @@ func (k kind) entries(name, value string, owner Owner) (kept string, found []Fin
 		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
 			why = relative
 		case filepath.IsAbs(entry):
-			if owner.Supplies(entry) {
+			if owner.ControlsFilesIn(entry) {
 				why = writable
 			}
 		}

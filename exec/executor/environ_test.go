@@ -11,9 +11,9 @@ import (
 // below is an Owner that can write all files below one directory.
 type below string
 
-func (b below) Writable(p string) bool { return p == string(b) || strings.HasPrefix(p, string(b)+"/") }
-func (b below) Supplies(p string) bool { return b.Writable(p) }
-func (b below) Sources() []string      { return []string{string(b)} }
+func (b below) Writable(p string) bool        { return p == string(b) || strings.HasPrefix(p, string(b)+"/") }
+func (b below) ControlsFilesIn(p string) bool { return b.Writable(p) }
+func (b below) Sources() []string             { return []string{string(b)} }
 
 // Attacks 62, 215, 233.
 func TestEnviron(t *testing.T) {

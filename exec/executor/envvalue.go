@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// suspect returns the part of a value that the container can write, or that depends on the
+// unsafePart returns the part of a value that the container can write, or that depends on the
 // directory of the call. It also returns the reason, or "".
-func suspect(name, value string, owner Owner) (at, why string) {
-	if path, ok := Names(value, owner); ok {
+func unsafePart(name, value string, owner ContainerAccess) (at, why string) {
+	if path, ok := WritablePath(value, owner); ok {
 		return path, writable
 	}
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
@@ -61,9 +61,9 @@ const (
 	maxEnds  = 8    // positions where a path with a given start may end
 )
 
-// Names returns an absolute path in value that the container can write. The path may be the value,
+// WritablePath returns an absolute path in value that the container can write. The path may be the value,
 // follow an option's = or letter, be in a list, or be in quotes.
-func Names(value string, owner Owner) (path string, ok bool) {
+func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
 	looked := 0
 	for i := range len(value) {
 		if value[i] != '/' || !begins(value, i) {

@@ -36,14 +36,14 @@ type Winsize struct{ Rows, Cols, X, Y uint16 }
 
 // Command is a command to run.
 type Command struct {
-	ID       string   // of the request; stored in the environment of the command and its descendants
-	Path     string   // absolute
-	Args     []string // with argv[0]
-	Env      []string
-	Dir      int  // an open directory; the caller closes it
-	NewPrivs bool // permits setuid programs, such as sudo
-	Leave    bool // processes that it leaves behind survive Close
-	Adopt    bool // processes that it leaves behind stay in its process tree, with or without the marker
+	ID            string   // of the request; stored in the environment of the command and its descendants
+	Path          string   // absolute
+	Args          []string // with argv[0]
+	Env           []string
+	Dir           int  // an open directory; the caller closes it
+	NewPrivs      bool // permits setuid programs, such as sudo
+	KeepProcesses bool // processes that it leaves behind survive Close
+	Adopt         bool // processes that it leaves behind stay in its process tree, with or without the marker
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.

@@ -20,8 +20,8 @@ const (
 	largeRead = 32 << 10
 )
 
-// feed copies In to a command's stdin.
-type feed struct {
+// stdinCopier copies In to a command's stdin.
+type stdinCopier struct {
 	in       io.Reader
 	closeIn  func()   // called once
 	dst      *os.File // the pipe's write end, or the terminal's master
@@ -31,16 +31,16 @@ type feed struct {
 
 	// The fields below belong to run until ended is closed.
 	written  uint64
-	rest     *os.File // set after the end of In: a read end, to query the bytes left in the pipe
+	readEnd  *os.File // set after the end of In: a read end, to query the bytes left in the pipe
 	consumed uint64
 }
 
-func newFeed(s Streams, dst *os.File, tty bool) *feed {
+func newStdinCopier(s Streams, dst *os.File, tty bool) *stdinCopier {
 	closeIn := sync.OnceFunc(func() { s.In.Close() })
-	return &feed{in: s.In, closeIn: closeIn, dst: dst, tty: tty, inClosed: s.InClosed, ended: make(chan struct{})}
+	return &stdinCopier{in: s.In, closeIn: closeIn, dst: dst, tty: tty, inClosed: s.InClosed, ended: make(chan struct{})}
 }
 
-func (f *feed) run() {
+func (f *stdinCopier) run() {
 	defer close(f.ended)
 	buf := make([]byte, smallRead)
 	for {
@@ -49,7 +49,7 @@ func (f *feed) run() {
 			m, werr := f.dst.Write(buf[:n])
 			f.written += uint64(m)
 			if werr != nil {
-				f.refused(werr)
+				f.writeFailed(werr)
 				return
 			}
 		}
@@ -65,9 +65,9 @@ func (f *feed) run() {
 	}
 }
 
-// refused handles an error of a write to the command's stdin. If the command closed its stdin, the
+// writeFailed handles an error of a write to the command's stdin. If the command closed its stdin, the
 // caller is notified.
-func (f *feed) refused(err error) {
+func (f *stdinCopier) writeFailed(err error) {
 	if !errors.Is(err, unix.EPIPE) {
 		return
 	}
@@ -79,16 +79,16 @@ func (f *feed) refused(err error) {
 
 // end closes the command's stdin. Afterwards only a read end can report the bytes left in the pipe.
 // The extra read end does no harm, because no writer is left that expects SIGPIPE.
-func (f *feed) end() {
+func (f *stdinCopier) end() {
 	f.control(func(fd int) {
 		if r, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err == nil {
-			f.rest = os.NewFile(uintptr(r), "pipe")
+			f.readEnd = os.NewFile(uintptr(r), "pipe")
 		}
 	})
 	f.dst.Close()
 }
 
-func (f *feed) control(do func(fd int)) {
+func (f *stdinCopier) control(do func(fd int)) {
 	if conn, err := f.dst.SyscallConn(); err == nil {
 		conn.Control(func(fd uintptr) { do(int(fd)) })
 	}
@@ -97,7 +97,7 @@ func (f *feed) control(do func(fd int)) {
 // stop ends the feed and computes the bytes of In that the command has read. These are the written
 // bytes minus those that are left in the pipe. The left bytes stay countable after the reader has
 // closed its end.
-func (f *feed) stop() {
+func (f *stdinCopier) stop() {
 	f.dst.SetWriteDeadline(time.Unix(1, 0))
 	f.closeIn()
 	<-f.ended
@@ -106,9 +106,9 @@ func (f *feed) stop() {
 		return
 	}
 	defer f.dst.Close()
-	if f.rest != nil {
-		defer f.rest.Close()
-		f.dst = f.rest
+	if f.readEnd != nil {
+		defer f.readEnd.Close()
+		f.dst = f.readEnd
 	}
 	f.control(func(fd int) {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err == nil {

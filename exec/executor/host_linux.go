@@ -26,8 +26,8 @@ type host struct {
 	null   int // /dev/null
 	pumps  sync.WaitGroup
 
-	mu   sync.Mutex // guards the field below
-	left map[*pump]bool
+	mu          sync.Mutex // guards the field below
+	activePumps map[*outputCopier]bool
 }
 
 func (h *Host) open() error {
@@ -42,14 +42,14 @@ func (h *Host) open() error {
 	if err != nil {
 		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
 	}
-	h.host = host{parent: parent, null: null, left: map[*pump]bool{}}
+	h.host = host{parent: parent, null: null, activePumps: map[*outputCopier]bool{}}
 	return nil
 }
 
 func (h *Host) close() error {
 	err := h.parent.End(h.grace())
 	h.mu.Lock()
-	for p := range h.left {
+	for p := range h.activePumps {
 		p.src.Close() // a terminal's master, or a pipe to a process that survives Close
 	}
 	h.mu.Unlock()
@@ -60,12 +60,12 @@ func (h *Host) close() error {
 func (h *Host) grace() time.Duration { return cmp.Or(h.Grace, proctree.DefaultGrace) }
 
 func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
-	pl, err := h.plumb(s, false)
+	pl, err := h.connectStreams(s, false)
 	if err != nil {
 		return Status{}, fmt.Errorf("start %s: %w", strconv.QuoteToASCII(c.Path), err)
 	}
 	if ctx.Err() != nil { // a cancelled call starts no command
-		pl.abandon()
+		pl.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
 	child, err := h.parent.Start(ctx, proctree.Start{
@@ -78,11 +78,11 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		Files:    pl.files,
 		TTY:      s.TTY != nil,
 		NewPrivs: c.NewPrivs,
-		Leave:    c.Leave,
+		Leave:    c.KeepProcesses,
 		Adopt:    c.Adopt,
 	})
 	if err != nil {
-		pl.abandon()
+		pl.closeAll()
 		if ctx.Err() != nil {
 			return Status{}, context.Cause(ctx)
 		}
@@ -110,8 +110,8 @@ type local struct {
 func (l *local) Signal(d Delivery) { l.host.deliver(l.Child, d, l.tty) }
 
 // serve handles a command that has just started, until it has ended.
-func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *plumbing) (Status, error) {
-	pl.handOver()
+func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *connections) (Status, error) {
+	pl.closeCommandFDs()
 	if s.Started != nil {
 		s.Started(pid)
 	}
@@ -134,7 +134,7 @@ func startError(c Command, err error) error {
 
 // follow handles the events of a running command until it has ended and its output has been
 // delivered.
-func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (Status, error) {
+func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections) (Status, error) {
 	for alive := true; alive && ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
@@ -162,14 +162,14 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *plumbing) (
 	}
 	pl.finish()
 	if err := pl.drain(ctx); err != nil {
-		return h.abort(ctx, p, pl), err
+		return h.endTree(ctx, p, pl), err
 	}
 	return status(p.Reap(), pl.consumed()), nil
 }
 
-// abort ends the command's whole process tree. It returns the command's status after all processes
+// endTree ends the command's whole process tree. It returns the command's status after all processes
 // have ended.
-func (h *Host) abort(ctx context.Context, p process, pl *plumbing) Status {
+func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
 	grace := h.grace()
 	var says Graceful
 	if errors.As(context.Cause(ctx), &says) {

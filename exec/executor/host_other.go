@@ -17,7 +17,7 @@ type host struct{}
 func (h *Host) open() error  { return errSystem }
 func (h *Host) close() error { return nil }
 
-func (h *Host) runIn(context.Context, Room, Command, Streams) (Status, error) {
+func (h *Host) runIn(context.Context, Backend, Command, Streams) (Status, error) {
 	return Status{}, errSystem
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Links returns the links in the directories of path, a PATH, whose targets the container can
 // write. The directories stay in PATH, because they contain other programs.
-func Links(path string, owner Owner) (found []Finding) {
+func Links(path string, owner ContainerAccess) (found []Finding) {
 	if len(owner.Sources()) == 0 {
 		return nil
 	}
@@ -24,7 +24,7 @@ func Links(path string, owner Owner) (found []Finding) {
 		entries, _ := os.ReadDir(dir) // PATH may name missing directories
 		for _, e := range entries {
 			link := filepath.Join(dir, e.Name())
-			if e.Type()&os.ModeSymlink != 0 && l.leads(link) {
+			if e.Type()&os.ModeSymlink != 0 && l.targetWritable(link) {
 				found = append(found, Finding{"PATH", link, "a link to what the container can write", "a command that calls " + e.Name() + " runs it"})
 			}
 		}
@@ -59,18 +59,18 @@ func Chain(path string) (all []string) {
 
 // lookup caches results by directory: a PATH contains thousands of links to few directories.
 type lookup struct {
-	owner Owner
+	owner ContainerAccess
 	dirs  map[string]bool
 }
 
-// leads reports whether the container can write a target of the link, directly or through other
+// targetWritable reports whether the container can write a target of the link, directly or through other
 // links.
-func (l *lookup) leads(link string) bool {
+func (l *lookup) targetWritable(link string) bool {
 	return slices.ContainsFunc(Chain(link)[1:], func(to string) bool {
 		dir := filepath.Dir(to)
 		w, known := l.dirs[dir]
 		if !known {
-			w = l.owner.Supplies(dir)
+			w = l.owner.ControlsFilesIn(dir)
 			l.dirs[dir] = w
 		}
 		return w

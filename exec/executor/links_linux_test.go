@@ -70,7 +70,7 @@ func TestSettings(t *testing.T) {
 	owner.Also([]dir.Mount{{Source: filepath.Join(base, "home/.config/gh")}})
 	for home, want := range map[string][]string{"home": {".ssh", ".config"}, "link": {".ssh", ".config"}, "work/home": nil, "none": nil} {
 		var got []string
-		for _, f := range Settings(filepath.Join(base, home), owner) {
+		for _, f := range WritableSettings(filepath.Join(base, home), owner) {
 			got = append(got, filepath.Base(f.Value))
 		}
 		if !slices.Equal(got, want) {

@@ -9,23 +9,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plumbing connects a command's descriptors to its Streams.
-type plumbing struct {
-	host   *Host
-	files  [3]int   // the command's 0, 1 and 2
-	theirs []int    // those of files that must be closed here once the command has them
-	master *os.File // of the terminal, or nil
-	feed   *feed    // or nil
-	pumps  []*pump
+// connections connects a command's descriptors to its Streams.
+type connections struct {
+	host       *Host
+	files      [3]int       // the command's 0, 1 and 2
+	commandFDs []int        // those of files that must be closed here once the command has them
+	master     *os.File     // of the terminal, or nil
+	feed       *stdinCopier // or nil
+	pumps      []*outputCopier
 }
 
-// plumb creates the pipes and the terminal that s requires. If elsewhere is set, the Room creates
+// connectStreams creates the pipes and the terminal that s requires. If elsewhere is set, the Room creates
 // the terminal.
-func (h *Host) plumb(s Streams, elsewhere bool) (pl *plumbing, err error) {
-	pl = &plumbing{host: h, files: s.FD}
+func (h *Host) connectStreams(s Streams, elsewhere bool) (pl *connections, err error) {
+	pl = &connections{host: h, files: s.FD}
 	defer func() {
 		if err != nil {
-			pl.abandon()
+			pl.closeAll()
 		}
 	}()
 	slave := -1
@@ -37,7 +37,7 @@ func (h *Host) plumb(s Streams, elsewhere bool) (pl *plumbing, err error) {
 		}
 		pl.pumps = append(pl.pumps, newPump(h, pl.master, s.Out, true))
 		if s.In != nil {
-			pl.feed = newFeed(s, pl.master, true)
+			pl.feed = newStdinCopier(s, pl.master, true)
 		}
 	}
 	for i := range pl.files {
@@ -52,7 +52,7 @@ func (h *Host) plumb(s Streams, elsewhere bool) (pl *plumbing, err error) {
 }
 
 // join returns the descriptor i of the command if the caller passed none.
-func (pl *plumbing) join(i int, s Streams, slave int) (int, error) {
+func (pl *connections) join(i int, s Streams, slave int) (int, error) {
 	switch {
 	case i == 2 && s.SameOut:
 		return pl.files[1], nil
@@ -68,8 +68,8 @@ func (pl *plumbing) join(i int, s Streams, slave int) (int, error) {
 	return pl.host.null, nil
 }
 
-// adopt takes ownership of the master of a terminal that a Room created, if any.
-func (pl *plumbing) adopt(master *os.File) {
+// setMaster takes ownership of the master of a terminal that a Room created, if any.
+func (pl *connections) setMaster(master *os.File) {
 	if master == nil {
 		return
 	}
@@ -80,15 +80,15 @@ func (pl *plumbing) adopt(master *os.File) {
 	}
 }
 
-func (pl *plumbing) pipeIn(s Streams) (int, error) {
+func (pl *connections) pipeIn(s Streams) (int, error) {
 	theirs, ours, err := pl.pipe(0)
 	if err == nil {
-		pl.feed = newFeed(s, ours, false)
+		pl.feed = newStdinCopier(s, ours, false)
 	}
 	return theirs, err
 }
 
-func (pl *plumbing) pipeOut(p *pump) (int, error) {
+func (pl *connections) pipeOut(p *outputCopier) (int, error) {
 	theirs, ours, err := pl.pipe(1)
 	if err == nil {
 		p.src = ours
@@ -99,12 +99,12 @@ func (pl *plumbing) pipeOut(p *pump) (int, error) {
 
 // pipe creates a pipe. Its end theirs (0: reading, 1: writing) is the command's and is blocking, as
 // from a shell. The other end is non-blocking.
-func (pl *plumbing) pipe(end int) (theirs int, ours *os.File, err error) {
+func (pl *connections) pipe(end int) (theirs int, ours *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return -1, nil, os.NewSyscallError("pipe2", err)
 	}
-	pl.theirs = append(pl.theirs, fds[end])
+	pl.commandFDs = append(pl.commandFDs, fds[end])
 	if err := unix.SetNonblock(fds[1-end], true); err != nil {
 		unix.Close(fds[1-end])
 		return -1, nil, err
@@ -112,17 +112,17 @@ func (pl *plumbing) pipe(end int) (theirs int, ours *os.File, err error) {
 	return fds[end], os.NewFile(uintptr(fds[1-end]), "pipe"), nil
 }
 
-// handOver closes the descriptors that the command has now.
-func (pl *plumbing) handOver() {
-	for _, fd := range pl.theirs {
+// closeCommandFDs closes the descriptors that the command has now.
+func (pl *connections) closeCommandFDs() {
+	for _, fd := range pl.commandFDs {
 		unix.Close(fd)
 	}
-	pl.theirs = nil
+	pl.commandFDs = nil
 }
 
-// abandon closes all descriptors if no command was started.
-func (pl *plumbing) abandon() {
-	pl.handOver()
+// closeAll closes all descriptors if no command was started.
+func (pl *connections) closeAll() {
+	pl.closeCommandFDs()
 	if pl.feed != nil {
 		pl.feed.closeIn()
 		pl.feed.dst.Close()
@@ -136,7 +136,7 @@ func (pl *plumbing) abandon() {
 }
 
 // start starts the copying.
-func (pl *plumbing) start() {
+func (pl *connections) start() {
 	for _, p := range pl.pumps {
 		p.start()
 	}
@@ -147,7 +147,7 @@ func (pl *plumbing) start() {
 }
 
 // finish stops stdin. The pumps then copy only the output that the command has written.
-func (pl *plumbing) finish() {
+func (pl *connections) finish() {
 	if pl.feed != nil {
 		pl.feed.stop()
 	}
@@ -157,7 +157,7 @@ func (pl *plumbing) finish() {
 }
 
 // drain returns when the pumps have copied this output, or when ctx ends, with its cause.
-func (pl *plumbing) drain(ctx context.Context) error {
+func (pl *connections) drain(ctx context.Context) error {
 	for _, p := range pl.pumps {
 		select {
 		case <-p.drained:
@@ -167,7 +167,7 @@ func (pl *plumbing) drain(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (pl *plumbing) consumed() uint64 {
+func (pl *connections) consumed() uint64 {
 	if pl.feed == nil {
 		return 0
 	}

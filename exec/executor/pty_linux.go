@@ -12,11 +12,11 @@ import (
 
 // openTerminal creates a terminal on the host and returns the slave for the command. The master
 // stays in this process.
-func (pl *plumbing) openTerminal(w Winsize) (slave int, err error) {
+func (pl *connections) openTerminal(w Winsize) (slave int, err error) {
 	if pl.master, slave, err = openPTY(); err != nil {
 		return -1, fmt.Errorf("make a terminal: %w", err)
 	}
-	pl.theirs = append(pl.theirs, slave)
+	pl.commandFDs = append(pl.commandFDs, slave)
 	pl.resize(w)
 	return slave, nil
 }
@@ -52,7 +52,7 @@ func setUTF8(tty int) {
 
 // signalForeground sends a signal to the terminal's foreground group. It reports false if there is
 // no terminal, or if no key can send the signal.
-func (pl *plumbing) signalForeground(name Signal) bool {
+func (pl *connections) signalForeground(name Signal) bool {
 	sent := false
 	pl.control(func(fd int) {
 		sent = unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SignalNum("SIG"+name))) == nil
@@ -61,14 +61,14 @@ func (pl *plumbing) signalForeground(name Signal) bool {
 }
 
 // resize changes the size of the terminal. The kernel sends WINCH to the foreground group.
-func (pl *plumbing) resize(w Winsize) {
+func (pl *connections) resize(w Winsize) {
 	pl.control(func(fd int) {
 		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
 	})
 }
 
 // control calls do with the master of the terminal, if there is one.
-func (pl *plumbing) control(do func(fd int)) {
+func (pl *connections) control(do func(fd int)) {
 	if pl.master == nil {
 		return
 	}

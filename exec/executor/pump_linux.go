@@ -21,10 +21,10 @@ var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 // (TTYB_DEFAULT_MEM_LIMIT).
 const ttyBacklog = 1 << 20
 
-// pump copies a command's output to dst: first while the command runs, then the rest that was
+// outputCopier copies a command's output to dst: first while the command runs, then the rest that was
 // written before its end. Later output of other processes is read and dropped until they close the
 // other side, so that they do not block.
-type pump struct {
+type outputCopier struct {
 	host    *Host
 	src     *os.File
 	dst     io.Writer // nil drops everything
@@ -32,22 +32,22 @@ type pump struct {
 	drained chan struct{} // closed when dst receives nothing more
 }
 
-func newPump(h *Host, src *os.File, dst io.Writer, tty bool) *pump {
-	return &pump{host: h, src: src, dst: dst, tty: tty, drained: make(chan struct{})}
+func newPump(h *Host, src *os.File, dst io.Writer, tty bool) *outputCopier {
+	return &outputCopier{host: h, src: src, dst: dst, tty: tty, drained: make(chan struct{})}
 }
 
-func (p *pump) start() {
+func (p *outputCopier) start() {
 	p.host.mu.Lock()
-	p.host.left[p] = true
+	p.host.activePumps[p] = true
 	p.host.mu.Unlock()
 	// ends when no process holds the other side; Host.Close ensures this and waits.
 	p.host.pumps.Go(p.run)
 }
 
 // finish tells the pump that the command has ended.
-func (p *pump) finish() { p.src.SetReadDeadline(time.Unix(1, 0)) }
+func (p *outputCopier) finish() { p.src.SetReadDeadline(time.Unix(1, 0)) }
 
-func (p *pump) run() {
+func (p *outputCopier) run() {
 	conn, err := p.src.SyscallConn()
 	if err == nil && p.copy(conn) {
 		close(p.drained)
@@ -57,14 +57,14 @@ func (p *pump) run() {
 		close(p.drained)
 	}
 	p.host.mu.Lock()
-	delete(p.host.left, p)
+	delete(p.host.activePumps, p)
 	p.host.mu.Unlock()
 	p.src.Close()
 }
 
 // copy copies output until the end of the command. It reports whether other processes may still
 // write.
-func (p *pump) copy(conn syscall.RawConn) bool {
+func (p *outputCopier) copy(conn syscall.RawConn) bool {
 	for {
 		n, err := p.move(conn.Read, chunk, true)
 		switch {
@@ -78,7 +78,7 @@ func (p *pump) copy(conn syscall.RawConn) bool {
 
 // drain copies the bytes that are available now. It gets their number first, because a process left
 // behind may write forever.
-func (p *pump) drain(conn syscall.RawConn) bool {
+func (p *outputCopier) drain(conn syscall.RawConn) bool {
 	there := ttyBacklog
 	if !p.tty {
 		conn.Control(func(fd uintptr) { there, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
@@ -99,7 +99,7 @@ func (p *pump) drain(conn syscall.RawConn) bool {
 	return true
 }
 
-func (p *pump) drop(conn syscall.RawConn) {
+func (p *outputCopier) drop(conn syscall.RawConn) {
 	for {
 		if n, err := p.move(conn.Read, chunk, false); err != nil || n == 0 {
 			return
@@ -110,7 +110,7 @@ func (p *pump) drop(conn syscall.RawConn) {
 // move reads at most max bytes and writes them to dst. If dst of a terminal fails, move keeps
 // reading, because a close would hang up the command's terminal. If dst of a pipe fails, move
 // returns the error; the command then gets SIGPIPE, as from its reader.
-func (p *pump) move(wait func(read func(fd uintptr) bool) error, max int, write bool) (n int, err error) {
+func (p *outputCopier) move(wait func(read func(fd uintptr) bool) error, max int, write bool) (n int, err error) {
 	var buf *[chunk]byte
 	werr := wait(func(fd uintptr) bool {
 		buf = chunks.Get().(*[chunk]byte) // taken from the pool only when data is available

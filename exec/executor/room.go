@@ -12,17 +12,17 @@ import (
 // Terminal is the value of a command's descriptor for the terminal that its Room creates.
 const Terminal = -2
 
-// Room is another place than this process, such as a container, that runs commands. Descriptors,
+// Backend is another place than this process, such as a container, that runs commands. Descriptors,
 // signals and status work as on the host.
-type Room interface {
-	// Enter starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the room
+type Backend interface {
+	// Start starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the room
 	// creates a terminal of the given size. The caller closes files. If ctx has ended, nothing is
 	// started.
-	Enter(ctx context.Context, c Command, files [3]int, size *Winsize) (Guest, error)
+	Start(ctx context.Context, c Command, files [3]int, size *Winsize) (BackendCommand, error)
 }
 
-// Guest is a command that was started in a Room. The caller must call Reap.
-type Guest interface {
+// BackendCommand is a command that was started in a Room. The caller must call Reap.
+type BackendCommand interface {
 	PID() int                  // on the host
 	Terminal() *os.File        // the master of its terminal, closed by the caller, or nil
 	Signal(d Delivery)         // sends a signal to the command
@@ -32,7 +32,7 @@ type Guest interface {
 	Reap() syscall.WaitStatus  // waits for the end and returns the status
 }
 
-// RunIn runs c in a Room, like Run.
-func (h *Host) RunIn(ctx context.Context, room Room, c Command, s Streams) (Status, error) {
+// RunOn runs c in a Room, like Run.
+func (h *Host) RunOn(ctx context.Context, room Backend, c Command, s Streams) (Status, error) {
 	return h.runIn(ctx, room, c, s)
 }

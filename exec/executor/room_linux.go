@@ -4,20 +4,20 @@ package executor
 
 import "context"
 
-func (h *Host) runIn(ctx context.Context, room Room, c Command, s Streams) (Status, error) {
-	pl, err := h.plumb(s, true)
+func (h *Host) runIn(ctx context.Context, room Backend, c Command, s Streams) (Status, error) {
+	pl, err := h.connectStreams(s, true)
 	if err != nil {
 		return Status{}, err
 	}
 	if ctx.Err() != nil { // a cancelled call starts no command
-		pl.abandon()
+		pl.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
-	g, err := room.Enter(ctx, c, pl.files, s.TTY)
+	g, err := room.Start(ctx, c, pl.files, s.TTY)
 	if err != nil {
-		pl.abandon()
+		pl.closeAll()
 		return Status{}, err
 	}
-	pl.adopt(g.Terminal())
+	pl.setMaster(g.Terminal())
 	return h.serve(ctx, g, g.PID(), s, pl)
 }

@@ -72,7 +72,7 @@ func (c *Check) Do(ctx context.Context) error {
 	if line.verb == "rebase" || line.verb == "bisect" {
 		return &Problem{Reason: "git " + line.verb + " runs commands that the repository may hold from before"}
 	}
-	if err := c.person(); err != nil {
+	if err := c.checkUserConfig(); err != nil {
 		return err
 	}
 	cfg, err := c.repository(ctx, line, c.Dir, c.Cwd)
@@ -89,7 +89,7 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	if err != nil {
 		return nil, err
 	}
-	if err := c.prepared(at); err != nil { // before the first git command, because git would block on a FIFO
+	if err := c.gitDirEntries(at); err != nil { // before the first git command, because git would block on a FIFO
 		return nil, err
 	}
 	list, err := c.ask(ctx, line, d, maxConfig, append([]string{"--git-dir=" + at.name}, configList...)...)
@@ -108,28 +108,28 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	if err := c.files(at, line, cfg); err != nil {
 		return nil, err
 	}
-	return cfg, c.judge(at, line, cfg)
+	return cfg, c.checkConfig(at, line, cfg)
 }
 
-// place is the location of a repository.
-type place struct {
-	name string // its directory, as git finds it in the work tree
-	dir  string // its absolute directory
-	held string // its directory as a path below an open descriptor
-	top  string // its absolute work tree
-	cwd  string // the path of the work tree in the container
+// repository is the location of a repository.
+type repository struct {
+	name     string // its directory, as git finds it in the work tree
+	dir      string // its absolute directory
+	fdPath   string // its directory as a path below an open descriptor
+	workTree string // its absolute work tree
+	cwd      string // the path of the work tree in the container
 }
 
 // locate returns the repository that git finds first in d.
-func (c *Check) locate(d *dir.Dir, cwd string) (place, error) {
-	at := place{name: ".git", dir: path.Join(d.Path(), ".git"), top: d.Path(), cwd: cwd}
-	at.held = fmt.Sprintf("/proc/self/fd/%d/.git", d.FD())
+func (c *Check) locate(d *dir.Dir, cwd string) (repository, error) {
+	at := repository{name: ".git", dir: path.Join(d.Path(), ".git"), workTree: d.Path(), cwd: cwd}
+	at.fdPath = fmt.Sprintf("/proc/self/fd/%d/.git", d.FD())
 	if d == c.Dir {
 		return at, nil
 	}
-	f, err := dir.OpenPlain(at.held)
+	f, err := dir.OpenPlain(at.fdPath)
 	if err != nil {
-		return at, at.direct() // not a file
+		return at, at.checkNoLinks() // not a file
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxPaths))
@@ -145,14 +145,14 @@ func (c *Check) locate(d *dir.Dir, cwd string) (place, error) {
 	if !ok {
 		return at, &Problem{Reason: fmt.Sprintf("the repository of %s is %s", cwd, at.dir)}
 	}
-	at.held = fmt.Sprintf("/proc/self/fd/%d/.git/modules/%s", c.Dir.FD(), rest)
-	return at, at.direct()
+	at.fdPath = fmt.Sprintf("/proc/self/fd/%d/.git/modules/%s", c.Dir.FD(), rest)
+	return at, at.checkNoLinks()
 }
 
-// direct checks that the path of the repository contains no symbolic link. A link could lead to a
+// checkNoLinks checks that the path of the repository contains no symbolic link. A link could lead to a
 // directory that the container can write.
-func (at place) direct() error {
-	if real, err := filepath.EvalSymlinks(at.held); err != nil || real != at.dir {
+func (at repository) checkNoLinks() error {
+	if real, err := filepath.EvalSymlinks(at.fdPath); err != nil || real != at.dir {
 		return &Problem{Reason: fmt.Sprintf("a link is on the way to %s", at.dir), Fix: "put the directory in its place"}
 	}
 	return nil

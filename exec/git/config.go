@@ -17,9 +17,9 @@ type entry struct {
 	value  string
 }
 
-// ours reports whether the repository itself sets the entry. Other entries come from the
+// fromRepository reports whether the repository itself sets the entry. Other entries come from the
 // configuration of the user or of the host.
-func (e entry) ours() bool {
+func (e entry) fromRepository() bool {
 	return e.scope != "system" && e.scope != "global" && e.scope != "command"
 }
 

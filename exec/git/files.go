@@ -16,11 +16,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// prepared checks the entries of the repository's directory. The container cannot write them now,
+// gitDirEntries checks the entries of the repository's directory. The container cannot write them now,
 // but it may have created them earlier. Examples are a link into its work tree, a hard link to the
 // configuration, a FIFO that blocks git, and a part of the repository in another directory.
-func (c *Check) prepared(at place) error {
-	list, err := entries(at.held)
+func (c *Check) gitDirEntries(at repository) error {
+	list, err := entries(at.fdPath)
 	if err != nil {
 		return &Problem{Reason: "look at the repository: " + err.Error()}
 	}
@@ -36,9 +36,9 @@ func (c *Check) prepared(at place) error {
 }
 
 // files checks the parts of a repository other than its configuration.
-func (c *Check) files(at place, line commandLine, cfg *config) error {
+func (c *Check) files(at repository, line commandLine, cfg *config) error {
 	for _, name := range []string{"remotes", "branches"} {
-		if list, err := entries(path.Join(at.held, name)); network(line.verb) && (err != nil || len(list) > 0) {
+		if list, err := entries(path.Join(at.fdPath, name)); network(line.verb) && (err != nil || len(list) > 0) {
 			return &Problem{Reason: fmt.Sprintf("%s/%s has addresses of remotes outside of the configuration", at.dir, name), Fix: "git remote add, and remove them"}
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Check) files(at place, line commandLine, cfg *config) error {
 	if !line.reads() {
 		parts = slices.Concat(parts, writtenParts)
 	}
-	if err := deep(at, parts); err != nil {
+	if err := checkNoLinksBelow(at, parts); err != nil {
 		return err
 	}
 	return c.alternates(at)
@@ -76,7 +76,7 @@ func entries(name string) ([]fs.FileInfo, error) {
 
 // file checks one entry of such a directory. Through a link, git could write any file of the host,
 // or read a file that the container can write.
-func (c *Check) file(at place, f fs.FileInfo) error {
+func (c *Check) file(at repository, f fs.FileInfo) error {
 	name := path.Join(at.dir, f.Name())
 	switch {
 	case f.Mode()&fs.ModeSymlink != 0:
@@ -84,18 +84,18 @@ func (c *Check) file(at place, f fs.FileInfo) error {
 	case f.IsDir(), f.Mode()&fs.ModeSocket != 0: // the socket of git's file system monitor
 	case !f.Mode().IsRegular():
 		return errNoFile(name)
-	case links(f) > 1:
+	case hardLinks(f) > 1:
 		return &Problem{Reason: name + " has another name, by which the container may write it", Fix: "put a copy in its place"}
 	}
 	return nil
 }
 
 func errLink(name string) error {
-	return &Problem{Reason: shown(name) + " is a link", Fix: "put the file in its place"}
+	return &Problem{Reason: quoted(name) + " is a link", Fix: "put the file in its place"}
 }
 
 func errNoFile(name string) error {
-	return &Problem{Reason: shown(name) + " is not a file", Fix: "remove it"}
+	return &Problem{Reason: quoted(name) + " is not a file", Fix: "remove it"}
 }
 
 // shownParts are the directories of a repository whose files git quotes: grafts and attributes
@@ -107,12 +107,12 @@ var shownParts = []string{"info", "objects/info", "rebase-apply", "rebase-merge"
 // new names, and modules are other repositories.
 var writtenParts = []string{"logs", "refs"}
 
-// deep checks that there is neither a link nor a pipe below the directories parts.
-func deep(at place, parts []string) error {
+// checkNoLinksBelow checks that there is neither a link nor a pipe below the directories parts.
+func checkNoLinksBelow(at repository, parts []string) error {
 	left := maxNames
 	var found error
 	for _, top := range parts {
-		err := filepath.WalkDir(path.Join(at.held, top), func(name string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(path.Join(at.fdPath, top), func(name string, e fs.DirEntry, err error) error {
 			left--
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
@@ -122,9 +122,9 @@ func deep(at place, parts []string) error {
 			case left < 0:
 				return fmt.Errorf("there are more than %d files", maxNames)
 			case e.Type()&fs.ModeSymlink != 0:
-				found = errLink(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+				found = errLink(path.Join(at.dir, strings.TrimPrefix(name, at.fdPath)))
 			case !e.IsDir() && !e.Type().IsRegular():
-				found = errNoFile(path.Join(at.dir, strings.TrimPrefix(name, at.held)))
+				found = errNoFile(path.Join(at.dir, strings.TrimPrefix(name, at.fdPath)))
 			}
 			if found != nil {
 				return fs.SkipAll
@@ -142,32 +142,32 @@ func deep(at place, parts []string) error {
 }
 
 // hooks checks the hooks that git runs, in the directory of the effective core.hooksPath.
-func (c *Check) hooks(at place, cfg *config) error {
+func (c *Check) hooks(at repository, cfg *config) error {
 	where, set := cfg.last("core.hookspath")
 	if set {
 		if rest, ok := strings.CutPrefix(where, "~/"); ok && c.env("HOME") != "" {
 			where = path.Join(c.env("HOME"), rest)
 		}
 		if !path.IsAbs(where) || c.Mounts.Writable(where) {
-			return &Problem{Reason: fmt.Sprintf("core.hooksPath is %s, which the container can write", shown(where)), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
+			return &Problem{Reason: fmt.Sprintf("core.hooksPath is %s, which the container can write", quoted(where)), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
 		}
 		return nil
 	}
-	list, err := entries(path.Join(at.held, "hooks"))
+	list, err := entries(path.Join(at.fdPath, "hooks"))
 	if err != nil {
 		return &Problem{Reason: "look at hooks: " + err.Error()}
 	}
 	for _, f := range list {
 		if !strings.HasSuffix(f.Name(), ".sample") {
-			return &Problem{Reason: fmt.Sprintf("%s/hooks has %s", at.dir, shown(f.Name())), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
+			return &Problem{Reason: fmt.Sprintf("%s/hooks has %s", at.dir, quoted(f.Name())), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}
 		}
 	}
 	return nil
 }
 
 // alternates checks the directories from which the repository borrows objects.
-func (c *Check) alternates(at place) error {
-	name := path.Join(at.held, "objects", "info", "alternates")
+func (c *Check) alternates(at repository) error {
+	name := path.Join(at.fdPath, "objects", "info", "alternates")
 	for _, part := range []string{path.Dir(name), name} {
 		if f, err := os.Lstat(part); err == nil && f.Mode()&fs.ModeSymlink != 0 {
 			return errLink(at.dir + "/objects/info")
@@ -197,7 +197,7 @@ func (c *Check) alternates(at place) error {
 			l = path.Join(at.dir, "objects", l)
 		}
 		if l[len(l)-1] == '"' || c.Mounts.Writable(l) {
-			return &Problem{Reason: fmt.Sprintf("objects/info/alternates of %s names %s, which the container can write", at.dir, shown(l)), Fix: "git repack -a -d, and remove the file"}
+			return &Problem{Reason: fmt.Sprintf("objects/info/alternates of %s names %s, which the container can write", at.dir, quoted(l)), Fix: "git repack -a -d, and remove the file"}
 		}
 	}
 	return nil

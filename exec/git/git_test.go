@@ -145,7 +145,7 @@ func TestAllows(t *testing.T) {
 		{line, "no.such.key", "x", false},
 		{line, "advice.such", "x", true},
 	} {
-		if got := c.allows(place{}, tt.line, remotes, entry{scope: "local", key: tt.key, value: tt.value}); got != tt.want {
+		if got := c.allows(repository{}, tt.line, remotes, entry{scope: "local", key: tt.key, value: tt.value}); got != tt.want {
 			t.Errorf("allows %s=%s: %v, want %v", tt.key, tt.value, got, tt.want)
 		}
 	}

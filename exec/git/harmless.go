@@ -11,7 +11,7 @@ import (
 // harmless lists the configuration keys that name neither a program nor a file, whatever their
 // value. A star matches any subsection, and "section.**" a whole section. Other keys cause a
 // question; this includes new keys of later git versions.
-var harmless = spelling.Words(strings.ToLower(`
+var harmless = spelling.WordSet(strings.ToLower(`
 	add.ignore-errors add.ignoreErrors add.interactive.useBuiltin advice.** am.keepcr am.messageid am.threeWay apply.ignoreWhitespace apply.whitespace attr.tree
 	bitmapPseudoMerge.*.decay bitmapPseudoMerge.*.maxMerges bitmapPseudoMerge.*.pattern bitmapPseudoMerge.*.sampleRate
 	bitmapPseudoMerge.*.stableSize bitmapPseudoMerge.*.stableThreshold bitmapPseudoMerge.*.threshold
@@ -107,7 +107,7 @@ func pattern(key string) string {
 
 // promising are the keys that have git fetch an object that is missing, by whatever command
 // comes upon it.
-var promising = spelling.Words("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
+var promising = spelling.WordSet("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
 
 // known reports whether key is harmless with any value.
 func known(key string) bool {
@@ -120,22 +120,22 @@ func known(key string) bool {
 	return (section == "branch" || section == "remote") && strings.Contains(variable, "-")
 }
 
-// single lists keys that name a program or a file and have one effective value. If the host sets
+// overridableKeys lists keys that name a program or a file and have one effective value. If the host sets
 // such a key on the command line, the repository's value has no effect.
-var single = spelling.Words(strings.ToLower(`
+var overridableKeys = spelling.WordSet(strings.ToLower(`
 	commit.template core.askPass core.attributesFile core.editor core.excludesFile core.fsmonitor core.hooksPath core.pager
 	core.sshCommand diff.external diff.orderFile gpg.program interactive.diffFilter log.showSignature sequence.editor`))
 
-// values lists the harmless values of keys that are not harmless in general.
-var values = map[string]func(string) bool{
-	"core.fsmonitor":        spelling.Words("true false yes no on off 1 0"),
-	"extensions.refstorage": spelling.Words("files reftable"),
-	"submodule.*.update":    spelling.Words("checkout merge none rebase"),
-	"log.showsignature":     spelling.Words("false no off 0"),
+// harmlessValues lists the harmless values of keys that are not harmless in general.
+var harmlessValues = map[string]func(string) bool{
+	"core.fsmonitor":        spelling.WordSet("true false yes no on off 1 0"),
+	"extensions.refstorage": spelling.WordSet("files reftable"),
+	"submodule.*.update":    spelling.WordSet("checkout merge none rebase"),
+	"log.showsignature":     spelling.WordSet("false no off 0"),
 }
 
 // harmlessValue reports whether e has such a value.
 func harmlessValue(e entry) bool {
-	allowed := values[pattern(e.key)]
+	allowed := harmlessValues[pattern(e.key)]
 	return allowed != nil && allowed(strings.ToLower(e.value))
 }

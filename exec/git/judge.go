@@ -10,41 +10,41 @@ import (
 	"strings"
 )
 
-// judge checks the configuration of the repository.
-func (c *Check) judge(at place, line commandLine, cfg *config) error {
+// checkConfig checks the configuration of the repository.
+func (c *Check) checkConfig(at repository, line commandLine, cfg *config) error {
 	remotes := cfg.remotes()
 	for _, e := range cfg.entries {
 		if err := c.origin(at, e); err != nil {
 			return err
 		}
-		if !e.ours() || c.allows(at, line, remotes, e) {
+		if !e.fromRepository() || c.allows(at, line, remotes, e) {
 			continue
 		}
 		if promising(pattern(e.key)) {
 			return &Problem{
-				Reason: fmt.Sprintf("%s sets %s, by which git %s fetches objects that are missing", e.file(at), shown(e.key), shown(line.verb)),
+				Reason: fmt.Sprintf("%s sets %s, by which git %s fetches objects that are missing", e.file(at), quoted(e.key), quoted(line.verb)),
 				Fix:    `env: {set: {GIT_NO_LAZY_FETCH: "1"}}`,
 			}
 		}
 		return &Problem{
-			Reason: fmt.Sprintf("%s sets %s, which hostexec does not know to be harmless", e.file(at), shown(e.key)),
-			Fix:    "look at it: if it is yours, move it to your own configuration (git config --global), and remove it here: git config --file " + shown(e.file(at)) + " --unset-all " + shown(e.key),
+			Reason: fmt.Sprintf("%s sets %s, which hostexec does not know to be harmless", e.file(at), quoted(e.key)),
+			Fix:    "look at it: if it is yours, move it to your own configuration (git config --global), and remove it here: git config --file " + quoted(e.file(at)) + " --unset-all " + quoted(e.key),
 		}
 	}
 	return c.remote(at, line, remotes)
 }
 
 // file returns the absolute path of the file that contains e.
-func (e entry) file(at place) string {
+func (e entry) file(at repository) string {
 	if path.IsAbs(e.origin) {
 		return path.Clean(e.origin)
 	}
-	return path.Join(at.top, e.origin)
+	return path.Join(at.workTree, e.origin)
 }
 
 // origin checks the source of e. A container must not be able to write or create a file of the
 // user's configuration, nor a file that it includes.
-func (c *Check) origin(at place, e entry) error {
+func (c *Check) origin(at repository, e entry) error {
 	if e.scope == "command" {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (c *Check) origin(at place, e entry) error {
 	}
 	switch target, ok := c.included(file, e.value); {
 	case !ok:
-		return &Problem{Reason: fmt.Sprintf("%s includes %s, which hostexec cannot follow", file, shown(e.value))}
+		return &Problem{Reason: fmt.Sprintf("%s includes %s, which hostexec cannot follow", file, quoted(e.value))}
 	case c.Mounts.Writable(target):
 		return &Problem{Reason: fmt.Sprintf("%s includes %s, which the container can write", file, target), Fix: "keep it out of the container's mounts"}
 	}
@@ -84,8 +84,8 @@ func (c *Check) included(file, value string) (string, bool) {
 }
 
 // allows reports whether e, which the repository sets, is harmless for the command line.
-func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e entry) bool {
-	if known(e.key) || harmlessValue(e) || single(e.key) && line.set[e.key] {
+func (c *Check) allows(at repository, line commandLine, remotes map[string]bool, e entry) bool {
+	if known(e.key) || harmlessValue(e) || overridableKeys(e.key) && line.set[e.key] {
 		return true
 	}
 	section, subsection, _ := split(e.key)
@@ -96,21 +96,21 @@ func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e en
 	case "format.pretty":
 		return !strings.Contains(e.value, "%G") // %G runs gpg
 	case "core.worktree": // set in submodules
-		return path.Join(at.dir, e.value) == at.top || path.Clean(e.value) == at.top
+		return path.Join(at.dir, e.value) == at.workTree || path.Clean(e.value) == at.workTree
 	case "include.path": // its entries are checked too, and origin has checked the file
 		return true
 	case "remote.*.url", "remote.*.pushurl", "submodule.*.url":
 		return c.address(e.value)
 	case "url.*.insteadof", "url.*.pushinsteadof":
-		return overNetwork(subsection+"x") || overNetwork(subsection)
+		return isNetworkAddress(subsection+"x") || isNetworkAddress(subsection)
 	case "branch.*.remote", "branch.*.pushremote", "remote.pushdefault":
-		return e.value == "." || remotes[e.value] || overNetwork(e.value)
+		return e.value == "." || remotes[e.value] || isNetworkAddress(e.value)
 	}
 	switch section {
 	case "pretty":
 		return !strings.Contains(e.value, "%G")
 	case "alias": // an alias cannot replace a built-in command
-		_, builtin := reaches()[line.verb]
+		_, builtin := verbReach()[line.verb]
 		return builtin
 	}
 	return false
@@ -119,16 +119,16 @@ func (c *Check) allows(at place, line commandLine, remotes map[string]bool, e en
 // address reports whether git can use the remote without running code of a container. Such a remote
 // is on the network, or in a directory that no container can write.
 func (c *Check) address(a string) bool {
-	if overNetwork(a) {
+	if isNetworkAddress(a) {
 		return true
 	}
-	p, ok := local(a)
+	p, ok := localPath(a)
 	return ok && !c.Mounts.Writable(p)
 }
 
 // remote checks that a command with a remote uses a configured one. Git treats other names as
 // directories, and a push runs the hooks there.
-func (c *Check) remote(at place, line commandLine, remotes map[string]bool) error {
+func (c *Check) remote(at repository, line commandLine, remotes map[string]bool) error {
 	if !network(line.verb) {
 		return nil
 	}
@@ -137,13 +137,13 @@ func (c *Check) remote(at place, line commandLine, remotes map[string]bool) erro
 		return nil
 	}
 	return &Problem{
-		Reason: fmt.Sprintf("%s has no remote %s, so git looks for a directory of that name", at.cwd, shown(line.rest[i])),
-		Fix:    "git remote add " + shown(line.rest[i]) + " URL",
+		Reason: fmt.Sprintf("%s has no remote %s, so git looks for a directory of that name", at.cwd, quoted(line.rest[i])),
+		Fix:    "git remote add " + quoted(line.rest[i]) + " URL",
 	}
 }
 
-// shown returns s unchanged if it is printable without quotes, and quoted otherwise.
-func shown(s string) string {
+// quoted returns s unchanged if it is printable without quotes, and quoted otherwise.
+func quoted(s string) string {
 	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 || strings.ContainsAny(s, " '$`&;|<>()*?#~") {
 		return q
 	}

@@ -21,9 +21,9 @@ type commandLine struct {
 
 // Options that are accepted before the verb. All others, such as --paginate, are unknown.
 var (
-	plainOptions = spelling.Words(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
-	valueOptions = spelling.Words(`-c --attr-source --config-env --namespace`)
-	hostOptions  = spelling.Words(`--git-dir --work-tree`) // only if the host names the repository
+	plainOptions = spelling.WordSet(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
+	valueOptions = spelling.WordSet(`-c --attr-source --config-env --namespace`)
+	hostOptions  = spelling.WordSet(`--git-dir --work-tree`) // only if the host names the repository
 )
 
 // parse parses args. It reports false if an option before the verb is unknown.
@@ -72,9 +72,9 @@ const (
 	own                   // none
 )
 
-// reaches maps known verbs to their reach. All of them are built into git, so that no alias
+// verbReach maps known verbs to their reach. All of them are built into git, so that no alias
 // replaces them.
-var reaches = sync.OnceValue(func() map[string]reach {
+var verbReach = sync.OnceValue(func() map[string]reach {
 	all := map[string]reach{}
 	for r, verbs := range map[reach]string{
 		own: `blame branch cat-file check-attr check-ignore check-ref-format config count-objects for-each-ref get-tar-commit-id
@@ -90,7 +90,7 @@ var reaches = sync.OnceValue(func() map[string]reach {
 
 // reach returns the reach of l.
 func (l commandLine) reach(cfg *config) reach {
-	r := reaches()[l.verb]
+	r := verbReach()[l.verb]
 	opts := l.rest
 	if i := slices.Index(opts, "--"); i >= 0 {
 		opts = opts[:i]
@@ -164,9 +164,9 @@ func abbreviates(option string) func(arg string) bool {
 // readers lists verbs that write nothing except the index. The verbs in listers write nothing else
 // either, if they have no operands.
 var (
-	readers = spelling.Words(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
+	readers = spelling.WordSet(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
 		for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version`)
-	listers = spelling.Words(`branch reflog remote tag`)
+	listers = spelling.WordSet(`branch reflog remote tag`)
 )
 
 // reads reports whether the command writes no reference.
@@ -175,4 +175,4 @@ func (l commandLine) reads() bool {
 }
 
 // network lists the verbs that contact a remote.
-var network = spelling.Words("fetch ls-remote pull push remote")
+var network = spelling.WordSet("fetch ls-remote pull push remote")

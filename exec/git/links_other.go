@@ -6,6 +6,6 @@ package git
 
 import "io/fs"
 
-// links returns the number of hard links of the file. It is unknown on this platform; the value
+// hardLinks returns the number of hard links of the file. It is unknown on this platform; the value
 // fails all checks.
-func links(fs.FileInfo) uint64 { return 1 << 20 }
+func hardLinks(fs.FileInfo) uint64 { return 1 << 20 }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// links returns the number of hard links of the file.
-func links(f fs.FileInfo) uint64 {
+// hardLinks returns the number of hard links of the file.
+func hardLinks(f fs.FileInfo) uint64 {
 	if st, ok := f.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)
 	}

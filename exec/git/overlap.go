@@ -16,7 +16,7 @@ const (
 )
 
 // entering are the verbs that write nothing but a refreshed index, and look into submodules.
-var entering = spelling.Words(`describe diff diff-files diff-index status`)
+var entering = spelling.WordSet(`describe diff diff-files diff-index status`)
 
 // Overlaps returns what args, with argv[0], has to do with other commands. host is as in Check.
 func Overlaps(args []string, host bool) Overlap {

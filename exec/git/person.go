@@ -29,10 +29,10 @@ func (c *Check) host(ctx context.Context, line commandLine) error {
 	return c.submodules(ctx, line, cfg, c.Dir, c.Cwd, &budget{left: maxSubmodules})
 }
 
-// person checks the parts of the user's environment that a container may control. These are
+// checkUserConfig checks the parts of the user's environment that a container may control. These are
 // variables that select another repository, and the configuration files of the user, which may not
 // exist yet.
-func (c *Check) person() error {
+func (c *Check) checkUserConfig() error {
 	for _, name := range []string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"} {
 		if c.env(name) != "" {
 			return &Problem{Reason: name + " leads git to another repository"}

@@ -26,11 +26,11 @@ func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d
 	if far == own {
 		return nil
 	}
-	fixed := !c.Host && c.Mounts.Guarded(d, cwd, ".")
+	fixed := !c.Host && c.Mounts.ReadOnly(d, cwd, ".")
 	if far == anywhere && !fixed {
 		return &Problem{
-			Reason: fmt.Sprintf("git %s may run in repositories below %s, which the container can write", shown(line.verb), cwd),
-			Fix:    "mount the directory read-only, or have the rule insert --ignore-submodules=all or --no-recurse-submodules where git " + shown(line.verb) + " has it, with prepend: [-c, diff.submodule=short, -c, submodule.recurse=false, -c, status.submoduleSummary=false]",
+			Reason: fmt.Sprintf("git %s may run in repositories below %s, which the container can write", quoted(line.verb), cwd),
+			Fix:    "mount the directory read-only, or have the rule insert --ignore-submodules=all or --no-recurse-submodules where git " + quoted(line.verb) + " has it, with prepend: [-c, diff.submodule=short, -c, submodule.recurse=false, -c, status.submoduleSummary=false]",
 		}
 	}
 	found := &gitlinks{max: b.left}
@@ -38,8 +38,8 @@ func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d
 	switch {
 	case len(found.paths) > 0 && !fixed:
 		return &Problem{
-			Reason: fmt.Sprintf("git %s descends into the submodule %s, which the container can write", shown(line.verb), shown(found.paths[0])),
-			Fix:    "have the rule insert --ignore-submodules=all where git " + shown(line.verb) + " has it",
+			Reason: fmt.Sprintf("git %s descends into the submodule %s, which the container can write", quoted(line.verb), quoted(found.paths[0])),
+			Fix:    "have the rule insert --ignore-submodules=all where git " + quoted(line.verb) + " has it",
 		}
 	case found.over:
 		return &Problem{Reason: fmt.Sprintf("%s has more submodules than the %d that are looked at", cwd, maxSubmodules)}

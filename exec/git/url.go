@@ -20,16 +20,16 @@ var (
 	})
 )
 
-// overNetwork reports whether git treats address as an address of another host.
-func overNetwork(address string) bool {
+// isNetworkAddress reports whether git treats address as an address of another host.
+func isNetworkAddress(address string) bool {
 	if strings.Contains(address, "://") {
 		return webAddress().MatchString(address)
 	}
 	return !strings.Contains(address, "::") && sshAddress().MatchString(address)
 }
 
-// local returns the absolute path in address, if it contains one.
-func local(address string) (string, bool) {
+// localPath returns the absolute path in address, if it contains one.
+func localPath(address string) (string, bool) {
 	p := strings.TrimPrefix(address, "file://")
 	return path.Clean(p), path.IsAbs(p)
 }

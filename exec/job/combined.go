@@ -35,7 +35,7 @@ const (
 const (
 	prefixLen = 3
 	escaped   = 0    // after \x01 or \x02: the preceding byte is literal
-	brokenOff = 0x01 // before a newline: the newline belongs to the log, not to the output
+	lineBreak = 0x01 // before a newline: the newline belongs to the log, not to the output
 )
 
 // encoder encodes writes to both streams as a combined log.
@@ -48,7 +48,7 @@ func (e *encoder) append(log []byte, s Stream, b []byte) []byte {
 	for len(b) > 0 {
 		if e.open != s {
 			if e.open != 0 {
-				log = append(log, brokenOff, '\n')
+				log = append(log, lineBreak, '\n')
 			}
 			log = append(log, byte(s), byte(s), byte(s))
 			e.open = s
@@ -82,10 +82,10 @@ var ErrMalformed = errors.New("not a combined log")
 type Parser struct {
 	Out, Err io.Writer
 
-	in   Stream // the stream of the current line; 0 at the beginning of a line
-	held []byte // the start of a prefix, or the first byte of a pair
-	text []byte // decoded text of one stream, not written yet
-	of   Stream // the stream of text
+	lineStream Stream // the stream of the current line; 0 at the beginning of a line
+	pending    []byte // the start of a prefix, or the first byte of a pair
+	text       []byte // decoded text of one stream, not written yet
+	textStream Stream // the stream of text
 }
 
 // Write decodes the next part of the log. The decoded output has been written when it returns.
@@ -102,7 +102,7 @@ func (p *Parser) Write(log []byte) (int, error) {
 
 // Close returns an error if the log ends within a prefix or a pair.
 func (p *Parser) Close() error {
-	if len(p.held) > 0 {
+	if len(p.pending) > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	return nil
@@ -111,12 +111,12 @@ func (p *Parser) Close() error {
 // step consumes at least one byte of log, which is not empty.
 func (p *Parser) step(log []byte) (int, error) {
 	switch {
-	case p.in == 0:
+	case p.lineStream == 0:
 		return 1, p.prefix(log[0])
-	case len(p.held) > 0:
+	case len(p.pending) > 0:
 		return 1, p.pair(log[0])
 	case log[0] == byte(Stdout), log[0] == byte(Stderr):
-		p.held = append(p.held, log[0])
+		p.pending = append(p.pending, log[0])
 		return 1, nil
 	}
 	n := bytes.IndexAny(log, "\x01\x02\n")
@@ -127,30 +127,30 @@ func (p *Parser) step(log []byte) (int, error) {
 		return n, p.add(log[:n])
 	}
 	err := p.add(log[:n+1])
-	p.in = 0
+	p.lineStream = 0
 	return n + 1, err
 }
 
 // prefix consumes one byte of the prefix of a line.
 func (p *Parser) prefix(b byte) error {
-	if b != byte(Stdout) && b != byte(Stderr) || len(p.held) > 0 && b != p.held[0] {
+	if b != byte(Stdout) && b != byte(Stderr) || len(p.pending) > 0 && b != p.pending[0] {
 		return ErrMalformed
 	}
-	if p.held = append(p.held, b); len(p.held) == prefixLen {
-		p.in, p.held = Stream(b), p.held[:0]
+	if p.pending = append(p.pending, b); len(p.pending) == prefixLen {
+		p.lineStream, p.pending = Stream(b), p.pending[:0]
 	}
 	return nil
 }
 
 // pair consumes the second byte of an escape pair.
 func (p *Parser) pair(b byte) error {
-	first := p.held[0]
-	p.held = p.held[:0]
+	first := p.pending[0]
+	p.pending = p.pending[:0]
 	switch {
 	case b == escaped:
 		return p.add([]byte{first})
-	case first == brokenOff && b == '\n':
-		p.in = 0
+	case first == lineBreak && b == '\n':
+		p.lineStream = 0
 		return nil
 	}
 	return ErrMalformed
@@ -159,11 +159,11 @@ func (p *Parser) pair(b byte) error {
 // add appends b to the text of the current stream. It collects adjacent text of the same stream,
 // because one write for each short line is expensive.
 func (p *Parser) add(b []byte) error {
-	if p.of != p.in {
+	if p.textStream != p.lineStream {
 		if err := p.flush(); err != nil {
 			return err
 		}
-		p.of = p.in
+		p.textStream = p.lineStream
 	}
 	p.text = append(p.text, b...)
 	return nil
@@ -174,7 +174,7 @@ func (p *Parser) flush() error {
 		return nil
 	}
 	w := p.Out
-	if p.of == Stderr {
+	if p.textStream == Stderr {
 		w = p.Err
 	}
 	_, err := w.Write(p.text)

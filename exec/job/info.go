@@ -47,9 +47,9 @@ func readInfo(dir string) (info Info, err error) {
 	return info, nil
 }
 
-// abandoned returns the final status of a job whose watcher ended without writing one. The keeper
+// unfinishedInfo returns the final status of a job whose watcher ended without writing one. The keeper
 // has killed the job's processes. The modification times of the job's files give the end time.
-func abandoned(info Info, dir string) Info {
+func unfinishedInfo(info Info, dir string) Info {
 	info.Status, info.Code, info.Signal = Killed, 128+9, "KILL"
 	info.Reason = "its watcher was killed: what it wrote last may be missing"
 	info.Ended = info.Started

@@ -67,11 +67,11 @@ type Job struct {
 	done    chan struct{}
 	size    int64 // of its files; guarded by the table's lock
 
-	mu    sync.Mutex // guards the fields below
-	info  Info
-	out   output
-	sent  executor.Signal // the last signal sent by Signal
-	grown chan struct{}   // closed after the next write; nil while nobody waits
+	mu            sync.Mutex // guards the fields below
+	info          Info
+	out           outputFiles
+	sent          executor.Signal // the last signal sent by Signal
+	outputChanged chan struct{}   // closed after the next write; nil while nobody waits
 }
 
 // Started returns a channel that is closed when the command runs.
@@ -135,7 +135,7 @@ func (j *Job) End(how Status, st executor.Status, reason string) error {
 		j.info.Reason = "not all of its output could be kept"
 	}
 	err := errors.Join(j.out.err, j.out.close(), writeInfo(j.dir, j.info))
-	j.wakeLocked()
+	j.notifyLocked()
 	close(j.done)
 	j.table.ended(j)
 	return err
@@ -147,7 +147,7 @@ func (j *Job) Discard() error {
 	defer j.mu.Unlock()
 	j.info.Status = Error
 	j.out.close()
-	j.wakeLocked()
+	j.notifyLocked()
 	close(j.done)
 	return j.table.drop(j)
 }
@@ -160,7 +160,7 @@ func (j *Job) Copy(ctx context.Context, w io.Writer, follow bool) error {
 	}
 	defer f.Close()
 	for {
-		more := j.more()
+		more := j.outputChangedChan()
 		if _, err := io.Copy(w, f); err != nil {
 			return err
 		}
@@ -175,23 +175,23 @@ func (j *Job) Copy(ctx context.Context, w io.Writer, follow bool) error {
 	}
 }
 
-// more returns a channel that is closed after the next write or at the end of the job. It returns
+// outputChangedChan returns a channel that is closed after the next write or at the end of the job. It returns
 // nil if the job has ended.
-func (j *Job) more() <-chan struct{} {
+func (j *Job) outputChangedChan() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.info.Status != Running {
 		return nil
 	}
-	if j.grown == nil {
-		j.grown = make(chan struct{})
+	if j.outputChanged == nil {
+		j.outputChanged = make(chan struct{})
 	}
-	return j.grown
+	return j.outputChanged
 }
 
-func (j *Job) wakeLocked() {
-	if j.grown != nil {
-		close(j.grown)
-		j.grown = nil
+func (j *Job) notifyLocked() {
+	if j.outputChanged != nil {
+		close(j.outputChanged)
+		j.outputChanged = nil
 	}
 }

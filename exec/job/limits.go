@@ -25,7 +25,7 @@ func (t *Table) Adjust(l Limits) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.output, t.disk = cmp.Or(l.Output, DefaultOutput), cmp.Or(l.Disk, DefaultDisk)
-	t.forgetLocked()
+	t.removeOldestLocked()
 }
 
 // limit returns the maximum number of bytes that are stored of the output of one job.
@@ -35,28 +35,28 @@ func (t *Table) limit() int64 {
 	return t.output
 }
 
-// take reserves n more bytes on disk for the running job j. It reports whether they are available.
+// reserve reserves n more bytes on disk for the running job j. It reports whether they are available.
 // A job never gets more than it leaves free, so that space remains for the next job. Ended jobs are
 // removed to free space.
-func (t *Table) take(j *Job, n int64) bool {
+func (t *Table) reserve(j *Job, n int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if j.size+n > t.disk-t.live-n {
+	if j.size+n > t.disk-t.runningBytes-n {
 		return false
 	}
 	j.size += n
-	t.live += n
-	t.forgetLocked()
+	t.runningBytes += n
+	t.removeOldestLocked()
 	return true
 }
 
-// forgetLocked removes the oldest ended jobs that exceed the limits. Ended jobs do not change any
+// removeOldestLocked removes the oldest ended jobs that exceed the limits. Ended jobs do not change any
 // more.
-func (t *Table) forgetLocked() {
-	for len(t.past) > MaxEnded || len(t.past) > 0 && t.live+t.kept > t.disk {
-		oldest := t.past[0]
-		t.past = t.past[1:]
-		t.kept -= oldest.size
+func (t *Table) removeOldestLocked() {
+	for len(t.endedJobs) > MaxEnded || len(t.endedJobs) > 0 && t.runningBytes+t.endedBytes > t.disk {
+		oldest := t.endedJobs[0]
+		t.endedJobs = t.endedJobs[1:]
+		t.endedBytes -= oldest.size
 		delete(t.jobs, oldest.info.ID)
 		os.RemoveAll(oldest.dir) // the end of the session removes the rest
 	}

@@ -82,8 +82,8 @@ func TestDiskOfEnded(t *testing.T) {
 		t.Errorf("what runs has all, and %+v", i)
 	}
 	again, err := Open(dir)
-	if err != nil || again.kept != used(t, dir) {
-		t.Errorf("opened again it knows of %d bytes: %v", again.kept, err)
+	if err != nil || again.endedBytes != used(t, dir) {
+		t.Errorf("opened again it knows of %d bytes: %v", again.endedBytes, err)
 	}
 }
 

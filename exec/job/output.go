@@ -17,16 +17,16 @@ const (
 	statusFile   = "status.json"
 )
 
-// output holds the files of a command's output. They are not the command's descriptors: only a
+// outputFiles holds the files of a command's output. They are not the command's descriptors: only a
 // process that reads both streams knows their order.
-type output struct {
+type outputFiles struct {
 	stdout, stderr, combined *os.File
 
 	enc encoder
 	err error // the first error; after it nothing is stored
 }
 
-func (o *output) open(dir string) (err error) {
+func (o *outputFiles) open(dir string) (err error) {
 	for name, f := range map[string]**os.File{stdoutFile: &o.stdout, stderrFile: &o.stderr, combinedFile: &o.combined} {
 		// O_EXCL also refuses symbolic links (open(2)).
 		*f, err = os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
@@ -37,7 +37,7 @@ func (o *output) open(dir string) (err error) {
 	return nil
 }
 
-func (o *output) close() error {
+func (o *outputFiles) close() error {
 	var errs []error
 	for _, f := range []*os.File{o.stdout, o.stderr, o.combined} {
 		if f != nil {
@@ -48,7 +48,7 @@ func (o *output) close() error {
 }
 
 // failed records the first write error.
-func (o *output) failed(err error) {
+func (o *outputFiles) failed(err error) {
 	if o.err == nil {
 		o.err = err
 	}
@@ -56,9 +56,9 @@ func (o *output) failed(err error) {
 
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
-// keep writes b if take reserves the space, and reports whether b was stored. Once output has been
+// write writes b if take reserves the space, and reports whether b was stored. Once output has been
 // dropped, all later output is dropped too.
-func (o *output) keep(s Stream, b []byte, take func(int64) bool) bool {
+func (o *outputFiles) write(s Stream, b []byte, take func(int64) bool) bool {
 	if o.err != nil {
 		return false
 	}
@@ -92,8 +92,8 @@ func (w writer) Write(b []byte) (int, error) {
 	defer w.j.mu.Unlock()
 	info := &w.j.info
 	n := max(0, min(int64(len(b)), w.j.table.limit()-info.Stdout-info.Stderr))
-	take := func(size int64) bool { return w.j.table.take(w.j, size) }
-	if info.Dropped > 0 || n > 0 && !w.j.out.keep(w.s, b[:n], take) {
+	take := func(size int64) bool { return w.j.table.reserve(w.j, size) }
+	if info.Dropped > 0 || n > 0 && !w.j.out.write(w.s, b[:n], take) {
 		n = 0
 	}
 	info.Dropped += int64(len(b)) - n
@@ -102,6 +102,6 @@ func (w writer) Write(b []byte) (int, error) {
 	} else {
 		info.Stderr += n
 	}
-	w.j.wakeLocked()
+	w.j.notifyLocked()
 	return len(b), nil
 }

@@ -26,15 +26,15 @@ func Read(dir string) ([]Info, error) {
 			continue
 		}
 		if info.Status == Running {
-			info = abandoned(info, at)
+			info = unfinishedInfo(info, at)
 		}
 		all = append(all, info)
 	}
 	return all, nil
 }
 
-// glance is the poll interval for new output in a log.
-const glance = 100 * time.Millisecond
+// pollInterval is the poll interval for new output in a log.
+const pollInterval = 100 * time.Millisecond
 
 // Copy copies the combined log of a job to w. While more returns true, it continues until the job
 // has ended. It polls the files, so it also works outside of the job's watcher.
@@ -45,7 +45,7 @@ func Copy(ctx context.Context, dir, id string, w io.Writer, more func() bool) (I
 		return Info{}, fmt.Errorf("read the log of job %s: %w", id, err)
 	}
 	defer f.Close()
-	tick := time.NewTicker(glance)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		info, err := readInfo(at)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// looking is the minimum interval between two checks whether a job is ready.
-const looking = 50 * time.Millisecond
+// readyInterval is the minimum interval between two checks whether a job is ready.
+const readyInterval = 50 * time.Millisecond
 
 // AwaitLine returns when j has written a line that re matches, to either stream. An incomplete line
 // counts too, because a prompt has no line end. The error is ErrEnded if j has ended before.
@@ -24,13 +24,13 @@ func (j *Job) AwaitLine(ctx context.Context, re *regexp.Regexp) error {
 		return err
 	}
 	defer f.Close()
-	match := func(line []byte) bool { return j.table.inTurn(ctx, func() bool { return re.Match(line) }) }
-	out, errs := &spotter{match: match}, &spotter{match: match}
+	match := func(line []byte) bool { return j.table.serialize(ctx, func() bool { return re.Match(line) }) }
+	out, errs := &lineMatcher{match: match}, &lineMatcher{match: match}
 	p := &Parser{Out: out, Err: errs}
 	for {
-		more := j.more()
+		more := j.outputChangedChan()
 		switch _, err := io.Copy(p, f); {
-		case errors.Is(err, errSpotted), err == nil && (out.unended() || errs.unended()):
+		case errors.Is(err, errMatched), err == nil && (out.matchesPartial() || errs.matchesPartial()):
 			return nil
 		case err != nil:
 			return err
@@ -42,14 +42,14 @@ func (j *Job) AwaitLine(ctx context.Context, re *regexp.Regexp) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		j.gather(ctx)
+		j.debounce(ctx)
 	}
 }
 
-// gather waits for more output, so that output that arrives byte by byte is not matched after each
+// debounce waits for more output, so that output that arrives byte by byte is not matched after each
 // byte.
-func (j *Job) gather(ctx context.Context) {
-	timer := time.NewTimer(looking)
+func (j *Job) debounce(ctx context.Context) {
+	timer := time.NewTimer(readyInterval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -58,55 +58,55 @@ func (j *Job) gather(ctx context.Context) {
 	}
 }
 
-// inTurn returns the result of look, or false if ctx is done. Only one look runs at a time in a
+// serialize returns the result of look, or false if ctx is done. Only one look runs at a time in a
 // session: patterns and socket tables can take long, and a container can wait for a thousand jobs.
-func (t *Table) inTurn(ctx context.Context, look func() bool) bool {
+func (t *Table) serialize(ctx context.Context, look func() bool) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
+	case t.readySemaphore <- struct{}{}:
+		defer func() { <-t.readySemaphore }()
 		return look()
 	case <-ctx.Done():
 		return false
 	}
 }
 
-var errSpotted = errors.New("the line was written")
+var errMatched = errors.New("the line was written")
 
 // maxLine is the maximum number of bytes of a line that are matched.
 const maxLine = 4 << 10
 
-// spotter collects text until one of its lines matches.
-type spotter struct {
-	match func(line []byte) bool
-	line  []byte // the beginning of the incomplete line
-	grown bool   // since the last match attempt
+// lineMatcher collects text until one of its lines matches.
+type lineMatcher struct {
+	match   func(line []byte) bool
+	line    []byte // the beginning of the incomplete line
+	changed bool   // since the last match attempt
 }
 
-func (s *spotter) Write(b []byte) (int, error) {
+func (s *lineMatcher) Write(b []byte) (int, error) {
 	n := len(b)
 	for {
 		line, rest, ended := bytes.Cut(b, []byte("\n"))
 		more := line[:min(len(line), maxLine-len(s.line))]
-		s.line, s.grown = append(s.line, more...), s.grown || len(more) > 0
+		s.line, s.changed = append(s.line, more...), s.changed || len(more) > 0
 		if !ended {
 			return n, nil
 		}
 		if s.match(bytes.TrimSuffix(s.line, []byte("\r"))) {
-			return 0, errSpotted
+			return 0, errMatched
 		}
-		s.line, s.grown, b = s.line[:0], false, rest
+		s.line, s.changed, b = s.line[:0], false, rest
 	}
 }
 
-// unended reports whether the incomplete line matches.
-func (s *spotter) unended() bool {
-	if !s.grown {
+// matchesPartial reports whether the incomplete line matches.
+func (s *lineMatcher) matchesPartial() bool {
+	if !s.changed {
 		return false
 	}
-	s.grown = false
+	s.changed = false
 	return s.match(bytes.TrimSuffix(s.line, []byte("\r")))
 }
 
@@ -114,11 +114,11 @@ func (s *spotter) unended() bool {
 // count, so the caller cannot learn which ports the host uses. The error is ErrEnded if j has ended
 // before.
 func (j *Job) AwaitPort(ctx context.Context, port uint16) error {
-	tick := time.NewTicker(looking)
+	tick := time.NewTicker(readyInterval)
 	defer tick.Stop()
 	for {
 		info := j.Info()
-		if info.PID > 0 && j.table.inTurn(ctx, func() bool { return listens(info.ID, info.PID, port) }) {
+		if info.PID > 0 && j.table.serialize(ctx, func() bool { return listens(info.ID, info.PID, port) }) {
 			return nil
 		}
 		select {

@@ -39,14 +39,14 @@ func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that"
 
 // Table holds the running and ended jobs of one session.
 type Table struct {
-	dir  string
-	turn chan struct{} // a semaphore: full while a check whether a job is ready runs
+	dir            string
+	readySemaphore chan struct{} // a semaphore: full while a check whether a job is ready runs
 
-	mu   sync.Mutex // guards the fields below; acquired after a job's lock
-	jobs map[string]*Job
-	past []*Job // the ended jobs, oldest first
-	kept int64  // bytes on disk of ended jobs
-	live int64  // bytes on disk of running jobs
+	mu           sync.Mutex // guards the fields below; acquired after a job's lock
+	jobs         map[string]*Job
+	endedJobs    []*Job // the ended jobs, oldest first
+	endedBytes   int64  // bytes on disk of ended jobs
+	runningBytes int64  // bytes on disk of running jobs
 
 	output, disk int64 // see Limits
 }
@@ -61,7 +61,7 @@ func Open(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
 	}
-	t := &Table{dir: dir, turn: make(chan struct{}, 1), jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
+	t := &Table{dir: dir, readySemaphore: make(chan struct{}, 1), jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
@@ -72,7 +72,7 @@ func Open(dir string) (*Table, error) {
 			continue
 		}
 		if info.Status == Running {
-			info = abandoned(info, at)
+			info = unfinishedInfo(info, at)
 			if err := writeInfo(at, info); err != nil {
 				return nil, fmt.Errorf("open the folder of jobs: %w", err)
 			}
@@ -81,12 +81,12 @@ func Open(dir string) (*Table, error) {
 		close(j.started)
 		close(j.done)
 		t.jobs[info.ID] = j
-		t.past = append(t.past, j)
+		t.endedJobs = append(t.endedJobs, j)
 		j.size = sizeOf(at)
-		t.kept += j.size
+		t.endedBytes += j.size
 	}
-	slices.SortFunc(t.past, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
-	t.forgetLocked()
+	slices.SortFunc(t.endedJobs, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
+	t.removeOldestLocked()
 	return t, nil
 }
 
@@ -97,7 +97,7 @@ func (t *Table) job(info Info) *Job {
 	}
 }
 
-var idForm = spelling.Form{Of: "0-9a-f", Min: 16, Max: 16}
+var idForm = spelling.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 
 // Begin creates a job for the command args that is about to run in dir for request id. With keep,
 // the job may outlive the session's container. The caller must call End or Discard.
@@ -105,11 +105,11 @@ func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, er
 	if !idForm.Matches(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
-	short, _ := spelling.Clip(args, maxArgs)
+	short, _ := spelling.TruncateArgs(args, maxArgs)
 	j := t.job(Info{ID: id, Status: Running, Args: short, Dir: dir, Started: time.Now(), Keep: keep})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.jobs)-len(t.past) >= MaxRunning {
+	if len(t.jobs)-len(t.endedJobs) >= MaxRunning {
 		return nil, ErrFull
 	}
 	if err := os.Mkdir(j.dir, 0o700); err != nil {
@@ -172,17 +172,17 @@ func (t *Table) Kept() []*Job {
 func (t *Table) ended(j *Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.past = append(t.past, j)
-	t.live -= j.size
-	t.kept += j.size
-	t.forgetLocked()
+	t.endedJobs = append(t.endedJobs, j)
+	t.runningBytes -= j.size
+	t.endedBytes += j.size
+	t.removeOldestLocked()
 }
 
 // drop removes j. The caller holds j's lock.
 func (t *Table) drop(j *Job) error {
 	t.mu.Lock()
 	delete(t.jobs, j.info.ID)
-	t.live -= j.size
+	t.runningBytes -= j.size
 	t.mu.Unlock()
 	return os.RemoveAll(j.dir)
 }

@@ -11,12 +11,12 @@ import (
 // defaultRate is the default rate of a Bucket, in events per second.
 const defaultRate = 20
 
-// seconds is the size of the burst: the number of events at the rate in this many seconds.
-const seconds = 10
+// burstSeconds is the size of the burst: the number of events at the rate in this many seconds.
+const burstSeconds = 10
 
-// Bucket is a token bucket: it limits the rate of events and permits bursts. The zero value has
+// TokenBucket is a token bucket: it limits the rate of events and permits bursts. The zero value has
 // defaultRate.
-type Bucket struct {
+type TokenBucket struct {
 	mu   sync.Mutex // guards the fields below
 	rate int64      // events per second; 0: defaultRate
 	used float64    // used part of the burst
@@ -24,21 +24,21 @@ type Bucket struct {
 }
 
 // Adjust sets the rate for future events. 0 means defaultRate.
-func (b *Bucket) Adjust(rate int64) {
+func (b *TokenBucket) Adjust(rate int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rate = rate
 }
 
 // Rate returns the rate in events per second.
-func (b *Bucket) Rate() int64 {
+func (b *TokenBucket) Rate() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.rate, defaultRate)
 }
 
 // Take reports whether one more event is permitted.
-func (b *Bucket) Take() bool {
+func (b *TokenBucket) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	rate := float64(cmp.Or(b.rate, defaultRate))
@@ -47,7 +47,7 @@ func (b *Bucket) Take() bool {
 		b.used = max(0, b.used-now.Sub(b.last).Seconds()*rate)
 	}
 	b.last = now
-	if b.used+1 > rate*seconds {
+	if b.used+1 > rate*burstSeconds {
 		return false
 	}
 	b.used++

@@ -2,20 +2,20 @@
 
 package limit
 
-// Hold is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time
+// Reservation is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time
 // may use a Hold.
-type Hold struct {
+type Reservation struct {
 	From *Session
 	Kind Kind
 	n    int64
 }
 
 // Amount returns the amount in use.
-func (h *Hold) Amount() int64 { return h.n }
+func (h *Reservation) Amount() int64 { return h.n }
 
 // Set changes the amount to n. If that exceeds the limit, Set returns an *Error and the amount is
 // unchanged.
-func (h *Hold) Set(n int64) error {
+func (h *Reservation) Set(n int64) error {
 	if n > h.n {
 		if err := h.From.Take(h.Kind, n-h.n); err != nil {
 			return err
@@ -27,8 +27,8 @@ func (h *Hold) Set(n int64) error {
 	return nil
 }
 
-// Charge changes the amount to n even if that exceeds the limit, because the object exists already.
-func (h *Hold) Charge(n int64) {
+// Force changes the amount to n even if that exceeds the limit, because the object exists already.
+func (h *Reservation) Force(n int64) {
 	h.From.Give(h.Kind, h.n-n)
 	h.n = n
 }

@@ -9,7 +9,7 @@ import "testing"
 func TestHold(t *testing.T) {
 	var s Session
 	s.Adjust(Limits{Spool: 10})
-	h := Hold{From: &s, Kind: Spool}
+	h := Reservation{From: &s, Kind: Spool}
 	for _, step := range []struct {
 		set, want int64
 		ok        bool
@@ -21,7 +21,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("after Set(%d) the session holds %d and the file %d, want %d", step.set, got, h.Amount(), step.want)
 		}
 	}
-	h.Charge(20)
+	h.Force(20)
 	if got := s.Held(Spool); got != 20 {
 		t.Errorf("after Charge(20) the session holds %d", got)
 	}

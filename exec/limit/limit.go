@@ -92,12 +92,12 @@ type Limits [kinds]int64
 
 // Session counts the resources of one session. The zero value has the default limits.
 type Session struct {
-	mu    sync.Mutex // guards the fields below
-	max   Limits
-	pids  int64
-	held  [kinds]int64
-	waits [kinds]int64
-	given chan struct{} // closed at the next Give or change; nil while nobody waits
+	mu      sync.Mutex // guards the fields below
+	max     Limits
+	pids    int64
+	held    [kinds]int64
+	waiting [kinds]int64
+	changed chan struct{} // closed at the next Give or change; nil while nobody waits
 }
 
 // Adjust sets the limits for future requests. Resources in use are not affected.
@@ -119,7 +119,7 @@ func (s *Session) Container(pids int64) {
 
 // A container with a process limit gets basic host processes, and each more for every process of
 // its limit. A call starts a shell and its commands, or a build.
-const basic, each = 64, 16
+const basePids, pidsPerProcess = 64, 16
 
 // limitLocked returns the current limit of k.
 func (s *Session) limitLocked(k Kind) *Error {
@@ -128,7 +128,7 @@ func (s *Session) limitLocked(k Kind) *Error {
 		of = Calls // a separate equal limit, so that verbs work in a session without free calls
 	}
 	e := &Error{Kind: k, Max: cmp.Or(s.max[of], table[of].max)}
-	derived := map[Kind]int64{Calls: s.pids, Processes: basic + each*s.pids}[of]
+	derived := map[Kind]int64{Calls: s.pids, Processes: basePids + pidsPerProcess*s.pids}[of]
 	if s.pids > 0 && derived > 0 && derived < e.Max {
 		e.Max, e.Pids = derived, s.pids
 	}
@@ -171,7 +171,7 @@ func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) er
 	late := time.NewTimer(d)
 	defer late.Stop()
 	for {
-		given, err := s.waitTurn(k, n)
+		given, err := s.tryTake(k, n)
 		if given == nil {
 			return err
 		}
@@ -188,26 +188,26 @@ func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) er
 	}
 }
 
-// waitTurn takes n of k. If it must wait, it returns a channel that is closed when a retry is
+// tryTake takes n of k. If it must wait, it returns a channel that is closed when a retry is
 // useful.
-func (s *Session) waitTurn(k Kind, n int64) (given <-chan struct{}, err error) {
+func (s *Session) tryTake(k Kind, n int64) (given <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.takeLocked(k, n)
-	if err == nil || s.waits[k] >= s.limitLocked(k).Max {
+	if err == nil || s.waiting[k] >= s.limitLocked(k).Max {
 		return nil, err
 	}
-	s.waits[k]++
-	if s.given == nil {
-		s.given = make(chan struct{})
+	s.waiting[k]++
+	if s.changed == nil {
+		s.changed = make(chan struct{})
 	}
-	return s.given, err
+	return s.changed, err
 }
 
 func (s *Session) leave(k Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits[k]--
+	s.waiting[k]--
 }
 
 // Give gives back n of k.
@@ -219,8 +219,8 @@ func (s *Session) Give(k Kind, n int64) {
 }
 
 func (s *Session) wakeLocked() {
-	if s.given != nil {
-		close(s.given)
-		s.given = nil
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }

@@ -89,7 +89,7 @@ func TestWait(t *testing.T) {
 
 func TestBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Bucket
+		var b TokenBucket
 		count := func(tries int) (n int) {
 			for range tries {
 				if b.Take() {

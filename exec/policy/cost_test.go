@@ -105,7 +105,7 @@ func FuzzMatch(f *testing.F) {
 		if v.Steps > MaxSteps {
 			t.Errorf("%q: %d steps", args, v.Steps)
 		}
-		matched := slices.ContainsFunc(trials, func(t Trial) bool { return t.Matched })
+		matched := slices.ContainsFunc(trials, func(t RuleResult) bool { return t.Matched })
 		if !matched && v.Action != Deny {
 			t.Errorf("%q: %s, and no rule matches", args, v.Action)
 		}

@@ -30,7 +30,7 @@ func (p *Policy) Decide(req Request) Verdict {
 	}
 	d := newDecision(p, req)
 	v := d.decide()
-	v.Steps = MaxSteps - d.m.left
+	v.Steps = MaxSteps - d.m.stepsLeft
 	return v
 }
 
@@ -45,7 +45,7 @@ type decision struct {
 }
 
 func newDecision(p *Policy, req Request) *decision {
-	d := &decision{Policy: p, req: req, set: p.Rules[req.Args[0]], m: matcher{args: req.Args[1:], left: MaxSteps}}
+	d := &decision{Policy: p, req: req, set: p.Rules[req.Args[0]], m: matcher{args: req.Args[1:], stepsLeft: MaxSteps}}
 	d.c, d.proxied = p.Lookup(req.Args[0])
 	return d
 }
@@ -54,7 +54,7 @@ func (d *decision) decide() Verdict {
 	explicit := d.explicit()
 	h := d.strictest(explicit)
 	switch {
-	case d.m.over:
+	case d.m.exhausted:
 		return Verdict{Reason: reasonTooMuch, Command: d.command()}
 	case h.rule != nil && h.action == Deny:
 		return d.denied(h)
@@ -63,7 +63,7 @@ func (d *decision) decide() Verdict {
 	case len(d.set.Rules) > 0:
 		return d.byRule(h)
 	}
-	if inside(d.req.Args) == "" { // list patterns never match requests for other containers
+	if targetContainer(d.req.Args) == "" { // list patterns never match requests for other containers
 		if v, ok := d.byList(); ok {
 			return v
 		}
@@ -86,9 +86,9 @@ func (d *decision) unknown() string {
 // explicit reports whether the user gave an action for the command (--proxy X=ACTION).
 func (d *decision) explicit() bool { return d.proxied && (d.c.Explicit || d.c.Action != Allow) }
 
-// hit is the rule that decides: the strictest rule that matches, and the first of equally strict
+// matchedRule is the rule that decides: the strictest rule that matches, and the first of equally strict
 // rules.
-type hit struct {
+type matchedRule struct {
 	rule   *Rule
 	action Action
 	args   []string
@@ -96,24 +96,24 @@ type hit struct {
 	grade  Grade
 	doubt  string // why the action is Ask although the rule says allow
 
-	nearest *Rule // if no rule matches: the rule that matched the most arguments
-	far     int
+	nearest        *Rule // if no rule matches: the rule that matched the most arguments
+	nearestMatched int
 }
 
 // strictest matches the rules of the command. If denials is set, it matches only rules that deny.
-func (d *decision) strictest(denials bool) (h hit) {
+func (d *decision) strictest(denials bool) (h matchedRule) {
 	before := append([]string{d.req.Args[0]}, d.set.Prepend...)
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
-		if denials && r.Do != Deny || !d.reachable(r) {
+		if denials && r.Do != Deny || !d.appliesToContainer(r) {
 			continue
 		}
 		if !d.m.match(r) {
-			if d.m.over {
-				return hit{}
+			if d.m.exhausted {
+				return matchedRule{}
 			}
-			if h.nearest == nil || d.m.far > h.far {
-				h.nearest, h.far = r, d.m.far
+			if h.nearest == nil || d.m.furthest > h.nearestMatched {
+				h.nearest, h.nearestMatched = r, d.m.furthest
 			}
 			continue
 		}
@@ -126,7 +126,7 @@ func (d *decision) strictest(denials bool) (h hit) {
 	return h
 }
 
-func (r *Rule) says(effect string) bool {
+func (r *Rule) hasEffect(effect string) bool {
 	for _, e := range r.Effects {
 		if e == effect {
 			return true
@@ -151,7 +151,7 @@ func (d *decision) command() Command {
 // Title returns the name of a rule of command in verdicts: COMMAND/ID.
 func (r *Rule) Title(command string) string { return command + "/" + r.ID }
 
-func (d *decision) denied(h hit) Verdict {
+func (d *decision) denied(h matchedRule) Verdict {
 	v := Verdict{Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Reason: h.rule.Reason}
 	if v.Reason == "" {
 		v.Reason = "denied by rule " + v.Rule
@@ -159,7 +159,7 @@ func (d *decision) denied(h hit) Verdict {
 	return v
 }
 
-func (d *decision) byRule(h hit) Verdict {
+func (d *decision) byRule(h matchedRule) Verdict {
 	if h.rule == nil && h.nearest == nil { // no rule names the container
 		return Verdict{Command: d.command(), Reason: reasonInside}
 	}
@@ -168,7 +168,7 @@ func (d *decision) byRule(h hit) Verdict {
 	}
 	v := Verdict{
 		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(),
-		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, Doubt: h.doubt,
+		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.doubt,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
 	return v
@@ -190,14 +190,14 @@ func (d *decision) byList() (Verdict, bool) {
 		action Action
 	}{{"auto_approve", d.Auto, Allow}, {"manual_approve", d.Manual, Ask}} {
 		p, ok := d.first(list.of, text)
-		if d.m.over {
+		if d.m.exhausted {
 			return Verdict{Reason: reasonTooMuch, Command: d.command()}, true
 		}
 		if !ok {
 			continue
 		}
 		action, doubt := list.action, ""
-		if n := d.strays(); action == Allow && n > 0 && !p.trusted() {
+		if n := d.outsideArg(); action == Allow && n > 0 && !p.trusted() {
 			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q Pattern) bool { return !q.trusted() }), text); ok {
 				p = q
 			} else {
@@ -205,7 +205,7 @@ func (d *decision) byList() (Verdict, bool) {
 			}
 		}
 		v := d.verdict(d.proxied)
-		v.Action, v.Rule, v.Pattern, v.Doubt = action, list.name+" "+p.Source, p.Source, doubt
+		v.Action, v.Rule, v.Pattern, v.AskReason = action, list.name+" "+p.Source, p.Source, doubt
 		return v, true
 	}
 	return Verdict{}, false
@@ -222,7 +222,7 @@ func (d *decision) whole() Verdict {
 	if c.Action == Deny {
 		return Verdict{Rule: rule, Command: c, Reason: "denied by " + rule}
 	}
-	if !d.reachable(nil) {
+	if !d.appliesToContainer(nil) {
 		return Verdict{Rule: rule, Command: c, Reason: reasonInside}
 	}
 	v := d.verdict(true)

@@ -29,7 +29,7 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 	known := d.names().known(args, r.Fixed != nil, d.gitDir())
 	grade = known.grade()
 	switch {
-	case r.says("code"):
+	case r.hasEffect("code"):
 		grade = GradeCertain
 	case known == unknown && len(r.Effects) > 0: // the rule states effects, and code is not one of them
 		grade = GradeNone
@@ -41,31 +41,31 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 	case grade.Code() && !r.Accept:
 		return Ask, grade, doubtCode
 	case r.Fixed == nil && !r.Always && !r.Anywhere:
-		if n := d.m.outside(); n > 0 {
+		if n := d.m.firstOutsideMatch(); n > 0 {
 			return Ask, grade, fmt.Sprintf(doubtOutside, n, "rule")
 		}
 	}
 	return r.Do, grade, ""
 }
 
-// strays returns the number of the first argument that names a path outside of the workspace, or 0.
+// outsideArg returns the number of the first argument that names a path outside of the workspace, or 0.
 // It returns 0 for commands proxied with --proxy and for commands that run in a container: both may
 // name any path.
-func (d *decision) strays() int {
+func (d *decision) outsideArg() int {
 	if d.proxied || d.place().Contained() {
 		return 0
 	}
-	return slices.IndexFunc(d.m.args, func(a string) bool { return leaves(a, atValue) }) + 1
+	return slices.IndexFunc(d.m.args, func(a string) bool { return namesOutsidePath(a, atValue) }) + 1
 }
 
-// outside returns the number of the first argument that a pattern matched and that names a path
+// firstOutsideMatch returns the number of the first argument that a pattern matched and that names a path
 // outside of the workspace, or 0. It skips arguments whose values the rule lists literally.
-func (m *matcher) outside() int {
+func (m *matcher) firstOutsideMatch() int {
 	at := 0
 	for i := range m.argv {
 		e := &m.argv[i]
 		for ; at < m.ends[i]; at++ {
-			if e.open(m.args[at]) && leaves(m.args[at], e.begin()) {
+			if e.matchedByPattern(m.args[at]) && namesOutsidePath(m.args[at], e.startState()) {
 				return at + 1
 			}
 		}
@@ -73,9 +73,9 @@ func (m *matcher) outside() int {
 	return 0
 }
 
-// open reports whether a pattern of e matched a. Words and options are literal, and paths are
+// matchedByPattern reports whether a pattern of e matched a. Words and options are literal, and paths are
 // resolved below the mounts, so these are not open.
-func (e *Element) open(a string) bool {
+func (e *Element) matchedByPattern(a string) bool {
 	switch e.Kind {
 	case Re, Args:
 		return true
@@ -85,9 +85,9 @@ func (e *Element) open(a string) bool {
 	return false
 }
 
-// begin returns the position at which reading of e's arguments begins.
-func (e *Element) begin() position {
-	if e.loose {
+// startState returns the position at which reading of e's arguments begins.
+func (e *Element) startState() scanState {
+	if e.afterDashDash {
 		return atOperand
 	}
 	return atValue

@@ -41,14 +41,14 @@ func TestOutside(t *testing.T) {
 	} {
 		p := &Policy{Rules: rules(wild, after, spelled, fixed, deny)}
 		v := decide(p, strings.Split(tt.args, " ")...)
-		if v.Action != tt.want || !strings.Contains(v.Doubt, tt.doubt) || (v.Doubt == "") != (tt.doubt == "") {
-			t.Errorf("Decide(%q) = %v, doubt %q, want %v, %q", tt.args, v.Action, v.Doubt, tt.want, tt.doubt)
+		if v.Action != tt.want || !strings.Contains(v.AskReason, tt.doubt) || (v.AskReason == "") != (tt.doubt == "") {
+			t.Errorf("Decide(%q) = %v, doubt %q, want %v, %q", tt.args, v.Action, v.AskReason, tt.want, tt.doubt)
 		}
 		for i := range p.Rules["x"].Rules {
 			p.Rules["x"].Rules[i].Anywhere = true
 		}
-		if v := decide(p, strings.Split(tt.args, " ")...); v.Action == Ask || v.Doubt != "" {
-			t.Errorf("anywhere: Decide(%q) = %v, doubt %q", tt.args, v.Action, v.Doubt)
+		if v := decide(p, strings.Split(tt.args, " ")...); v.Action == Ask || v.AskReason != "" {
+			t.Errorf("anywhere: Decide(%q) = %v, doubt %q", tt.args, v.Action, v.AskReason)
 		}
 	}
 	contained := Ruleset{Place: Place{Image: "img"}, Rules: []Rule{wild}}
@@ -79,8 +79,8 @@ func TestOutsideOfLists(t *testing.T) {
 		{"in a container", Policy{Auto: patterns("^x .*$"), Rules: map[string]Ruleset{"x": {Place: Place{Image: "img"}}}}, "x /etc/passwd", Allow, "auto_approve ^x .*$"},
 	} {
 		v := decide(&tt.p, strings.Split(tt.args, " ")...)
-		if v.Action != tt.want || v.Rule != tt.rule || (v.Doubt != "") != (tt.want == Ask && len(tt.p.Manual) == 0) {
-			t.Errorf("%s: Decide(%q) = %v by %s, doubt %q, want %v by %s", tt.name, tt.args, v.Action, v.Rule, v.Doubt, tt.want, tt.rule)
+		if v.Action != tt.want || v.Rule != tt.rule || (v.AskReason != "") != (tt.want == Ask && len(tt.p.Manual) == 0) {
+			t.Errorf("%s: Decide(%q) = %v by %s, doubt %q, want %v by %s", tt.name, tt.args, v.Action, v.Rule, v.AskReason, tt.want, tt.rule)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func TestEffects(t *testing.T) {
 		}{{nil, tt.without}, {[]string{"read"}, tt.with}, {[]string{"read", "code"}, Ask}} {
 			r.Effects, r.Accept = try.effects, false
 			v := (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDir: true})
-			if v.Action != try.want || v.Grade.Code() != (try.want == Ask) || (v.Doubt != "") != (try.want == Ask) {
-				t.Errorf("%s, effects %q: %v, code %v, doubt %q, want %v", tt.line, try.effects, v.Action, v.Grade.Code(), v.Doubt, try.want)
+			if v.Action != try.want || v.Grade.Code() != (try.want == Ask) || (v.AskReason != "") != (try.want == Ask) {
+				t.Errorf("%s, effects %q: %v, code %v, doubt %q, want %v", tt.line, try.effects, v.Action, v.Grade.Code(), v.AskReason, try.want)
 			}
 			r.Accept = true
 			v = (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDir: true})
@@ -143,7 +143,7 @@ func TestPrograms(t *testing.T) {
 		name     string
 		exec     string
 		programs string
-		want     knowledge
+		want     toolKind
 	}{
 		{"ls", "", "", harmless},
 		{"ls", "/bin/ls", "ls", harmless},

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Trial is the outcome of one rule, list entry or proxied command in a decision.
-type Trial struct {
+// RuleResult is the outcome of one rule, list entry or proxied command in a decision.
+type RuleResult struct {
 	Name    string // the rule, the pattern, or --proxy X
 	Where   string // file:line; empty if it is not from a file
 	Action  Action // the action if this trial decides
@@ -21,10 +21,10 @@ type Trial struct {
 
 // Explain returns the verdict of Decide and every trial of the decision, including those without
 // effect.
-func (p *Policy) Explain(req Request) (Verdict, []Trial) {
+func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 	v := p.Decide(req)
 	if p.Broken != "" {
-		return v, []Trial{{Name: "config", Matched: true, Decides: true, Why: p.Broken}}
+		return v, []RuleResult{{Name: "config", Matched: true, Decides: true, Why: p.Broken}}
 	}
 	if len(req.Args) == 0 || !ValidName(req.Args[0]) {
 		return v, nil
@@ -45,7 +45,7 @@ func (p *Policy) Explain(req Request) (Verdict, []Trial) {
 }
 
 // overruled returns the reason why a trial that matched did not decide.
-func (d *decision) overruled(t *Trial, v Verdict) string {
+func (d *decision) overruled(t *RuleResult, v Verdict) string {
 	switch {
 	case v.Rule != "":
 		return fmt.Sprintf("matches, but %s decides: %s", v.Rule, v.Action)
@@ -55,11 +55,11 @@ func (d *decision) overruled(t *Trial, v Verdict) string {
 	return "matches, but " + v.Reason
 }
 
-func (d *decision) tryRules() (trials []Trial) {
+func (d *decision) tryRules() (trials []RuleResult) {
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
-		t := Trial{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
-		if !d.reachable(r) {
+		t := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
+		if !d.appliesToContainer(r) {
 			t.Why = "it does not name the container"
 		} else if d.m.match(r) {
 			t.Matched = true
@@ -67,18 +67,18 @@ func (d *decision) tryRules() (trials []Trial) {
 		} else {
 			t.Why = d.m.why()
 		}
-		d.m.left, d.m.over = MaxSteps, false
+		d.m.stepsLeft, d.m.exhausted = MaxSteps, false
 		trials = append(trials, t)
 	}
 	return trials
 }
 
-func (d *decision) tryLists(list []Pattern, name string, action Action) (trials []Trial) {
+func (d *decision) tryLists(list []Pattern, name string, action Action) (trials []RuleResult) {
 	text, shown := line(d.req.Args)
 	for _, p := range list {
-		t := Trial{Name: name + " " + p.Source, Where: p.Where, Action: action}
+		t := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}
 		switch {
-		case inside(d.req.Args) != "":
+		case targetContainer(d.req.Args) != "":
 			t.Why = "lists are not about shells in containers"
 		case !shown:
 			t.Why = "lists match printable ASCII only, up to 64 KiB"
@@ -92,7 +92,7 @@ func (d *decision) tryLists(list []Pattern, name string, action Action) (trials 
 	return trials
 }
 
-func (d *decision) tryProxy() []Trial {
+func (d *decision) tryProxy() []RuleResult {
 	if !d.proxied {
 		return nil
 	}
@@ -100,18 +100,18 @@ func (d *decision) tryProxy() []Trial {
 	if d.explicit() {
 		name += "=" + d.c.Action.String()
 	}
-	return []Trial{{Name: name, Where: d.c.Where, Action: d.c.Action, Matched: true}}
+	return []RuleResult{{Name: name, Where: d.c.Where, Action: d.c.Action, Matched: true}}
 }
 
 // why returns the reason why the last match failed: the furthest argument and the elements expected
 // there.
 func (m *matcher) why() string {
-	if m.over {
+	if m.exhausted {
 		return reasonTooMuch
 	}
 	var want []string
-	slices.Sort(m.tried)
-	for _, i := range m.tried {
+	slices.Sort(m.failedElements)
+	for _, i := range m.failedElements {
 		if i == len(m.argv) {
 			want = append(want, "the end")
 		} else {
@@ -119,14 +119,14 @@ func (m *matcher) why() string {
 		}
 	}
 	wanted := strings.Join(want, ", or ")
-	if m.far == len(m.args) {
+	if m.furthest == len(m.args) {
 		return fmt.Sprintf("the arguments end where %s is wanted", wanted)
 	}
-	return fmt.Sprintf("argument %d, %s, is not %s", m.far+1, Line([]string{cut(m.args[m.far])}), wanted)
+	return fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, Line([]string{shorten(m.args[m.furthest])}), wanted)
 }
 
-// cut shortens an argument for explanations. Decisions never use shortened arguments.
-func cut(s string) string {
+// shorten shortens an argument for explanations. Decisions never use shortened arguments.
+func shorten(s string) string {
 	if len(s) > 200 {
 		return s[:200] + "..."
 	}

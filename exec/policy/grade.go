@@ -35,8 +35,8 @@ func (g Grade) Label() string {
 	return "HOST CODE EXECUTION"
 }
 
-// Says returns a sentence about g: the commands in names run code from files in from.
-func (g Grade) Says(from string, names ...string) string {
+// Sentence returns a sentence about g: the commands in names run code from files in from.
+func (g Grade) Sentence(from string, names ...string) string {
 	who, verb := strings.Join(names, ", "), " run"
 	if len(names) == 1 {
 		verb = " runs"
@@ -52,12 +52,12 @@ func (g Grade) Says(from string, names ...string) string {
 	return who + verb + " code from " + from
 }
 
-// SaysOfOne returns the sentence of Says for the single command of an approval request.
-func (g Grade) SaysOfOne() string { return g.Says("files that the container can write", "it") }
+// SentenceForOne returns the sentence of Says for the single command of an approval request.
+func (g Grade) SentenceForOne() string { return g.Sentence("files that the container can write", "it") }
 
 // grade returns the Grade that is shown for k.
-func (k knowledge) grade() Grade {
-	return map[knowledge]Grade{unknown: GradeUnknown, mayRun: GradePossible, runsCode: GradeCertain}[k]
+func (k toolKind) grade() Grade {
+	return map[toolKind]Grade{unknown: GradeUnknown, mayRun: GradePossible, runsCode: GradeCertain}[k]
 }
 
 // Grade returns the grade of the command called name with any arguments. path is the command's

@@ -24,9 +24,9 @@ func TestGrade(t *testing.T) {
 	}
 	said := map[string]bool{}
 	for _, g := range Grades {
-		said[g.Label()], said[g.SaysOfOne()] = true, true
+		said[g.Label()], said[g.SentenceForOne()] = true, true
 	}
-	if len(said) != 2*len(Grades) || GradeNone.Label()+GradeNone.SaysOfOne() != "" {
+	if len(said) != 2*len(Grades) || GradeNone.Label()+GradeNone.SentenceForOne() != "" {
 		t.Errorf("the grades are said as %v", said)
 	}
 }

@@ -4,54 +4,54 @@ package policy
 
 import "slices"
 
-// In is the first argument of a shell command that runs in another container; the container's name
+// containerOption is the first argument of a shell command that runs in another container; the container's name
 // follows. Commands for shells on the host do not have it.
-const In = "--in"
+const containerOption = "--in"
 
-// inside returns the container whose shell the request uses, or "" for a shell on the host. The
+// targetContainer returns the container whose shell the request uses, or "" for a shell on the host. The
 // command text is the last argument, and options come in pairs, so command text is never parsed as
 // In.
-func inside(args []string) string {
-	if len(args) < 4 || args[0] != Shell || args[1] != In {
+func targetContainer(args []string) string {
+	if len(args) < 4 || args[0] != Shell || args[1] != containerOption {
 		return ""
 	}
 	return args[2]
 }
 
-// Inside returns the container in which v's command runs through a shell, or "".
-func (v *Verdict) Inside() string { return inside(v.Args) }
+// TargetContainer returns the container in which v's command runs through a shell, or "".
+func (v *Verdict) TargetContainer() string { return targetContainer(v.Args) }
 
-// Reaches reports whether the policy permits or asks about shells in a container. Either
+// PermitsShellIn reports whether the policy permits or asks about shells in a container. Either
 // --proxy-shell names the container, or a rule that does not deny names it.
-func (p *Policy) Reaches(container string) bool {
+func (p *Policy) PermitsShellIn(container string) bool {
 	if p.Broken != "" || container == "" {
 		return false
 	}
-	if c, ok := p.Lookup(Shell); ok && c.Action != Deny && slices.Contains(p.Inside, container) {
+	if c, ok := p.Lookup(Shell); ok && c.Action != Deny && slices.Contains(p.ShellContainers, container) {
 		return true
 	}
-	return slices.ContainsFunc(p.Rules[Shell].Rules, func(r Rule) bool { return r.Do != Deny && r.names(container) })
+	return slices.ContainsFunc(p.Rules[Shell].Rules, func(r Rule) bool { return r.Do != Deny && r.namesContainer(container) })
 }
 
-// names reports whether the rule names the container literally. A pattern that matches any
+// namesContainer reports whether the rule names the container literally. A pattern that matches any
 // container does not count.
-func (r *Rule) names(container string) bool {
+func (r *Rule) namesContainer(container string) bool {
 	if len(r.Argv) < 2 {
 		return false
 	}
 	first, second := r.Argv[0], r.Argv[1]
-	return first.Kind == Word && first.Words[0] == In && (second.Kind == Word || second.Kind == Any) && slices.Contains(second.Words, container)
+	return first.Kind == Word && first.Words[0] == containerOption && (second.Kind == Word || second.Kind == Any) && slices.Contains(second.Words, container)
 }
 
-// reachable reports whether a rule may apply to the container of the request. r is nil for
+// appliesToContainer reports whether a rule may apply to the container of the request. r is nil for
 // --proxy-shell. A rule that denies applies to every container.
-func (d *decision) reachable(r *Rule) bool {
-	container := inside(d.req.Args)
+func (d *decision) appliesToContainer(r *Rule) bool {
+	container := targetContainer(d.req.Args)
 	switch {
 	case container == "":
 		return true
 	case r == nil:
-		return slices.Contains(d.Inside, container)
+		return slices.Contains(d.ShellContainers, container)
 	}
-	return r.Do == Deny || r.names(container)
+	return r.Do == Deny || r.namesContainer(container)
 }

@@ -46,12 +46,12 @@ func TestInside(t *testing.T) {
 		{"nothing", Policy{}, web, Deny, false},
 		{"--proxy-shell", Policy{Commands: proxied(Allow)}, web, Deny, false},
 		{"--proxy-shell=ask", Policy{Commands: proxied(Ask)}, web, Deny, false},
-		{"named by --proxy-shell", Policy{Commands: proxied(Allow), Inside: in}, web, Allow, true},
-		{"named, asked", Policy{Commands: proxied(Ask), Inside: in}, web, Ask, true},
-		{"named, denied", Policy{Commands: proxied(Deny), Inside: in}, web, Deny, false},
-		{"another is named", Policy{Commands: proxied(Allow), Inside: []string{"db", "we", "web2"}}, web, Deny, false},
-		{"named without --proxy-shell", Policy{Inside: in}, web, Deny, false},
-		{"broken", Policy{Broken: "x", Commands: proxied(Allow), Inside: in}, web, Deny, false},
+		{"named by --proxy-shell", Policy{Commands: proxied(Allow), ShellContainers: in}, web, Allow, true},
+		{"named, asked", Policy{Commands: proxied(Ask), ShellContainers: in}, web, Ask, true},
+		{"named, denied", Policy{Commands: proxied(Deny), ShellContainers: in}, web, Deny, false},
+		{"another is named", Policy{Commands: proxied(Allow), ShellContainers: []string{"db", "we", "web2"}}, web, Deny, false},
+		{"named without --proxy-shell", Policy{ShellContainers: in}, web, Deny, false},
+		{"broken", Policy{Broken: "x", Commands: proxied(Allow), ShellContainers: in}, web, Deny, false},
 		{"a list", Policy{Auto: list}, web, Deny, false},
 		{"a list over --proxy-shell", Policy{Auto: list, Commands: proxied(Allow)}, web, Deny, false},
 		{"a rule for anything", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{anything}})}, web, Deny, false},
@@ -60,8 +60,8 @@ func TestInside(t *testing.T) {
 		{"a rule", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{word("--in"), word("web"), word("id")}})}, web, Allow, true},
 		{"a rule for some", Policy{Rules: rules(Rule{ID: "r", Do: Ask, Argv: []Element{word("--in"), word("db", "web"), anything}})}, web, Ask, true},
 		{"a rule for another", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{word("--in"), word("db"), anything}})}, web, Deny, false},
-		{"a denial of anything", Policy{Commands: proxied(Allow), Inside: in, Rules: rules(Rule{ID: "r", Do: Deny, Argv: []Element{anything}})}, web, Deny, true},
-		{"the host, named or not", Policy{Commands: proxied(Allow), Inside: in}, text, Allow, true},
+		{"a denial of anything", Policy{Commands: proxied(Allow), ShellContainers: in, Rules: rules(Rule{ID: "r", Do: Deny, Argv: []Element{anything}})}, web, Deny, true},
+		{"the host, named or not", Policy{Commands: proxied(Allow), ShellContainers: in}, text, Allow, true},
 		{"a text that looks like one", Policy{Commands: proxied(Allow)}, []string{"shell", "--in"}, Allow, false},
 	}
 	for _, tt := range tests {
@@ -69,7 +69,7 @@ func TestInside(t *testing.T) {
 			if v := tt.p.Decide(Request{Args: tt.args}); v.Action != tt.want {
 				t.Errorf("Decide(%q) = %v (%s, %s), want %v", tt.args, v.Action, v.Rule, v.Reason, tt.want)
 			}
-			if got := tt.p.Reaches("web"); got != tt.reaches {
+			if got := tt.p.PermitsShellIn("web"); got != tt.reaches {
 				t.Errorf("Reaches(web) = %v, want %v", got, tt.reaches)
 			}
 			tt.p.Explain(Request{Args: tt.args}) // must not panic

@@ -9,7 +9,7 @@ import (
 
 // escape returns an argument that t matches and that names a path outside of the workspace, if one
 // exists. from is the position where the argument begins. option permits a leading -.
-func (t Token) escape(from position, option bool) (example string, found bool) {
+func (t Token) escape(from scanState, option bool) (example string, found bool) {
 	return search(t.Source, from, option, t.unicode)
 }
 
@@ -21,7 +21,7 @@ func (p Pattern) escape() (example string, found bool) {
 // search decides whether a regular expression matches, from its beginning to its end, a text that names a path
 // outside of the workspace. It runs the automaton of the expression and the automaton of position
 // in parallel over all texts, shortest first.
-func search(source string, from position, option, wide bool) (example string, found bool) {
+func search(source string, from scanState, option, wide bool) (example string, found bool) {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
 		return "", false // an invalid expression matches nothing
@@ -50,7 +50,7 @@ const maxSearch = 1 << 21
 type state struct {
 	pc   uint32
 	last rune // -1 at the beginning; else a representative of the last character's class, for ^, $ and \b
-	at   position
+	at   scanState
 }
 
 type visit struct {
@@ -83,7 +83,7 @@ func (s *searcher) add(v visit) {
 func (s *searcher) follow(i int) bool {
 	v := s.visits[i]
 	for _, next := range []rune{-1, 'a', ' '} {
-		for _, pc := range s.reach(v.pc, syntax.EmptyOpContext(v.last, next)) {
+		for _, pc := range s.instructionsFrom(v.pc, syntax.EmptyOpContext(v.last, next)) {
 			inst := &s.prog.Inst[pc]
 			if next < 0 {
 				if inst.Op == syntax.InstMatch && v.at.end() {
@@ -102,8 +102,8 @@ func (s *searcher) follow(i int) bool {
 	return false
 }
 
-// reach returns the instructions reachable from pc that read a character or end the match.
-func (s *searcher) reach(pc uint32, holds syntax.EmptyOp) (all []uint32) {
+// instructionsFrom returns the instructions reachable from pc that read a character or end the match.
+func (s *searcher) instructionsFrom(pc uint32, holds syntax.EmptyOp) (all []uint32) {
 	if s.marks == nil {
 		s.marks = make([]bool, len(s.prog.Inst))
 	}

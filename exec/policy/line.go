@@ -20,15 +20,15 @@ func Line(args []string) string {
 		if ascii(a) {
 			b.WriteString(shellescape.Quote(a))
 		} else {
-			dollar(&b, a)
+			quoteDollar(&b, a)
 		}
 	}
 	return b.String()
 }
 
-// dollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Each byte becomes three octal
+// quoteDollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Each byte becomes three octal
 // digits, because a hexadecimal escape would include a digit that follows.
-func dollar(b *strings.Builder, s string) {
+func quoteDollar(b *strings.Builder, s string) {
 	b.WriteString("$'")
 	for i := range len(s) {
 		switch c := s[i]; {

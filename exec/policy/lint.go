@@ -34,7 +34,7 @@ func (l *linter) add(where, rule string, fatal bool, format string, args ...any)
 type subject struct {
 	*Rule
 	title string
-	names programs // of the command and of its program
+	names programNames // of the command and of its program
 	set   *Ruleset
 }
 
@@ -52,7 +52,7 @@ func (l *linter) command(name string, set Ruleset) {
 		r := &set.Rules[i]
 		s := subject{r, r.Title(name), names, &set}
 		if !set.Place.Contained() {
-			l.dangers(s)
+			l.checkDangerous(s)
 		}
 		l.elements(s)
 		l.paths(s)
@@ -79,15 +79,15 @@ func (l *linter) git(name string, set Ruleset) {
 	}
 }
 
-// dangers reports commands that no argument rule makes safe.
-func (l *linter) dangers(s subject) {
+// checkDangerous reports commands that no argument rule makes safe.
+func (l *linter) checkDangerous(s subject) {
 	allow := s.Do == Allow
 	for _, n := range s.names {
 		switch {
-		case Interprets(n) && s.free() && s.Do != Deny:
+		case Interprets(n) && s.freeArgs() && s.Do != Deny:
 			l.add(s.Where, s.title, allow, "%s runs what its arguments say: name them all (words, any), or use fixed", n)
 			return
-		case s.Do != Deny && s.rootly(tool(n)):
+		case s.Do != Deny && s.controlsEngine(tool(n)):
 			l.add(s.Where, s.title, allow, "root-equivalent: with this verb of %s the caller can have any file and any privilege of the host", n)
 			return
 		}
@@ -99,7 +99,7 @@ func (l *linter) dangers(s subject) {
 	switch {
 	case known.code():
 		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it", s.names, CodeAccepted)
-	case s.says("code"):
+	case s.hasEffect("code"):
 		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it", CodeAccepted)
 	case known == unknown && len(s.Effects) == 0:
 		l.add(s.Where, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
@@ -108,7 +108,7 @@ func (l *linter) dangers(s subject) {
 
 // known returns the worst knowledge about the command over all arguments that the rule matches.
 // Lint checks git separately.
-func (s subject) known() knowledge {
+func (s subject) known() toolKind {
 	lists := [][]string{s.Fixed}
 	if s.Fixed == nil {
 		lists = s.verbs()
@@ -141,8 +141,8 @@ func (r *Rule) verbs() [][]string {
 	return all
 }
 
-// free reports whether the caller chooses arguments that the rule does not spell out.
-func (r *Rule) free() bool {
+// freeArgs reports whether the caller chooses arguments that the rule does not spell out.
+func (r *Rule) freeArgs() bool {
 	if r.Fixed != nil {
 		return false
 	}
@@ -152,18 +152,18 @@ func (r *Rule) free() bool {
 }
 
 var (
-	engines    = spelling.Words("docker podman nerdctl")
-	rootVerbs  = spelling.Words("run create exec build buildx cp plugin context commit")
+	engines    = spelling.WordSet("docker podman nerdctl")
+	rootVerbs  = spelling.WordSet("run create exec build buildx cp plugin context commit")
 	rootNested = map[string]func(string) bool{
-		"compose":   spelling.Words("up run exec build create"),
+		"compose":   spelling.WordSet("up run exec build create"),
 		"container": rootVerbs, "image": rootVerbs, "builder": rootVerbs,
 	}
-	rootOpts = spelling.Words("-H --host -c --context --config")
+	rootOpts = spelling.WordSet("-H --host -c --context --config")
 )
 
-// rootly reports whether the caller chooses the operation of a container engine. It is false for a
+// controlsEngine reports whether the caller chooses the operation of a container engine. It is false for a
 // rule that inserts or fixes the operation.
-func (s subject) rootly(name string) bool {
+func (s subject) controlsEngine(name string) bool {
 	if !engines(name) || s.Fixed != nil {
 		return false
 	}
@@ -180,7 +180,7 @@ func (s subject) rootly(name string) bool {
 		}
 	}
 	if len(verbs) == 0 {
-		return s.free()
+		return s.freeArgs()
 	}
 	if slices.ContainsFunc(verbs[0].Words, rootVerbs) {
 		return true
@@ -193,7 +193,7 @@ func (s subject) rootly(name string) bool {
 // settings reports settings that permit more than the arguments in the rule show.
 func (l *linter) settings(s subject) {
 	set := s.Settings.Over(s.set.Settings.Over(l.policy.Defaults))
-	if value(set.Stdin).Mode == StdinPipe && s.Do == Allow && slices.ContainsFunc(s.names, readsOrders) {
+	if value(set.Stdin).Mode == StdinPipe && s.Do == Allow && slices.ContainsFunc(s.names, readsCommandsFromStdin) {
 		l.add(s.Where, s.title, true, "stdin: pipe lets the caller say what runs: capture(64KiB) and do: ask show it first")
 	}
 	env := value(set.Env).Set
@@ -202,17 +202,17 @@ func (l *linter) settings(s subject) {
 	}
 }
 
-// ordered contains the tools that take commands from their standard input.
-var ordered = spelling.Words("kubectl helm terraform tofu docker podman git gh at crontab")
+// stdinCommandTools contains the tools that take commands from their standard input.
+var stdinCommandTools = spelling.WordSet("kubectl helm terraform tofu docker podman git gh at crontab")
 
-// readsOrders reports whether a command may take commands from its standard input.
-func readsOrders(name string) bool {
-	return Interprets(name) || runs(name) || ordered(tool(name))
+// readsCommandsFromStdin reports whether a command may take commands from its standard input.
+func readsCommandsFromStdin(name string) bool {
+	return Interprets(name) || runs(name) || stdinCommandTools(tool(name))
 }
 
 // untested reports a rule that leaves a choice to the caller and has no test.no.
 func (l *linter) untested(s subject) {
-	if s.free() && len(s.No) == 0 && s.Do != Deny {
+	if s.freeArgs() && len(s.MustNotMatch) == 0 && s.Do != Deny {
 		l.add(s.Where, s.title, false, "no test.no: write down what it must never match")
 	}
 }

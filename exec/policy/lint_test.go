@@ -32,7 +32,7 @@ func anywhere(list ...string) []Pattern {
 	return all
 }
 
-func tested(r *Rule) { r.No = [][]string{{"-x"}} }
+func tested(r *Rule) { r.MustNotMatch = [][]string{{"-x"}} }
 
 var lints = []struct {
 	name  string
@@ -86,8 +86,8 @@ var lints = []struct {
 	{"stdin", one("kubectl", with(rule("r", Allow, w("apply")), func(r *Rule) { r.Settings.Stdin = &Stdin{Mode: StdinPipe} })), true, "lets the caller say what runs"},
 	{"pager", one("gh", with(rule("r", Allow, w("status")), func(r *Rule) { r.Settings.TTY = &yes })), true, "start a pager"},
 	{"shadowed", &Policy{Rules: rules(rule("a", Ask, w("b")), rule("r", Allow, w("b")))}, true, "never decides: x/a"},
-	{"its own test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.Yes = [][]string{{"b"}} })), true, "its own test fails"},
-	{"its other test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.No = [][]string{{"a"}} })), true, "matches, and must not"},
+	{"its own test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.MustMatch = [][]string{{"b"}} })), true, "its own test fails"},
+	{"its other test", one("ls", with(rule("r", Allow, w("a")), func(r *Rule) { r.MustNotMatch = [][]string{{"a"}} })), true, "matches, and must not"},
 	{"unanchored", &Policy{Auto: patterns("git status")}, true, "not anchored"},
 	{"half anchored", &Policy{Auto: patterns("^git status")}, true, "not anchored"},
 	{"anchored by halves", &Policy{Auto: patterns("^git status|git log$")}, true, "not anchored"},

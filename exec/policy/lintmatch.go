@@ -20,7 +20,7 @@ func (l *linter) elements(s subject) {
 		}
 		if e.Kind == Re || e.Kind == Args {
 			l.token(s, e.Token)
-			if fits(e.Token, "-") && !e.loose && !(e.Kind == Re && e.Token.dashed) {
+			if fits(e.Token, "-") && !e.afterDashDash && !(e.Kind == Re && e.Token.dashed) {
 				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Token)
 			}
 		}
@@ -44,7 +44,7 @@ func (l *linter) escapes(s subject) {
 	}
 	for _, e := range s.Argv {
 		if e.Kind == Re || e.Kind == Args {
-			l.escape(s, e.Token, e.begin(), e.loose || e.Kind == Re && e.Token.dashed)
+			l.escape(s, e.Token, e.startState(), e.afterDashDash || e.Kind == Re && e.Token.dashed)
 		}
 		for _, o := range e.Opts {
 			l.escape(s, o.Value, atValue, false)
@@ -52,7 +52,7 @@ func (l *linter) escapes(s subject) {
 	}
 }
 
-func (l *linter) escape(s subject, t Token, from position, option bool) {
+func (l *linter) escape(s subject, t Token, from scanState, option bool) {
 	switch example, found := t.escape(from, option); {
 	case !found:
 	case example == "":
@@ -171,11 +171,11 @@ func (l *linter) lists() {
 			switch {
 			case !anchored(p.Source):
 				l.add(p.Where, title, list.auto, "not anchored: it matches in the middle of any line, as of sh -c '... # %s'; write ^ and $ around all of it", "git status")
-			case list.auto && word != "" && Interprets(word) && open(p.Source):
+			case list.auto && word != "" && Interprets(word) && leavesChoice(p.Source):
 				l.add(p.Where, title, true, "%s runs what its arguments say", word)
 			case rootLine(p.Source):
 				l.add(p.Where, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")
-			case list.auto && l.strays(p):
+			case list.auto && l.matchesOutside(p):
 				example, _ := p.escape()
 				l.add(p.Where, title, true, "matches %s, with a path outside of the workspace, so it asks for that: say which words may come, or write {pattern: ..., anywhere: true}", strconv.QuoteToASCII(example))
 			case list.auto && l.runs(literal(p.Source)):
@@ -190,9 +190,9 @@ func (l *linter) lists() {
 	}
 }
 
-// strays reports whether a pattern that leaves a choice matches lines with paths outside of the
+// matchesOutside reports whether a pattern that leaves a choice matches lines with paths outside of the
 // workspace.
-func (l *linter) strays(p Pattern) bool {
+func (l *linter) matchesOutside(p Pattern) bool {
 	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Contained() {
 		return false
 	}
@@ -200,8 +200,8 @@ func (l *linter) strays(p Pattern) bool {
 	return found
 }
 
-// open reports whether a pattern leaves a choice to the caller.
-func open(source string) bool {
+// leavesChoice reports whether a pattern leaves a choice to the caller.
+func leavesChoice(source string) bool {
 	var walk func(re *syntax.Regexp) bool
 	walk = func(re *syntax.Regexp) bool {
 		switch re.Op {
@@ -249,11 +249,11 @@ func (r *Rule) samples() (all [][]string, exact bool) {
 			args = append(args, e.Words[0])
 		case Insert:
 		default:
-			return r.Yes, false
+			return r.MustMatch, false
 		}
 	}
 	if r.Always || !r.ready {
-		return r.Yes, false
+		return r.MustMatch, false
 	}
 	return [][]string{args}, true
 }

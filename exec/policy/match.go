@@ -19,36 +19,36 @@ func cost(s string) int { return 1 + len(s)/64 }
 
 // matcher matches the arguments of one request against any number of rules.
 type matcher struct {
-	args []string // without the name of the command
-	left int      // steps that remain
-	over bool     // the steps are used up
+	args      []string // without the name of the command
+	stepsLeft int      // steps that remain
+	exhausted bool     // the steps are used up
 
 	argv   []Element // of the current rule
 	ends   []int     // the end of each element, after a match
 	failed []uint64  // one bit for each (element, argument) from which no match is possible
 
-	far   int   // the furthest argument at which elements failed
-	tried []int // the elements that failed there
+	furthest       int   // the furthest argument at which elements failed
+	failedElements []int // the elements that failed there
 }
 
-func (m *matcher) spend(n int) bool {
-	if m.left < n {
-		m.left, m.over = 0, true
+func (m *matcher) useStep(n int) bool {
+	if m.stepsLeft < n {
+		m.stepsLeft, m.exhausted = 0, true
 		return false
 	}
-	m.left -= n
+	m.stepsLeft -= n
 	return true
 }
 
 // match reports whether r matches all of the arguments.
 func (m *matcher) match(r *Rule) bool {
-	m.far, m.tried = 0, m.tried[:0]
+	m.furthest, m.failedElements = 0, m.failedElements[:0]
 	if !r.ready || len(m.args) > MaxArgs {
-		m.over = true
+		m.exhausted = true
 		return false
 	}
 	if r.Always {
-		return m.spend(1)
+		return m.useStep(1)
 	}
 	m.argv = r.Argv
 	m.ends = slices.Grow(m.ends[:0], len(m.argv))[:len(m.argv)]
@@ -63,7 +63,7 @@ func (m *matcher) match(r *Rule) bool {
 // element.
 func (m *matcher) from(i, j int) bool {
 	bit := i*(len(m.args)+1) + j
-	if m.failed[bit/64]&(1<<(bit%64)) != 0 || !m.spend(1) {
+	if m.failed[bit/64]&(1<<(bit%64)) != 0 || !m.useStep(1) {
 		return false
 	}
 	if m.try(i, j) {
@@ -116,7 +116,7 @@ func (m *matcher) several(i, j int) bool {
 		if n >= e.Min && m.next(i, j+n) {
 			return true
 		}
-		if n == e.Max || m.over {
+		if n == e.Max || m.exhausted {
 			return false
 		}
 		if j+n == len(m.args) || !m.fits(e, m.args[j+n]) {
@@ -153,23 +153,23 @@ func (m *matcher) option(e *Element, j int) int {
 
 // value reports whether s can be the value of o. A text that begins with - cannot.
 func (m *matcher) value(o Opt, s string) bool {
-	return !strings.HasPrefix(s, "-") && m.spend(cost(s)) && o.Value.match(s)
+	return !strings.HasPrefix(s, "-") && m.useStep(cost(s)) && o.Value.match(s)
 }
 
 // fits reports whether e matches the single argument a. Before a literal --, a text that begins
 // with - is an option, and only an element that spells it out matches it.
 func (m *matcher) fits(e *Element, a string) bool {
-	if !m.spend(1) {
+	if !m.useStep(1) {
 		return false
 	}
 	switch e.Kind {
 	case Word, Any:
 		return slices.Contains(e.Words, a)
 	case Re, Args:
-		if strings.HasPrefix(a, "-") && !e.loose && !(e.Kind == Re && e.Token.dashed) {
+		if strings.HasPrefix(a, "-") && !e.afterDashDash && !(e.Kind == Re && e.Token.dashed) {
 			return false
 		}
-		return m.spend(cost(a)) && e.Token.match(a)
+		return m.useStep(cost(a)) && e.Token.match(a)
 	case Path: // no leading -, even after --: the caller can write ./-x
 		return a != "" && a[0] != '-' && ascii(a)
 	}
@@ -178,11 +178,11 @@ func (m *matcher) fits(e *Element, a string) bool {
 
 // note records that element i failed on argument j, unless an element failed at a later argument.
 func (m *matcher) note(i, j int) {
-	if j > m.far || len(m.tried) == 0 {
-		m.far, m.tried = j, m.tried[:0]
+	if j > m.furthest || len(m.failedElements) == 0 {
+		m.furthest, m.failedElements = j, m.failedElements[:0]
 	}
-	if j == m.far && len(m.tried) < maxElements && !slices.Contains(m.tried, i) {
-		m.tried = append(m.tried, i)
+	if j == m.furthest && len(m.failedElements) < maxElements && !slices.Contains(m.failedElements, i) {
+		m.failedElements = append(m.failedElements, i)
 	}
 }
 

@@ -4,23 +4,23 @@ package policy
 
 import "strings"
 
-// position is the state of a scanner that looks for a path in an argument, character by character.
+// scanState is the state of a scanner that looks for a path in an argument, character by character.
 // It does not depend on the program: a path may begin wherever a program could parse the beginning of a
 // value, as in --opt=/x, -C.., @/x, file:/x and a,../b.
-type position uint8
+type scanState uint8
 
 const (
-	atValue   position = iota // beginning of a value, which may be an option
-	atOperand                 // beginning of a value after --, where - has no special meaning
-	inName                    // in a name
-	atName                    // after a slash
-	oneDot                    // a name that consists of . so far
-	twoDots                   // a name that consists of .. so far
+	atValue   scanState = iota // beginning of a value, which may be an option
+	atOperand                  // beginning of a value after --, where - has no special meaning
+	inName                     // in a name
+	atName                     // after a slash
+	oneDot                     // a name that consists of . so far
+	twoDots                    // a name that consists of .. so far
 
-	dash           // an option with one dash, which may have a value attached: -C.., -I/x
-	inOption       // after the dash
-	optionOneDot   // after the dash and a dot
-	optionManyDots // after the dash and two or more dots
+	dash            // an option with one dash, which may have a value attached: -C.., -I/x
+	inOption        // after the dash
+	optionOneDot    // after the dash and a dot
+	optionValueDots // after the dash and two or more dots
 
 	schemeH // the letters of http and https at the beginning of a value
 	schemeHT
@@ -38,10 +38,10 @@ const (
 	outside // a path outside of the workspace was found
 )
 
-// leaves reports whether arg, scanned from position p, names a path outside of the workspace. Such
+// namesOutsidePath reports whether arg, scanned from position p, names a path outside of the workspace. Such
 // a path is absolute, begins with a home directory, or contains a .. element. Symbolic links are
 // not resolved.
-func leaves(arg string, p position) bool {
+func namesOutsidePath(arg string, p scanState) bool {
 	for _, r := range arg {
 		p = p.next(r)
 	}
@@ -49,16 +49,16 @@ func leaves(arg string, p position) bool {
 }
 
 // end reports whether an argument that ends at p names a path outside of the workspace.
-func (p position) end() bool {
+func (p scanState) end() bool {
 	switch p {
-	case outside, twoDots, optionManyDots, urlTwoDots, schemeSlash:
+	case outside, twoDots, optionValueDots, urlTwoDots, schemeSlash:
 		return true
 	}
 	return false
 }
 
 // next returns the position after r.
-func (p position) next(r rune) position {
+func (p scanState) next(r rune) scanState {
 	switch {
 	case p == outside:
 		return outside
@@ -70,7 +70,7 @@ func (p position) next(r rune) position {
 		return outside
 	case p >= urlAtName:
 		return p.nextInURL(r)
-	case p >= dash && p <= optionManyDots:
+	case p >= dash && p <= optionValueDots:
 		return p.nextInOption(r)
 	}
 	begins := p == atValue || p == atOperand || p == schemeColon
@@ -96,7 +96,7 @@ func (p position) next(r rune) position {
 }
 
 // nextOfScheme returns the position after r, which may be a letter of http or https.
-func (p position) nextOfScheme(r rune, begins bool) position {
+func (p scanState) nextOfScheme(r rune, begins bool) scanState {
 	switch {
 	case r == 'h' && begins:
 		return schemeH
@@ -108,16 +108,16 @@ func (p position) nextOfScheme(r rune, begins bool) position {
 
 // nextInOption returns the position after r in an option with one dash. Each letter there may be an
 // option and the text after it the option's value.
-func (p position) nextInOption(r rune) position {
+func (p scanState) nextInOption(r rune) scanState {
 	switch {
 	case r == '-' && p == dash: // a long option: its value follows =
 		return inName
-	case isSlash(r), r == '~', separates(r) && p == optionManyDots:
+	case isSlash(r), r == '~', separates(r) && p == optionValueDots:
 		return outside
 	case separates(r):
 		return atValue
-	case r == '.' && (p == optionOneDot || p == optionManyDots):
-		return optionManyDots
+	case r == '.' && (p == optionOneDot || p == optionValueDots):
+		return optionValueDots
 	case r == '.':
 		return optionOneDot
 	}
@@ -125,7 +125,7 @@ func (p position) nextInOption(r rune) position {
 }
 
 // nextInURL returns the position after r in a URL that began with http:// or https://.
-func (p position) nextInURL(r rune) position {
+func (p scanState) nextInURL(r rune) scanState {
 	over := strings.ContainsRune(` '"`, r)
 	switch {
 	case p == urlTwoDots && (over || isSlash(r)):

@@ -16,7 +16,7 @@ func TestLeaves(t *testing.T) {
 		(/x {../x [/x '../x '/x "/x |/x ;../x \x ..\x a\..\b C:\x C:/x +/x #/x %/x ?/x *../x a=..,b ..,a ..=b http:/x
 		http:../x https:/x https://x/../y https://.. https://../../x http://a/b/.. ftp://x/y hhttp://x HTTP://x -a../b - -..
 		a/b/../../..`) {
-		if want := s != "-"; leaves(s, atValue) != want {
+		if want := s != "-"; namesOutsidePath(s, atValue) != want {
 			t.Errorf("leaves(%q) = %v, want %v", s, !want, want)
 		}
 	}
@@ -25,12 +25,12 @@ func TestLeaves(t *testing.T) {
 		HEAD^~2 main.. agent/fix-1 v1.2.3 feature/x.y -n --x --x=y --x=a/b -j8 -n=5 x=y a:b a@b @a user@host host:a/b 12 1.5s
 		http://x https://x/y https://x/y?a=/z https://x/~me http://localhost:3000/a?b=c#d https://x/... plan-0a.tfplan -- a+b
 		{a}/b x{y}..z a/- a-b/c_d --a-b=c.d/e`), "", "a b") {
-		if leaves(s, atValue) {
+		if namesOutsidePath(s, atValue) {
 			t.Errorf("leaves(%q), and it stays inside", s)
 		}
 	}
 	for s, want := range map[string]bool{"-a/b": false, "-Ca/..": true, "-/../x": true, "-..": false, "--": false, "/x": true, "a=-C..": true} {
-		if got := leaves(s, atOperand); got != want {
+		if got := namesOutsidePath(s, atOperand); got != want {
 			t.Errorf("behind --, leaves(%q) = %v, want %v", s, got, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestEscape(t *testing.T) {
 		if got != want || found != (want != "") {
 			t.Errorf("escape(%q) = %q, %v, want %q", source, got, found, want)
 		}
-		if found && (!token.match(got) || !leaves(got, atValue)) {
+		if found && (!token.match(got) || !namesOutsidePath(got, atValue)) {
 			t.Errorf("escape(%q) = %q, which is no example", source, got)
 		}
 	}
@@ -87,10 +87,10 @@ func FuzzEscape(f *testing.F) {
 			return
 		}
 		example, found := token.escape(atValue, true)
-		if !found && token.match(s) && leaves(s, atValue) {
+		if !found && token.match(s) && namesOutsidePath(s, atValue) {
 			t.Errorf("%q matches %q, which leaves, and nothing was found", source, s)
 		}
-		if found && example != "" && !(token.match(example) && leaves(example, atValue)) {
+		if found && example != "" && !(token.match(example) && namesOutsidePath(example, atValue)) {
 			t.Errorf("%q: %q is no example", source, example)
 		}
 	})

@@ -25,7 +25,7 @@ func ParsePattern(source string) (Pattern, error) {
 
 // trusted reports whether the author of p accepted the paths of the lines that it matches: p has
 // Anywhere set, or it leaves no choice.
-func (p Pattern) trusted() bool { return p.Anywhere || !open(p.Source) }
+func (p Pattern) trusted() bool { return p.Anywhere || !leavesChoice(p.Source) }
 
 // maxLine is the maximum length in bytes of a command line that the lists match and that a person
 // is shown.
@@ -47,7 +47,7 @@ func line(args []string) (string, bool) {
 // first returns the first pattern of list that matches line.
 func (d *decision) first(list []Pattern, line string) (Pattern, bool) {
 	for _, p := range list {
-		if !d.m.spend(cost(line)) {
+		if !d.m.useStep(cost(line)) {
 			break
 		}
 		if p.re != nil && p.re.MatchString(line) {

@@ -59,7 +59,7 @@ func ParseAction(s string) (Action, error) {
 // shell's options for the command, and then the command text. No program has this name.
 const Shell = "shell"
 
-var name = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._+-", Min: 1, Max: 64}
+var name = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._+-", Min: 1, Max: 64}
 
 // ValidName reports whether s can be the name of a command. A name is valid in PATH and as a
 // symbolic link. It cannot be parsed as an option or a path.
@@ -94,9 +94,9 @@ type Policy struct {
 	Defaults Settings           // for all commands
 	Auto     []Pattern          // approval.auto_approve
 	Manual   []Pattern          // approval.manual_approve
-	// Inside lists the containers in which --proxy-shell permits shells. Shells on the host need no
+	// ShellContainers lists the containers in which --proxy-shell permits shells. Shells on the host need no
 	// entry.
-	Inside []string
+	ShellContainers []string
 
 	// Programs holds, for each command, the names of its program on this host: the base name of its
 	// path and of every link target on the way.
@@ -142,7 +142,7 @@ func (p *Policy) Asks() bool {
 		// A rule that allows asks if it does not accept code and the command may run code from the
 		// container. It also asks if its patterns match a path outside of the workspace.
 		if slices.ContainsFunc(set.Rules, func(r Rule) bool {
-			return r.Do == Ask || r.Do == Allow && (!r.Accept || !r.Anywhere && r.free())
+			return r.Do == Ask || r.Do == Allow && (!r.Accept || !r.Anywhere && r.freeArgs())
 		}) {
 			return true
 		}

@@ -34,18 +34,18 @@ const CodeAccepted = "host-code-execution"
 // Rule is one rule of a command. The order of rules does not matter: the strictest rule that
 // matches decides.
 type Rule struct {
-	ID       string
-	Do       Action
-	Argv     []Element // must match all arguments, in order
-	Fixed    []string  // runs instead of the caller's arguments
-	Always   bool      // Fixed runs for any arguments; Argv is empty
-	Effects  []string
-	Accept   bool   // the rule accepts CodeAccepted
-	Anywhere bool   // arguments that patterns match may name paths outside of the workspace
-	Reason   string // of a denial, for the caller
-	Settings Settings
-	Yes, No  [][]string // the rule's own tests: arguments that it must match and must not match
-	Where    string
+	ID                      string
+	Do                      Action
+	Argv                    []Element // must match all arguments, in order
+	Fixed                   []string  // runs instead of the caller's arguments
+	Always                  bool      // Fixed runs for any arguments; Argv is empty
+	Effects                 []string
+	Accept                  bool   // the rule accepts CodeAccepted
+	Anywhere                bool   // arguments that patterns match may name paths outside of the workspace
+	Reason                  string // of a denial, for the caller
+	Settings                Settings
+	MustMatch, MustNotMatch [][]string // the rule's own tests: arguments that it must match and must not match
+	Where                   string
 
 	ready bool
 }
@@ -57,23 +57,23 @@ func (r *Rule) Compile() error {
 	if len(r.Argv) > maxElements {
 		return fmt.Errorf("%d elements, at most %d are allowed", len(r.Argv), maxElements)
 	}
-	r.Argv = joined(r.Argv)
+	r.Argv = mergeOptions(r.Argv)
 	loose := false // after a literal --, arguments may begin with -
 	for i := range r.Argv {
 		e := &r.Argv[i]
 		if err := e.check(); err != nil {
 			return err
 		}
-		e.loose = loose
+		e.afterDashDash = loose
 		loose = loose || e.Kind == Word && e.Words[0] == "--"
 	}
 	r.ready = true
 	return nil
 }
 
-// joined merges adjacent flags and options into one element, because commands accept them in any
+// mergeOptions merges adjacent flags and options into one element, because commands accept them in any
 // order.
-func joined(argv []Element) []Element {
+func mergeOptions(argv []Element) []Element {
 	var out []Element
 	for _, e := range argv {
 		if n := len(out); e.Kind == Options && n > 0 && out[n-1].Kind == Options {
@@ -111,7 +111,7 @@ type Element struct {
 	Type     FileType // for Path
 	Snapshot Snapshot // for Path
 
-	loose bool
+	afterDashDash bool
 }
 
 // Opt is an option with a value: NAME VALUE as two arguments, or NAME=VALUE.

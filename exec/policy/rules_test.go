@@ -95,7 +95,7 @@ func TestMatch(t *testing.T) {
 					if text != "" {
 						args = strings.Split(text, " ")
 					}
-					m := matcher{args: args, left: MaxSteps}
+					m := matcher{args: args, stepsLeft: MaxSteps}
 					if got := m.match(&r); got != want {
 						t.Errorf("match(%q) = %v, want %v (%s)", args, got, want, m.why())
 					}
@@ -291,7 +291,7 @@ func TestExplain(t *testing.T) {
 		if again := p.Decide(Request{Args: strings.Split(tt.args, " ")}); again.Rule != v.Rule || again.Action != v.Action {
 			t.Errorf("Explain(%q) decides otherwise than Decide", tt.args)
 		}
-		i := slices.IndexFunc(trials, func(t Trial) bool { return t.Name == tt.rule })
+		i := slices.IndexFunc(trials, func(t RuleResult) bool { return t.Name == tt.rule })
 		if i < 0 || trials[i].Why != tt.why {
 			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, trials, tt.why)
 		}

@@ -58,16 +58,16 @@ func (r *Rule) RunTests(command string) (all []Tested) {
 	for _, list := range []struct {
 		of   [][]string
 		want bool
-	}{{r.Yes, true}, {r.No, false}} {
+	}{{r.MustMatch, true}, {r.MustNotMatch, false}} {
 		for _, args := range list.of {
-			m := matcher{args: args, left: MaxSteps}
+			m := matcher{args: args, stepsLeft: MaxSteps}
 			t := Tested{Rule: r.Title(command), Where: r.Where, Args: append([]string{command}, args...), Want: list.want}
 			switch got := m.match(r); {
 			case got && !list.want:
 				t.Why = "matches, and must not"
 			case !got && list.want:
 				t.Why = m.why()
-			case m.over:
+			case m.exhausted:
 				t.Why = reasonTooMuch
 			}
 			all = append(all, t)

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// knowledge is the static knowledge about a command, found without opening files; a higher value is
+// toolKind is the static knowledge about a command, found without opening files; a higher value is
 // worse. The zero value means that nothing is known; then a rule has to state the effects of the
 // command.
-type knowledge int
+type toolKind int
 
 const (
-	harmless knowledge = iota - 1 // runs no code that a container could have written
+	harmless toolKind = iota - 1 // runs no code that a container could have written
 	unknown
 	mayRun   // runs such code if configuration or hooks name it
 	runsCode // runs such code
 )
 
 // code reports whether the command counts as running code that the container wrote.
-func (k knowledge) code() bool { return k >= mayRun }
+func (k toolKind) code() bool { return k >= mayRun }
 
 // verbs holds the subcommands of a tool of which only some run code. Subcommands in neither set
 // count as running code, because they may come from plugins.
@@ -32,7 +32,7 @@ type verbs struct {
 
 // of returns the knowledge about the tool with arguments args. The verb must come first; with other
 // arguments the tool counts as running code.
-func (v verbs) of(args []string) knowledge {
+func (v verbs) of(args []string) toolKind {
 	for n := min(len(args), 2); n > 0; n-- {
 		switch verb := strings.Join(args[:n], "/"); {
 		case v.harmless(verb):
@@ -64,15 +64,15 @@ func runs(name string) bool {
 // Interprets reports whether the command runs code from its arguments. Then two requests for the
 // command have nothing in common.
 func Interprets(name string) bool {
-	return slices.ContainsFunc([]string{name, tool(name)}, func(n string) bool { return scripts(n) || talkers(n) || wrappers(n) })
+	return slices.ContainsFunc([]string{name, tool(name)}, func(n string) bool { return scripts(n) || commandLanguages(n) || wrappers(n) })
 }
 
-// programs holds the names of one command: its own name, the name of its program, and the names of
+// programNames holds the names of one command: its own name, the name of its program, and the names of
 // all link targets on the way.
-type programs []string
+type programNames []string
 
 // String returns the command's own name, followed by the program names in parentheses.
-func (names programs) String() string {
+func (names programNames) String() string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
@@ -80,22 +80,22 @@ func (names programs) String() string {
 }
 
 // names returns the names of the requested command.
-func (d *decision) names() programs {
+func (d *decision) names() programNames {
 	return d.programs(d.req.Args[0], d.set.Exec, d.c.Path)
 }
 
-func (p *Policy) programs(name string, paths ...string) programs {
+func (p *Policy) programs(name string, paths ...string) programNames {
 	found := slices.Clone(p.Programs[name])
 	for _, at := range paths {
 		if at != "" {
 			found = append(found, path.Base(at))
 		}
 	}
-	all := programs{name}
+	all := programNames{name}
 	for _, n := range found {
 		// A multi-call program behaves according to the name under which it starts: the command's
 		// own name.
-		if !manyInOne(n) && !slices.Contains(all, n) {
+		if !multiCall(n) && !slices.Contains(all, n) {
 			all = append(all, n)
 		}
 	}
@@ -105,7 +105,7 @@ func (p *Policy) programs(name string, paths ...string) programs {
 // known returns the knowledge about a command with arguments args. It returns the worst knowledge
 // of all names. If fixed is set, the host chose the arguments, so interpreters run no code of the
 // container. gitDir reports that git reads a repository that no container can write.
-func (names programs) known(args []string, fixed, gitDir bool) knowledge {
+func (names programNames) known(args []string, fixed, gitDir bool) toolKind {
 	worst := harmless
 	for _, n := range names {
 		worst = max(worst, knownOf(n, args, fixed, gitDir))
@@ -113,7 +113,7 @@ func (names programs) known(args []string, fixed, gitDir bool) knowledge {
 	return worst
 }
 
-func knownOf(name string, args []string, fixed, gitDir bool) knowledge {
+func knownOf(name string, args []string, fixed, gitDir bool) toolKind {
 	t := tool(name)
 	tools, has := toolVerbs[t]
 	switch {
@@ -127,7 +127,7 @@ func knownOf(name string, args []string, fixed, gitDir bool) knowledge {
 		return mayRun
 	case runs(name) || !fixed && Interprets(name):
 		return runsCode
-	case reads(name):
+	case harmlessCommands(name):
 		return harmless
 	}
 	return unknown

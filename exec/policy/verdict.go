@@ -10,26 +10,26 @@ import (
 // Verdict is the answer to a request: whether it runs, why, and how. Each unset field is the more
 // restrictive choice.
 type Verdict struct {
-	Action  Action
-	Rule    string // the rule that decided, as the user wrote it; empty: none
-	Pattern string // the list pattern that decided
-	Reason  string // why the request is denied
-	Doubt   string // why the action is Ask although a rule allows the request
-	Command Command
+	Action    Action
+	Rule      string // the rule that decided, as the user wrote it; empty: none
+	Pattern   string // the list pattern that decided
+	Reason    string // why the request is denied
+	AskReason string // why the action is Ask although a rule allows the request
+	Command   Command
 
-	Place    Place       // where it runs
-	Args     []string    // the arguments that run; Args[0] is the name of the command
-	Paths    []PathCheck // the arguments to check before the command runs
-	SHA256   string      // of the program, in hex; empty: any
-	Effects  []string    // stated by the rule: read, write, network, code
-	Grade    Grade       // probability that the command runs code that the container can write
-	Profile  Profile
-	Timeout  time.Duration // of the run; 0: none
-	Env      Env
-	NewPrivs bool // the command may gain privileges
-	Leave    bool // processes that it leaves behind survive the session
-	Keep     bool // as a job, it may outlive the session's container without approval
-	Record   bool // its output is recorded
+	Place         Place       // where it runs
+	Args          []string    // the arguments that run; Args[0] is the name of the command
+	Paths         []PathCheck // the arguments to check before the command runs
+	SHA256        string      // of the program, in hex; empty: any
+	Effects       []string    // stated by the rule: read, write, network, code
+	Grade         Grade       // probability that the command runs code that the container can write
+	Profile       Profile
+	Timeout       time.Duration // of the run; 0: none
+	Env           Env
+	NewPrivs      bool // the command may gain privileges
+	KeepProcesses bool // processes that it leaves behind survive the session
+	Keep          bool // as a job, it may outlive the session's container without approval
+	Record        bool // its output is recorded
 
 	Steps int // steps of matching in this decision
 }
@@ -154,9 +154,9 @@ func (e *Env) Over(base *Env) *Env {
 	return sum
 }
 
-// pinned keeps commands without a terminal from starting a pager or a prompt. A pager in an allowed
+// nonInteractiveEnv keeps commands without a terminal from starting a pager or a prompt. A pager in an allowed
 // git log gives the caller a shell.
-var pinned = map[string]string{
+var nonInteractiveEnv = map[string]string{
 	"PAGER": "cat", "GIT_PAGER": "cat", "GH_PAGER": "cat", "MANPAGER": "cat", "SYSTEMD_PAGER": "cat",
 	"LESSSECURE": "1", "SYSTEMD_PAGERSECURE": "1", "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never",
 }
@@ -176,11 +176,11 @@ func (s Settings) apply(v *Verdict, whole bool) {
 	env := value(s.Env)
 	v.Env = Env{Clean: env.Clean, Pass: env.Pass, Set: map[string]string{}}
 	if !whole && !v.Profile.TTY {
-		maps.Copy(v.Env.Set, pinned)
+		maps.Copy(v.Env.Set, nonInteractiveEnv)
 	}
 	maps.Copy(v.Env.Set, env.Set)
 	v.Timeout, v.NewPrivs, v.Record = value(s.Timeout), value(s.NewPrivs), value(s.Record)
-	v.Leave, v.Keep = value(s.Leave), value(s.Keep)
+	v.KeepProcesses, v.Keep = value(s.Leave), value(s.Keep)
 }
 
 func value[T any](p *T) (v T) {

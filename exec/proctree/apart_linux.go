@@ -48,7 +48,7 @@ func self(args []string) int {
 	if err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
-		tell(msgFailed, uint32(errno))
+		writeMessage(msgFailed, uint32(errno))
 		return 127
 	}
 	return 0
@@ -56,7 +56,7 @@ func self(args []string) int {
 
 // startSelf starts this program again, which has a socket to the watcher and the directory of s. An
 // exec of it waits for nobody, so that no lock is held for long.
-func (c *Child) startSelf(sp *spawner, d *deaths, as string, s Start, attr *syscall.ProcAttr) (*monitorLink, error) {
+func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) (*monitorLink, error) {
 	link, theirs, err := newLink()
 	if err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func (c *Child) startSelf(sp *spawner, d *deaths, as string, s Start, attr *sysc
 	return link, nil
 }
 
-// startApart starts a command whose exec may wait, for a file system or a lease: this program,
+// startSlow starts a command whose exec may wait, for a file system or a lease: this program,
 // started again, becomes the command. Other commands start meanwhile.
-func startApart(ctx context.Context, sp *spawner, d *deaths, s Start) (*Child, error) {
+func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s.ID)
 	link, err := c.startSelf(sp, d, asCommand, s, s.attr())
 	if err != nil {

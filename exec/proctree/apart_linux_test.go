@@ -156,7 +156,7 @@ func TestStartApart(t *testing.T) {
 	}
 	limit := soft(t)
 	apart := func(s Start) (*Child, error) {
-		return startApart(context.Background(), p.strict, p.deaths, s)
+		return startSlow(context.Background(), p.strict, p.exits, s)
 	}
 	for i, script := range []string{
 		`[ "$0" = zero ]`, `[ "$(pwd -P)" = "$1" ]`, `[ ! -e /proc/self/fd/3 ] && [ ! -e /proc/self/fd/4 ]`,

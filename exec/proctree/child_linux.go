@@ -34,7 +34,7 @@ func newChild(id string) *Child {
 }
 
 // start forks the session's leader. d, if there is one, tells when it is dead.
-func (c *Child) start(sp *spawner, d *deaths, path string, args []string, attr *syscall.ProcAttr) error {
+func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
 	err := sp.start(path, args, attr, func(pid int) {
 		c.session = pid
@@ -117,8 +117,8 @@ func (c *Child) End(grace time.Duration) error {
 // tree looks at what descends from the session's leader, and from orphans, which are
 // this process's children now. An orphan is known by its session, or by the marker that
 // it was started with.
-func (c *Child) tree() sight {
-	return newKin().see(func(pid int, child *Child) bool {
+func (c *Child) tree() snapshot {
+	return newChildLister().snapshot(func(pid int, child *Child) bool {
 		return child == c || child == nil && (sessionOf(pid) == c.session || hasMarker(pid, c.id))
 	})
 }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaths tells children that they are dead. One goroutine waits for all of them: there may
+// exitWaiter tells children that they are dead. One goroutine waits for all of them: there may
 // be a thousand, and a stack for each would be a tenth of what a call costs. A pidfd can be
 // read from when its process is dead (pidfd_open(2)).
-type deaths struct {
+type exitWaiter struct {
 	epoll  *os.File
 	conn   syscall.RawConn
 	waiter sync.WaitGroup
@@ -22,13 +22,13 @@ type deaths struct {
 	byFD map[int32]*Child
 }
 
-func newDeaths() (*deaths, error) {
+func newExitWaiter() (*exitWaiter, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
 	unix.SetNonblock(fd, true) // so that os.NewFile polls it
-	d := &deaths{epoll: os.NewFile(uintptr(fd), "epoll"), byFD: map[int32]*Child{}}
+	d := &exitWaiter{epoll: os.NewFile(uintptr(fd), "epoll"), byFD: map[int32]*Child{}}
 	if d.conn, err = d.epoll.SyscallConn(); err != nil {
 		d.epoll.Close()
 		return nil, err
@@ -39,7 +39,7 @@ func newDeaths() (*deaths, error) {
 }
 
 // expect has c told when it is dead. It is told before its pidfd may be closed.
-func (d *deaths) expect(c *Child) error {
+func (d *exitWaiter) expect(c *Child) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var err error
@@ -56,7 +56,7 @@ func (d *deaths) expect(c *Child) error {
 }
 
 // collect tells those that died, and asks to be called again.
-func (d *deaths) collect(epoll uintptr) bool {
+func (d *exitWaiter) collect(epoll uintptr) bool {
 	var dead [64]unix.EpollEvent
 	for {
 		n, err := unix.EpollWait(int(epoll), dead[:], 0)
@@ -78,7 +78,7 @@ func (d *deaths) collect(epoll uintptr) bool {
 }
 
 // close ends the waiting. Every child was reaped.
-func (d *deaths) close() {
+func (d *exitWaiter) close() {
 	d.epoll.Close()
 	d.waiter.Wait()
 }

@@ -13,21 +13,21 @@ import (
 // ending ends all that look finds, until it finds nothing. Looking and signalling are
 // repeated because a tree grows meanwhile.
 type ending struct {
-	look  func() sight
+	look  func() snapshot
 	group int // a process group of theirs that cannot be reused, or 0
 
-	found  map[member]bool // every process that a look has shown and that may still be alive
-	told   map[member]bool // who got TERM; a second one often means "at once"
-	frozen map[member]bool
-	order  []member        // the frozen processes, parents before children
-	beyond map[member]bool // whom this process may not signal: what sudo started
+	found      map[proc]bool // every process that a look has shown and that may still be alive
+	terminated map[proc]bool // who got TERM; a second one often means "at once"
+	frozen     map[proc]bool
+	order      []proc        // the frozen processes, parents before children
+	beyond     map[proc]bool // whom this process may not signal: what sudo started
 }
 
 // run ends the tree. When news is closed it looks again at once.
 func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
-	e.told, e.frozen, e.beyond = map[member]bool{}, map[member]bool{}, map[member]bool{}
+	e.terminated, e.frozen, e.beyond = map[proc]bool{}, map[proc]bool{}, map[proc]bool{}
 	if e.found == nil {
-		e.found = map[member]bool{}
+		e.found = map[proc]bool{}
 	}
 	polite := time.Now().Add(grace)
 	hopeless := polite.Add(DefaultGrace) // a process in an uninterruptible wait
@@ -57,12 +57,12 @@ func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
 // left returns who is alive and may be signalled. That nobody is counts only when all
 // who were seen dead were dead in the look before: whoever dies while it is looked has
 // passed its children on, to a place that was already looked at.
-func (e *ending) left() []member {
+func (e *ending) left() []proc {
 	known := map[int]bool(nil)
 	for {
 		s := e.look()
-		e.keep(&s)
-		left := slices.DeleteFunc(s.alive, func(m member) bool { return e.beyond[m] })
+		e.addKnown(&s)
+		left := slices.DeleteFunc(s.alive, func(m proc) bool { return e.beyond[m] })
 		if len(left) > 0 || known != nil && contains(known, s.dead) {
 			return left
 		}
@@ -70,11 +70,11 @@ func (e *ending) left() []member {
 	}
 }
 
-// keep adds to s the processes that an earlier look has found and this one has not, with their
+// addKnown adds to s the processes that an earlier look has found and this one has not, with their
 // descendants. A process without a marker is found by its parent alone, and the parent may die
 // first.
-func (e *ending) keep(s *sight) {
-	shown := map[member]bool{}
+func (e *ending) addKnown(s *snapshot) {
+	shown := map[proc]bool{}
 	for _, m := range s.alive {
 		shown[m] = true
 	}
@@ -89,8 +89,8 @@ func (e *ending) keep(s *sight) {
 		}
 	}
 	if len(lost) > 0 {
-		more := sight{dead: s.dead}
-		newKin().walk(lost, &more)
+		more := snapshot{dead: s.dead}
+		newChildLister().walk(lost, &more)
 		for _, m := range more.alive {
 			if !shown[m] {
 				s.alive = append(s.alive, m)
@@ -113,10 +113,10 @@ func contains(set, subset map[int]bool) bool {
 
 // terminate asks who was not asked yet to end, children before parents, and wakes who
 // is stopped so that it can.
-func (e *ending) terminate(left []member) {
+func (e *ending) terminate(left []proc) {
 	for _, m := range slices.Backward(left) {
-		if !e.told[m] {
-			e.told[m] = true
+		if !e.terminated[m] {
+			e.terminated[m] = true
 			e.send(m, unix.SIGTERM)
 			e.send(m, unix.SIGCONT)
 		}
@@ -125,7 +125,7 @@ func (e *ending) terminate(left []member) {
 
 // kill stops the tree before it kills it: nobody can fork while the others are killed,
 // and nobody can lose the parent that it is found by.
-func (e *ending) kill(left []member) {
+func (e *ending) kill(left []proc) {
 	for range 100 { // a tree that outruns this is killed in parts
 		before := len(e.frozen)
 		for _, m := range left {
@@ -150,7 +150,7 @@ func (e *ending) kill(left []member) {
 
 // send signals m and nothing else: a pidfd is bound to one process, and the start time
 // says that it is m.
-func (e *ending) send(m member, sig unix.Signal) {
+func (e *ending) send(m proc, sig unix.Signal) {
 	fd, err := unix.PidfdOpen(m.pid, 0)
 	if err == nil {
 		defer unix.Close(fd)

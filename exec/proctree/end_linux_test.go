@@ -93,7 +93,7 @@ func TestEndOnlyIts(t *testing.T) {
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
-	var before []member
+	var before []proc
 	eventually(t, "the neighbour has settled", func() bool {
 		before = b.tree().alive
 		return len(before) == 2
@@ -164,7 +164,7 @@ func TestParentEndLeaves(t *testing.T) {
 func orphan(t *testing.T) (pid int) {
 	t.Helper()
 	eventually(t, "there is an orphan", func() bool {
-		for _, child := range newKin().of(os.Getpid()) {
+		for _, child := range newChildLister().of(os.Getpid()) {
 			if alive(child) && sessionOf(child) != sessionOf(0) {
 				pid = child
 				return true
@@ -186,8 +186,8 @@ func TestPidReuse(t *testing.T) {
 		t.Fatal("no stat")
 	}
 	e := ending{}
-	e.send(member{tr.Pid, st.start - 1}, unix.SIGKILL)
-	e.send(member{tr.Pid, st.start}, unix.SIGUSR1)
+	e.send(proc{tr.Pid, st.start - 1}, unix.SIGKILL)
+	e.send(proc{tr.Pid, st.start}, unix.SIGUSR1)
 	if ws := tr.Reap(); ws.Signal() != unix.SIGUSR1 {
 		t.Errorf("Reap = %v, want killed by USR1 only", ws)
 	}
@@ -199,7 +199,7 @@ func TestKin(t *testing.T) {
 	tr.ready(t)
 	mine := func(_ int, c *Child) bool { return c == tr.Child }
 	eventually(t, "two ways show one tree", func() bool {
-		a, b := kin{of: childrenOf}.see(mine).alive, scanKin().see(mine).alive
+		a, b := childLister{of: childrenOf}.snapshot(mine).alive, scanProc().snapshot(mine).alive
 		return len(a) == 5 && sameMembers(a, b)
 	})
 	if err := tr.End(patience); err != nil {
@@ -208,8 +208,8 @@ func TestKin(t *testing.T) {
 	tr.Reap()
 }
 
-func sameMembers(a, b []member) bool {
-	byPID := func(x, y member) int { return x.pid - y.pid }
+func sameMembers(a, b []proc) bool {
+	byPID := func(x, y proc) int { return x.pid - y.pid }
 	slices.SortFunc(a, byPID)
 	slices.SortFunc(b, byPID)
 	return slices.Equal(a, b)

@@ -43,8 +43,8 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 	regular := exitedWell(w.session)
 	// Orphans first: while the watcher is not reaped its pid names nothing else.
 	gone := reapAll(w.session)
-	e := ending{look: func() sight {
-		return newKin().see(func(pid int, _ *Child) bool { return !(regular && carries(pid, LeaveMarker+"=")) })
+	e := ending{look: func() snapshot {
+		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, LeaveMarker+"=")) })
 	}}
 	if err := e.run(cmp.Or(k.Grace, DefaultGrace), nil); err != nil {
 		return refuse(err)
@@ -69,7 +69,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 		return nil, err
 	}
 	defer null.Close()
-	life, err := lifeline()
+	life, err := parentPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	return c, nil
 }
 
-// lifeline returns the end of a pipe whose other end is open as long as this process lives.
-func lifeline() (fd int, err error) {
+// parentPipe returns the end of a pipe whose other end is open as long as this process lives.
+func parentPipe() (fd int, err error) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return -1, os.NewSyscallError("pipe2", err)

@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// member is a process of a tree. Pid and start time together name it for ever.
-type member struct {
+// proc is a process of a tree. Pid and start time together name it for ever.
+type proc struct {
 	pid   int
 	start uint64
 }
 
-// kin is one look at who is whose child.
-type kin struct {
+// childLister is one look at who is whose child.
+type childLister struct {
 	of func(pid int) []int // pid's children, whichever of its threads forked them
 }
 
-// newKin looks where the kernel lists children, or else at every process there is
+// newChildLister looks where the kernel lists children, or else at every process there is
 // (CONFIG_PROC_CHILDREN may be off).
-func newKin() kin {
+func newChildLister() childLister {
 	if listsChildren() {
-		return kin{of: childrenOf}
+		return childLister{of: childrenOf}
 	}
-	return scanKin()
+	return scanProc()
 }
 
 var listsChildren = sync.OnceValue(func() bool {
@@ -48,7 +48,7 @@ func childrenOf(pid int) (list []int) {
 	return list
 }
 
-func scanKin() kin {
+func scanProc() childLister {
 	parents := map[int]int{}
 	for _, name := range names("/proc") {
 		pid, err := strconv.Atoi(name)
@@ -66,19 +66,19 @@ func scanKin() kin {
 		}
 		byParent[parent] = append(byParent[parent], pid)
 	}
-	return kin{of: func(pid int) []int { return byParent[pid] }}
+	return childLister{of: func(pid int) []int { return byParent[pid] }}
 }
 
-// sight is what one look at a tree showed.
-type sight struct {
-	alive []member     // parents before children
+// snapshot is what one look at a tree showed.
+type snapshot struct {
+	alive []proc       // parents before children
 	dead  map[int]bool // whose children may have moved while it was looked
 }
 
-// see looks at those of this process's children that match and at their descendants. c
+// snapshot looks at those of this process's children that match and at their descendants. c
 // is nil for an orphan: a child that no Parent forked, or the supervisor of a command that was reaped.
-func (k kin) see(match func(pid int, c *Child) bool) sight {
-	s := sight{dead: map[int]bool{}}
+func (k childLister) snapshot(match func(pid int, c *Child) bool) snapshot {
+	s := snapshot{dead: map[int]bool{}}
 	var roots []int
 	own := k.own()
 	settleOrphans(own)
@@ -94,7 +94,7 @@ func (k kin) see(match func(pid int, c *Child) bool) sight {
 }
 
 // walk adds roots and their descendants to s.
-func (k kin) walk(roots []int, s *sight) {
+func (k childLister) walk(roots []int, s *snapshot) {
 	seen := map[int]bool{}
 	for queue := roots; len(queue) > 0; queue = queue[1:] {
 		pid := queue[0]
@@ -104,7 +104,7 @@ func (k kin) walk(roots []int, s *sight) {
 		seen[pid] = true
 		st, ok := readStat(pid)
 		if ok && st.alive() {
-			s.alive = append(s.alive, member{pid, st.start})
+			s.alive = append(s.alive, proc{pid, st.start})
 		} else {
 			s.dead[pid] = true
 		}
@@ -114,7 +114,7 @@ func (k kin) walk(roots []int, s *sight) {
 
 // own returns this process's children. The kernel's list skips one when another before
 // it is reaped meanwhile (proc_tid_children(5)), so none is.
-func (k kin) own() map[int]*Child {
+func (k childLister) own() map[int]*Child {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	own := maps.Clone(children.byPID)
@@ -194,11 +194,11 @@ func markerOf(pid int) (value []byte, ok bool) {
 	return nil, len(env) > 0
 }
 
-// carries reports whether a process was started with marker in its environment, NAME=VALUE
+// hasVariable reports whether a process was started with marker in its environment, NAME=VALUE
 // or only NAME=. Of one that lets nobody read that, as agents which hold keys do, it
 // cannot be said that it was not.
-func carries(pid int, marker string) bool {
-	return says(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
+func hasVariable(pid int, marker string) bool {
+	return hasPrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
 }
 
 func environFile(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/environ" }
@@ -206,8 +206,8 @@ func environFile(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/envir
 // environ is the environment that a process was started with.
 func environ(pid int) []byte { return slurp(environFile(pid)) }
 
-// says reports whether a variable of env begins with text.
-func says(env []byte, text string) bool {
+// hasPrefix reports whether a variable of env begins with text.
+func hasPrefix(env []byte, text string) bool {
 	return bytes.HasPrefix(env, []byte(text)) || bytes.Contains(env, []byte("\x00"+text))
 }
 

@@ -32,6 +32,6 @@ func EndLost(session string, grace time.Duration) (bool, error) { return endLost
 // watcher has left.
 func Kept(folder, session string) bool { return kept(folder, session) }
 
-// Lingers reports whether anything lives of a process that was started with the marker id and
+// HasLeftovers reports whether anything lives of a process that was started with the marker id and
 // has been reaped.
-func Lingers(id string) bool { return lingers(id) }
+func HasLeftovers(id string) bool { return hasLeftovers(id) }

@@ -13,7 +13,7 @@ import (
 )
 
 func allLeft() []Left {
-	k := newKin()
+	k := newChildLister()
 	own := k.own()
 	settleOrphans(own)
 	runs := map[string]bool{}
@@ -22,7 +22,7 @@ func allLeft() []Left {
 			runs[c.id] = true
 		}
 	}
-	found := map[string][]member{}
+	found := map[string][]proc{}
 	for pid, c := range own {
 		if c != nil {
 			continue
@@ -32,14 +32,14 @@ func allLeft() []Left {
 		if id == "" || runs[id] || strings.Contains(id, ".") { // a shell's own are the shell's
 			continue
 		}
-		s := sight{dead: map[int]bool{}}
+		s := snapshot{dead: map[int]bool{}}
 		k.walk([]int{pid}, &s)
 		found[id] = append(found[id], s.alive...)
 	}
 	var all []Left
 	for id, members := range found {
 		if len(members) > 0 {
-			oldest := slices.MinFunc(members, func(a, b member) int {
+			oldest := slices.MinFunc(members, func(a, b proc) int {
 				return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
 			})
 			all = append(all, Left{ID: id, PID: oldest.pid, Args: commandLine(oldest.pid), Since: oldest.since(), Count: len(members)})
@@ -49,16 +49,16 @@ func allLeft() []Left {
 }
 
 func endLeft(id string, grace time.Duration) (was bool, err error) {
-	e := ending{look: func() sight {
-		s := newKin().see(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
+	e := ending{look: func() snapshot {
+		s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 		was = was || len(s.alive) > 0
 		return s
 	}}
 	return was, e.run(grace, nil)
 }
 
-func lingers(id string) bool {
-	s := newKin().see(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
+func hasLeftovers(id string) bool {
+	s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 	return len(s.alive) > 0
 }
 
@@ -75,7 +75,7 @@ func commandLine(pid int) []string {
 
 // since is when m was started, and not before: the kernel counts hundredths of a second from
 // when it was.
-func (m member) since() time.Time {
+func (m proc) since() time.Time {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
 		return time.Now()

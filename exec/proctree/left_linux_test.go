@@ -97,7 +97,7 @@ func TestManyWithoutEnvironment(t *testing.T) {
 		tr.ready(t)
 		tr.Reap()
 		begin := time.Now()
-		lingers("nobody")
+		hasLeftovers("nobody")
 		took := time.Since(begin)
 		if err := p.End(short); err != nil {
 			t.Error(err)

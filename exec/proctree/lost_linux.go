@@ -19,27 +19,27 @@ func endLost(session string, grace time.Duration) (was bool, err error) {
 		return false, errWithin // others of them may wait for its answer
 	}
 	spared := ancestors()
-	e := ending{look: func() sight {
-		s := lost(session, spared)
+	e := ending{look: func() snapshot {
+		s := lostProcesses(session, spared)
 		was = was || len(s.alive) > 0
 		return s
 	}}
 	return was, e.run(grace, nil)
 }
 
-// lost looks at every process that there is.
-func lost(session string, spared map[int]bool) sight {
+// lostProcesses looks at every process that there is.
+func lostProcesses(session string, spared map[int]bool) snapshot {
 	pids := readable()
 	settle(slices.Clone(pids))
 	var roots []int
 	for _, pid := range pids {
-		if says(environ(pid), SessionMarker+"="+session+"\x00") {
+		if hasPrefix(environ(pid), SessionMarker+"="+session+"\x00") {
 			roots = append(roots, pid)
 		}
 	}
-	s := sight{dead: map[int]bool{}}
-	newKin().walk(roots, &s)
-	s.alive = slices.DeleteFunc(s.alive, func(m member) bool { return spared[m.pid] })
+	s := snapshot{dead: map[int]bool{}}
+	newChildLister().walk(roots, &s)
+	s.alive = slices.DeleteFunc(s.alive, func(m proc) bool { return spared[m.pid] })
 	return s
 }
 
@@ -48,7 +48,7 @@ func lost(session string, spared map[int]bool) sight {
 func kept(folder, session string) bool {
 	for _, pid := range readable() {
 		args := commandLine(pid)
-		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !says(environ(pid), SessionMarker+"="+session+"\x00") {
+		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !hasPrefix(environ(pid), SessionMarker+"="+session+"\x00") {
 			return true
 		}
 	}

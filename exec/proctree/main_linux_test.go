@@ -183,7 +183,7 @@ func number(t *testing.T, s string) int {
 
 func zombies(t *testing.T) (n int) {
 	t.Helper()
-	for _, pid := range newKin().of(os.Getpid()) {
+	for _, pid := range newChildLister().of(os.Getpid()) {
 		if st, ok := readStat(pid); ok && st.state == 'Z' {
 			n++
 		}

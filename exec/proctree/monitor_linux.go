@@ -31,7 +31,7 @@ const msgLen = 5
 func monitor(path string, args []string) error {
 	// What ends or stops a command is not for its monitor, which must see it happen.
 	// Handled, not ignored, so that the command has the default.
-	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
+	signal.Notify(noSignals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	pid, err := forkExec(path, args, &syscall.ProcAttr{
 		Env:   os.Environ(),
@@ -41,7 +41,7 @@ func monitor(path string, args []string) error {
 	if err != nil {
 		return err
 	}
-	tell(msgStarted, uint32(pid))
+	writeMessage(msgStarted, uint32(pid))
 	watch(pid)
 	takeForeground()
 	reap(pid)
@@ -57,9 +57,9 @@ func watch(pid int) {
 			return
 		case ch.code == cldStopped:
 			waitid(unix.P_PID, pid, unix.WSTOPPED|unix.WNOHANG) // once is enough
-			tell(msgStopped, uint32(ch.status))
+			writeMessage(msgStopped, uint32(ch.status))
 		default:
-			tell(msgEnded, uint32(ch.waitStatus()))
+			writeMessage(msgEnded, uint32(ch.waitStatus()))
 			awaitEOF()
 			return
 		}
@@ -78,7 +78,7 @@ func takeForeground() {
 	unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpgrp())
 }
 
-func tell(kind byte, n uint32) {
+func writeMessage(kind byte, n uint32) {
 	msg := binary.NativeEndian.AppendUint32([]byte{kind}, n)
 	for unix.Send(controlFD, msg, unix.MSG_NOSIGNAL) == unix.EINTR {
 	}

@@ -18,14 +18,14 @@ var errMonitor = errors.New("the monitor of the terminal ended before it started
 
 // monitorLink is the watcher's end of the socket pair to a monitor.
 type monitorLink struct {
-	conn   *os.File
-	status atomic.Int64  // the command's wait status; -1 before it is told
-	heard  chan struct{} // closed when the reader has ended
+	conn       *os.File
+	status     atomic.Int64  // the command's wait status; -1 before it is told
+	readerDone chan struct{} // closed when the reader has ended
 }
 
 // startMonitored starts a command on a terminal, under a monitor that is this program
 // again.
-func startMonitored(ctx context.Context, sp *spawner, d *deaths, s Start) (*Child, error) {
+func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	attr := s.attr()
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
@@ -37,7 +37,7 @@ func startMonitored(ctx context.Context, sp *spawner, d *deaths, s Start) (*Chil
 }
 
 // startMonitor starts this program again, which starts the command.
-func (c *Child) startMonitor(ctx context.Context, sp *spawner, d *deaths, as string, s Start, attr *syscall.ProcAttr) error {
+func (c *Child) startMonitor(ctx context.Context, sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) error {
 	c.done = make(chan struct{})
 	link, err := c.startSelf(sp, d, as, s, attr)
 	if err != nil {
@@ -58,7 +58,7 @@ func newLink() (link *monitorLink, theirs int, err error) {
 		return nil, -1, os.NewSyscallError("socketpair", err)
 	}
 	unix.SetNonblock(pair[0], true) // so that os.NewFile polls it
-	link = &monitorLink{conn: os.NewFile(uintptr(pair[0]), "monitor"), heard: make(chan struct{})}
+	link = &monitorLink{conn: os.NewFile(uintptr(pair[0]), "monitor"), readerDone: make(chan struct{})}
 	link.status.Store(-1)
 	return link, pair[1], nil
 }
@@ -97,7 +97,7 @@ func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
 
 // listen hears of the command until the monitor is gone.
 func (c *Child) listen() {
-	defer close(c.monitor.heard)
+	defer close(c.monitor.readerDone)
 	ended := false
 	for {
 		kind, n, err := c.monitor.read()
@@ -143,7 +143,7 @@ func (c *Child) reapMonitored() syscall.WaitStatus {
 	}
 	c.monitor.release()
 	own := c.reapLeader()
-	<-c.monitor.heard
+	<-c.monitor.readerDone
 	c.monitor.conn.Close()
 	if status < 0 {
 		return own

@@ -33,14 +33,14 @@ type Start struct {
 // own, and reaps the orphans that they leave.
 type Parent struct {
 	strict *spawner // with NO_NEW_PRIVS
-	deaths *deaths
+	exits  *exitWaiter
 	reaper sync.WaitGroup
 	sigs   chan os.Signal
 	token  string // the value of LeaveMarker, which nobody has who was not given it
 
-	mu    sync.Mutex // guards the fields below
-	loose *spawner   // without; there is none before it is asked for
-	leave bool       // somebody was given the token
+	mu       sync.Mutex // guards the fields below
+	newPrivs *spawner   // without; there is none before it is asked for
+	leave    bool       // somebody was given the token
 }
 
 // NewParent makes this process a subreaper that starts processes.
@@ -53,12 +53,12 @@ func NewParent() (*Parent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set NO_NEW_PRIVS: %w", err)
 	}
-	deaths, err := newDeaths()
+	deaths, err := newExitWaiter()
 	if err != nil {
 		strict.close()
 		return nil, err
 	}
-	p := &Parent{strict: strict, deaths: deaths, sigs: make(chan os.Signal, 1), token: rand.Text()}
+	p := &Parent{strict: strict, exits: deaths, sigs: make(chan os.Signal, 1), token: rand.Text()}
 	signal.Notify(p.sigs, syscall.SIGCHLD)
 	// ends when sigs is closed; Close closes it and waits.
 	p.reaper.Go(p.reap)
@@ -80,19 +80,19 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 		p.mu.Unlock()
 	}
 	if s.TTY {
-		return startMonitored(ctx, sp, p.deaths, s)
+		return startMonitored(ctx, sp, p.exits, s)
 	}
 	if s.Adopt {
-		return startSupervised(ctx, sp, p.deaths, s)
+		return startSupervised(ctx, sp, p.exits, s)
 	}
 	if !s.prompt() {
-		return startApart(ctx, sp, p.deaths, s)
+		return startSlow(ctx, sp, p.exits, s)
 	}
 	c, attr := newChild(s.ID), s.attr()
 	if s.Dir != 0 {
 		attr.Dir = procFD(s.Dir)
 	}
-	if err := c.start(sp, p.deaths, s.Path, s.Args, attr); err != nil {
+	if err := c.start(sp, p.exits, s.Path, s.Args, attr); err != nil {
 		return nil, err
 	}
 	c.alone()
@@ -114,14 +114,14 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.loose == nil {
+	if p.newPrivs == nil {
 		sp, err := newSpawner(false)
 		if err != nil {
 			return nil, err
 		}
-		p.loose = sp
+		p.newPrivs = sp
 	}
-	return p.loose, nil
+	return p.newPrivs, nil
 }
 
 // End ends every process that was started and everything that descends from one: TERM,
@@ -129,8 +129,8 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 // that their own call has ended.
 func (p *Parent) End(grace time.Duration) error {
 	here := sessionOf(0)
-	e := ending{look: func() sight {
-		return newKin().see(func(pid int, c *Child) bool {
+	e := ending{look: func() snapshot {
+		return newChildLister().snapshot(func(pid int, c *Child) bool {
 			if c != nil && c.monitor != nil {
 				c.monitor.release()
 			}
@@ -144,7 +144,7 @@ func (p *Parent) End(grace time.Duration) error {
 func (p *Parent) stays(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.leave && carries(pid, LeaveMarker+"="+p.token)
+	return p.leave && hasVariable(pid, LeaveMarker+"="+p.token)
 }
 
 // Close stops reaping. Nothing may be started any more, and every Child was reaped.
@@ -152,10 +152,10 @@ func (p *Parent) Close() error {
 	signal.Stop(p.sigs)
 	close(p.sigs)
 	p.reaper.Wait()
-	p.deaths.close()
+	p.exits.close()
 	p.strict.close()
-	if p.loose != nil {
-		p.loose.close()
+	if p.newPrivs != nil {
+		p.newPrivs.close()
 	}
 	return nil
 }

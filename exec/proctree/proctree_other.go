@@ -22,7 +22,7 @@ func treeOf(string) []int                              { return nil }
 func allLeft() []Left                                  { return nil }
 func sizes() []Size                                    { return nil }
 func endNow(string) error                              { return errSystem }
-func lingers(string) bool                              { return false }
+func hasLeftovers(string) bool                         { return false }
 func kept(string, string) bool                         { return false }
 func endLeft(string, time.Duration) (bool, error)      { return false, errSystem }
 func endLost(string, time.Duration) (bool, error)      { return false, nil } // no session was ever served

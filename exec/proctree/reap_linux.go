@@ -88,7 +88,7 @@ func orphanLocked(pid int) bool {
 // reapListed reaps orphans that wait behind a dead child for long: one whose call waits
 // for a caller that takes no output.
 func reapListed() {
-	pids := newKin().of(unix.Getpid())
+	pids := newChildLister().of(unix.Getpid())
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	for _, pid := range pids {

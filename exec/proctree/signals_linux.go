@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaf takes signals that do nothing. It is never read: os/signal drops what it cannot
+// noSignals takes signals that do nothing. It is never read: os/signal drops what it cannot
 // deliver.
-var deaf = make(chan os.Signal, 1)
+var noSignals = make(chan os.Signal, 1)
 
 // defaultSignals handles what is ignored: exec(2) keeps ignored signals ignored and
 // makes handled ones default. A watcher started by & in a script, say, has INT ignored,
@@ -29,7 +29,7 @@ func defaultSignals() {
 			var dfl [64]byte // a struct sigaction of zeros is SIG_DFL, on every architecture
 			unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&dfl)), 0, 8, 0, 0)
 		default:
-			signal.Notify(deaf, sig)
+			signal.Notify(noSignals, sig)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 package proctree
 
 func sizes() (all []Size) {
-	k := newKin()
+	k := newChildLister()
 	counts := map[string]int{}
 	for pid, c := range k.own() {
 		id := ""
@@ -12,7 +12,7 @@ func sizes() (all []Size) {
 		} else if value, ok := markerOf(pid); ok {
 			id = string(value)
 		}
-		s := sight{dead: map[int]bool{}}
+		s := snapshot{dead: map[int]bool{}}
 		k.walk([]int{pid}, &s)
 		counts[id] += len(s.alive)
 	}
@@ -23,8 +23,8 @@ func sizes() (all []Size) {
 }
 
 func endNow(id string) error {
-	e := ending{look: func() sight {
-		return newKin().see(func(pid int, c *Child) bool {
+	e := ending{look: func() snapshot {
+		return newChildLister().snapshot(func(pid int, c *Child) bool {
 			if c != nil {
 				return c.id == id
 			}

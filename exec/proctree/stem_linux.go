@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stem is what a Stem has on this system.
-type stem struct {
-	root    member
-	adopter int             // pid of the root's supervisor, or 0
-	had     map[member]bool // children and orphans there were
+// subtree is what a Stem has on this system.
+type subtree struct {
+	root    proc
+	adopter int           // pid of the root's supervisor, or 0
+	had     map[proc]bool // children and orphans there were
 	met     *met
 }
 
@@ -24,66 +24,66 @@ type stem struct {
 // tells who its children belong to.
 type met struct {
 	sync.Mutex
-	found map[member]bool
+	found map[proc]bool
 }
 
 // ending ends what look finds, and what was met.
-func (s Stem) ending(look func() sight) ending {
+func (s Subtree) ending(look func() snapshot) ending {
 	s.met.Lock()
 	defer s.met.Unlock()
-	return ending{look: look, found: maps.Clone(s.met.found), beyond: map[member]bool{}}
+	return ending{look: look, found: maps.Clone(s.met.found), beyond: map[proc]bool{}}
 }
 
-func lookAt(pid int, id string) Stem {
-	s := Stem{id: id, stem: stem{adopter: supervisorOf(pid), had: map[member]bool{}, met: &met{found: map[member]bool{}}}}
+func lookAt(pid int, id string) Subtree {
+	s := Subtree{id: id, subtree: subtree{adopter: supervisorOf(pid), had: map[proc]bool{}, met: &met{found: map[proc]bool{}}}}
 	if st, ok := readStat(pid); ok && st.alive() {
-		s.root = member{pid, st.start}
+		s.root = proc{pid, st.start}
 	}
-	k := newKin()
+	k := newChildLister()
 	for _, kid := range k.of(pid) {
-		s.note(kid)
+		s.remember(kid)
 	}
 	for kid, c := range k.own() {
 		if c == nil {
-			s.note(kid)
+			s.remember(kid)
 		}
 	}
 	for _, kid := range s.adopted(k) {
-		s.note(kid)
+		s.remember(kid)
 	}
 	return s
 }
 
 // adopted returns the orphans that the root's supervisor has now.
-func (s Stem) adopted(k kin) []int {
+func (s Subtree) adopted(k childLister) []int {
 	if s.adopter == 0 || supervisorOf(s.root.pid) != s.adopter {
 		return nil
 	}
 	return slices.DeleteFunc(k.of(s.adopter), func(pid int) bool { return pid == s.root.pid })
 }
 
-func (s Stem) note(pid int) {
+func (s Subtree) remember(pid int) {
 	if st, ok := readStat(pid); ok {
-		s.had[member{pid, st.start}] = true
+		s.had[proc{pid, st.start}] = true
 	}
 }
 
 // new reports whether a process was not there when the stem was looked at.
-func (s Stem) new(pid int) bool {
+func (s Subtree) new(pid int) bool {
 	st, ok := readStat(pid)
-	return ok && !s.had[member{pid, st.start}]
+	return ok && !s.had[proc{pid, st.start}]
 }
 
 // alive reports whether the process still is the one that was looked at.
-func (s Stem) alive() bool {
+func (s Subtree) alive() bool {
 	st, ok := readStat(s.root.pid)
 	return ok && st.start == s.root.start && st.alive()
 }
 
-// grown looks at what has grown since, as the marker of request or else its parent tells.
-func (s Stem) grown(request string) func() sight {
-	return func() sight {
-		k := newKin()
+// descendants looks at what has grown since, as the marker of request or else its parent tells.
+func (s Subtree) descendants(request string) func() snapshot {
+	return func() snapshot {
+		k := newChildLister()
 		seen := s.orphans(k, request)
 		if s.alive() {
 			var roots []int
@@ -98,10 +98,10 @@ func (s Stem) grown(request string) func() sight {
 	}
 }
 
-// branch looks at one descendant, and what has grown from it.
-func (s Stem) branch(b member, request string) func() sight {
-	return func() sight {
-		k := newKin()
+// subtreeOf looks at one descendant, and what has grown from it.
+func (s Subtree) subtreeOf(b proc, request string) func() snapshot {
+	return func() snapshot {
+		k := newChildLister()
 		seen := s.orphans(k, request)
 		if st, ok := readStat(b.pid); ok && st.start == b.start {
 			k.walk([]int{b.pid}, &seen)
@@ -112,7 +112,7 @@ func (s Stem) branch(b member, request string) func() sight {
 
 // orphans looks at those children of this process, and of the root's supervisor, that lost a parent
 // below the stem. What only forked still carries the marker that the stem itself was started with.
-func (s Stem) orphans(k kin, request string) sight {
+func (s Subtree) orphans(k childLister, request string) snapshot {
 	match := func(pid int) bool {
 		if !s.new(pid) {
 			return false
@@ -120,7 +120,7 @@ func (s Stem) orphans(k kin, request string) sight {
 		value, _ := markerOf(pid)
 		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
 	}
-	seen := k.see(func(pid int, c *Child) bool { return c == nil && match(pid) })
+	seen := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)
 	settle(slices.Clone(adopted))
 	var roots []int
@@ -135,11 +135,11 @@ func (s Stem) orphans(k kin, request string) sight {
 	return seen
 }
 
-func (s Stem) interrupt(request string) {
+func (s Subtree) interrupt(request string) {
 	s.signal(unix.SIGINT) // first: a shell that has given its command up meanwhile would end of it
-	e := s.ending(s.grown(request))
+	e := s.ending(s.descendants(request))
 	seen := e.look()
-	e.keep(&seen)
+	e.addKnown(&seen)
 	s.met.Lock()
 	maps.Copy(s.met.found, e.found)
 	s.met.Unlock()
@@ -148,26 +148,26 @@ func (s Stem) interrupt(request string) {
 	}
 }
 
-func (s Stem) signal(sig syscall.Signal) {
-	e := ending{beyond: map[member]bool{}}
+func (s Subtree) signal(sig syscall.Signal) {
+	e := ending{beyond: map[proc]bool{}}
 	e.send(s.root, unix.Signal(sig))
 }
 
-func (s Stem) hangUp() {
+func (s Subtree) hangUp() {
 	s.signal(unix.SIGSTOP)
 	s.signal(unix.SIGHUP)
 }
 
-func (s Stem) prune(request string, grace time.Duration) error {
-	e := s.ending(s.grown(request))
+func (s Subtree) endNew(request string, grace time.Duration) error {
+	e := s.ending(s.descendants(request))
 	return e.run(grace, nil)
 }
 
-func (s Stem) cut(pid int, request string, grace time.Duration) error {
+func (s Subtree) endSubtree(pid int, request string, grace time.Duration) error {
 	st, ok := readStat(pid)
 	if !ok {
 		return nil
 	}
-	e := s.ending(s.branch(member{pid, st.start}, request))
+	e := s.ending(s.subtreeOf(proc{pid, st.start}, request))
 	return e.run(grace, nil)
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-type stem struct{}
+type subtree struct{}
 
-func lookAt(_ int, id string) Stem                { return Stem{id: id} }
-func (Stem) alive() bool                          { return false }
-func (Stem) interrupt(string)                     {}
-func (Stem) hangUp()                              {}
-func (Stem) signal(syscall.Signal)                {}
-func (Stem) prune(string, time.Duration) error    { return errSystem }
-func (Stem) cut(int, string, time.Duration) error { return errSystem }
+func lookAt(_ int, id string) Subtree                       { return Subtree{id: id} }
+func (Subtree) alive() bool                                 { return false }
+func (Subtree) interrupt(string)                            {}
+func (Subtree) hangUp()                                     {}
+func (Subtree) signal(syscall.Signal)                       {}
+func (Subtree) endNew(string, time.Duration) error          { return errSystem }
+func (Subtree) endSubtree(int, string, time.Duration) error { return errSystem }

@@ -23,7 +23,7 @@ func supervisor(path string, args []string) error {
 		return err
 	}
 	// Handled, not ignored, so that the command has the default. Only KILL ends a supervisor.
-	signal.Notify(deaf, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
+	signal.Notify(noSignals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGPIPE, unix.SIGCONT)
 	pid, err := forkExec(path, args, &syscall.ProcAttr{
 		Env:   unsupervised(os.Environ()),
@@ -36,7 +36,7 @@ func supervisor(path string, args []string) error {
 	for fd := range 3 { // whoever writes to the command has to notice its end
 		unix.Close(fd)
 	}
-	tell(msgStarted, uint32(pid))
+	writeMessage(msgStarted, uint32(pid))
 	adopt(pid)
 	return nil
 }
@@ -59,7 +59,7 @@ func adopt(pid int) {
 		case !ok:
 			return // no child is left
 		case ch.pid == pid:
-			tell(msgEnded, uint32(ch.waitStatus()))
+			writeMessage(msgEnded, uint32(ch.waitStatus()))
 			awaitEOF()
 			reap(pid)
 			unix.Close(controlFD)
@@ -70,7 +70,7 @@ func adopt(pid int) {
 }
 
 // startSupervised starts a command under a supervisor that is this program again.
-func startSupervised(ctx context.Context, sp *spawner, d *deaths, s Start) (*Child, error) {
+func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s.ID)
 	if err := c.startMonitor(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *Child) leave() {
 	c.left = true
 	children.mu.Unlock()
 	c.monitor.release()
-	<-c.monitor.heard
+	<-c.monitor.readerDone
 	c.monitor.conn.Close()
 	// ends when the last process of the tree has ended; Parent.End sees to that.
 	go c.reapLeader()

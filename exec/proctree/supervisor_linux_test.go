@@ -38,7 +38,7 @@ func TestAdopt(t *testing.T) {
 		if ws := tr.Reap(); ws.ExitStatus() != 3 {
 			t.Errorf("Reap = %v, want exit status 3", ws)
 		}
-		if !Lingers(t.Name()) {
+		if !HasLeftovers(t.Name()) {
 			t.Error("what the command has left is not found")
 		}
 		if _, ok := leftOf(supervised + t.Name()); ok {
@@ -55,7 +55,7 @@ func TestAdopt(t *testing.T) {
 		if ws := tr.Reap(); ws.Signal() != unix.SIGTERM {
 			t.Errorf("Reap = %v, want TERM", ws)
 		}
-		eventually(t, "the supervisor has ended", func() bool { return !Lingers(t.Name()) })
+		eventually(t, "the supervisor has ended", func() bool { return !HasLeftovers(t.Name()) })
 	})
 	t.Run("supervisor killed", func(t *testing.T) {
 		tr := start(t, newParent(t), supervisedSh("echo ready; kill -KILL $PPID; sleep 1000; :"))
@@ -96,7 +96,7 @@ func TestAdoptPrune(t *testing.T) {
 	}
 	f.Close()
 	tr.ready(t)
-	if err := stem.Prune("request", patience); err != nil {
+	if err := stem.EndNew("request", patience); err != nil {
 		t.Error(err)
 	}
 	if !stem.Alive() {

@@ -3,7 +3,7 @@
 package proctree
 
 func treeOf(id string) []int {
-	s := newKin().see(func(pid int, c *Child) bool {
+	s := newChildLister().snapshot(func(pid int, c *Child) bool {
 		return c != nil && c.id == id || c == nil && hasMarker(pid, id)
 	})
 	pids := make([]int, len(s.alive))

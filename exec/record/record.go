@@ -43,16 +43,16 @@ type Recording struct {
 	now   func() time.Time
 	begin time.Time
 
-	mu   sync.Mutex // guards the fields below
-	f    *os.File   // nil after Close
-	size int64
-	max  int64
-	full bool
-	err  error     // the first error; after it nothing is written
-	rest [2][]byte // of stdout and stderr: the start of an incomplete character
+	mu             sync.Mutex // guards the fields below
+	f              *os.File   // nil after Close
+	size           int64
+	max            int64
+	full           bool
+	err            error     // the first error; after it nothing is written
+	incompleteChar [2][]byte // of stdout and stderr: the start of an incomplete character
 }
 
-var form = spelling.Form{Of: "0-9a-f", Min: 1, Max: 64}
+var form = spelling.Form{Chars: "0-9a-f", Min: 1, Max: 64}
 
 // Create starts the recording of a request in dir, which it creates if necessary. It fails if the
 // request already has a recording.
@@ -100,9 +100,9 @@ func (r *Recording) output(stream int, p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	whole := append(r.rest[stream], p...)
+	whole := append(r.incompleteChar[stream], p...)
 	n := len(whole) - partial(whole)
-	r.rest[stream] = append([]byte(nil), whole[n:]...)
+	r.incompleteChar[stream] = append([]byte(nil), whole[n:]...)
 	r.event("o", string(whole[:n]))
 }
 
@@ -162,9 +162,9 @@ func (r *Recording) Close() error {
 	if r.f == nil {
 		return nil
 	}
-	for stream := range r.rest {
-		r.event("o", string(r.rest[stream]))
-		r.rest[stream] = nil
+	for stream := range r.incompleteChar {
+		r.event("o", string(r.incompleteChar[stream]))
+		r.incompleteChar[stream] = nil
 	}
 	err := errors.Join(r.err, r.f.Close())
 	name := r.f.Name()

@@ -15,18 +15,18 @@ import (
 // on this file system, or no watch to be had.
 const polling = 50 * time.Millisecond
 
-// bell rings for a command when a file of its has been renamed into dir.
-type bell struct {
+// dirWatcher rings for a command when a file of its has been renamed into dir.
+type dirWatcher struct {
 	dir    string
 	events *fsnotify.Watcher // nil where the system has none left
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex // guards the field below
-	heard map[string]chan struct{}
+	mu      sync.Mutex // guards the field below
+	waiting map[string]chan struct{}
 }
 
-func newBell(dir string) *bell {
-	b := &bell{dir: dir, heard: map[string]chan struct{}{}}
+func newDirWatcher(dir string) *dirWatcher {
+	b := &dirWatcher{dir: dir, waiting: map[string]chan struct{}{}}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return b
@@ -37,11 +37,11 @@ func newBell(dir string) *bell {
 	}
 	b.events = w
 	// ends when the watcher is closed; close does that and waits.
-	b.wg.Go(b.ring)
+	b.wg.Go(b.wakeAll)
 	return b
 }
 
-func (b *bell) ring() {
+func (b *dirWatcher) wakeAll() {
 	for {
 		select {
 		case e, ok := <-b.events.Events:
@@ -50,7 +50,7 @@ func (b *bell) ring() {
 			}
 			id, ext, _ := strings.Cut(filepath.Base(e.Name), ".")
 			if kind, _, _ := strings.Cut(ext, "."); kind == "exit" || kind == "pid" { // which may have the value behind it
-				b.tell(id)
+				b.wake(id)
 			}
 		case _, ok := <-b.events.Errors: // polling sees what was lost
 			if !ok {
@@ -60,31 +60,31 @@ func (b *bell) ring() {
 	}
 }
 
-func (b *bell) tell(id string) {
+func (b *dirWatcher) wake(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case b.heard[id] <- struct{}{}:
+	case b.waiting[id] <- struct{}{}:
 	default: // nobody listens, or is told already
 	}
 }
 
 // listen returns what receives when there may be news of command id, until forget.
-func (b *bell) listen(id string) <-chan struct{} {
+func (b *dirWatcher) listen(id string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := make(chan struct{}, 1)
-	b.heard[id] = c
+	b.waiting[id] = c
 	return c
 }
 
-func (b *bell) forget(id string) {
+func (b *dirWatcher) forget(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.heard, id)
+	delete(b.waiting, id)
 }
 
-func (b *bell) close() {
+func (b *dirWatcher) close() {
 	if b.events != nil {
 		b.events.Close()
 		b.wg.Wait()

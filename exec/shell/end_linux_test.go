@@ -108,7 +108,7 @@ func marked(id string) (found []string) {
 func TestDeaf(t *testing.T) { everywhere(t, testDeaf) }
 
 func testDeaf(t *testing.T, r *room) {
-	r.Patience = 5 * time.Second
+	r.ReplyTimeout = 5 * time.Second
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
@@ -331,7 +331,7 @@ func testRemoveDead(t *testing.T, r *room) {
 func TestCopyKilled(t *testing.T) { everywhere(t, testCopyKilled) }
 
 func testCopyKilled(t *testing.T, r *room) {
-	r.Patience = 2 * time.Second
+	r.ReplyTimeout = 2 * time.Second
 	s := r.shell(t, "one")
 	got := r.run(t.Context(), s.Start, Command{Text: `echo on; read -r _ _ _ up _ <"/proc/$BASHPID/stat"; kill -KILL "$up" $BASHPID`})
 	var dead *TerminatedError
@@ -350,10 +350,10 @@ func testCopyKilled(t *testing.T, r *room) {
 func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
 
 func testDeafPipe(t *testing.T, r *room) {
-	r.Patience = 3 * time.Second
+	r.ReplyTimeout = 3 * time.Second
 	s := r.shell(t, "one")
 	r.text(t, s, ":")
-	life := s.life.id
+	life := s.process.id
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
 	name := strings.Repeat("x", maxNames)
@@ -476,7 +476,7 @@ func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
 
 func testFullDisk(t *testing.T, r *room) {
 	s := r.shell(t, "one")
-	for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start, s.Exec} {
+	for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start, s.Exec} {
 		got := r.run(t.Context(), how, Command{Text: `trap '' XFSZ; ulimit -S -f 0; kept=$((kept + 1)); (exit 7)`})
 		if got.code != 7 || got.failed != nil {
 			t.Errorf("%+v, want code 7", got)

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
-var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envForm = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 // EnvNameError says that a variable cannot have such a name.
 type EnvNameError struct{ Name string }
@@ -30,9 +30,9 @@ func CheckEnv(env []string) error {
 	return nil
 }
 
-// troublesome are variables by which a shell that nobody types at would end, hang, or obey
+// unsafeVariables are variables by which a shell that nobody types at would end, hang, or obey
 // a file.
-var troublesome = []string{"BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "ENV", "HISTFILE", "IGNOREEOF", "MAIL", "MAILCHECK", "MAILPATH",
+var unsafeVariables = []string{"BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "ENV", "HISTFILE", "IGNOREEOF", "MAIL", "MAILCHECK", "MAILPATH",
 	"OLDPWD", "POSIXLY_CORRECT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "SHELLOPTS", "TMOUT"}
 
 // environ is what a shell is started with: base without what would trouble it, with set.
@@ -41,7 +41,7 @@ func environ(base, set []string) []string {
 	for _, kv := range base {
 		name, _, _ := strings.Cut(kv, "=")
 		over := slices.ContainsFunc(set, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-		if !over && !slices.Contains(troublesome, name) {
+		if !over && !slices.Contains(unsafeVariables, name) {
 			env = append(env, kv)
 		}
 	}

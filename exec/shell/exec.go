@@ -15,7 +15,7 @@ import (
 // the status that bash has of it. When ctx ends all that c started ends, the shell stays as
 // it is then, and the error is ctx's cause. The error is a TerminatedError when the shell
 // itself has ended.
-func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, error) {
+func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
 	}
@@ -35,12 +35,12 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 	if err := d.write(c.foreground(n, l), text); err != nil {
 		return 0, err
 	}
-	r := &run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}
+	r := &run{shell: s, process: l, files: d, command: c, subtree: l.look(c.ID)}
 	if o.Started != nil {
 		o.Started(c.ID, l.pid)
 	}
-	if err := l.say(n.source() + c.after(n)); err != nil {
-		return 0, l.death()
+	if err := l.writeLine(n.source() + c.after(n)); err != nil {
+		return 0, l.waitDeath()
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -50,20 +50,20 @@ func (s *Shell) Exec(ctx context.Context, b Birth, c Command, o Output) (int, er
 		r.interrupt(r.shell.pool.graceFor(ctx))
 	} else if err == nil {
 		l.last = code
-		d.keep()
+		d.reuse()
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
 
-// soon is how long a command waits for its turn before that is told.
-const soon = 2 * time.Second
+// busyNotice is how long a command waits for its turn before that is told.
+const busyNotice = 2 * time.Second
 
 // Busy says that a command waits for its turn in the shell of that name.
 func Busy(name string) string { return "shell " + name + " is busy: waiting for its turn" }
 
 // takeTurn waits until no other command has the shell to itself.
 func (s *Shell) takeTurn(ctx context.Context, o Output) error {
-	late := time.NewTimer(soon)
+	late := time.NewTimer(busyNotice)
 	defer late.Stop()
 	for {
 		select {
@@ -91,7 +91,7 @@ func (c Command) within(ctx context.Context) (context.Context, context.CancelFun
 	if c.Timeout <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, c.Timeout, cmp.Or(c.Late, error(&TimeoutError{c.Timeout})))
+	return context.WithTimeoutCause(ctx, c.Timeout, cmp.Or(c.TimeoutErr, error(&TimeoutError{c.Timeout})))
 }
 
 // unless is err when there is no other error that explains it.
@@ -109,14 +109,14 @@ const maxNames = 16 << 10
 var errNames = errors.New("the names of its variables are longer than 16 KiB together")
 
 // prepare has the process and the files ready for c.
-func (s *Shell) prepare(ctx context.Context, b Birth, c Command) (*life, desk, error) {
+func (s *Shell) prepare(ctx context.Context, b StartConfig, c Command) (*shellProcess, commandFiles, error) {
 	if err := CheckEnv(c.Env); err != nil {
 		return nil, nil, err
 	}
 	if len(strings.Join(c.names(), " ")) > maxNames {
 		return nil, nil, errNames
 	}
-	l, err := s.living(ctx, b)
+	l, err := s.ensureProcess(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,10 +127,10 @@ func (s *Shell) prepare(ctx context.Context, b Birth, c Command) (*life, desk, e
 // run is a command while it runs in the shell itself.
 type run struct {
 	shell   *Shell
-	life    *life
-	desk    desk
+	process *shellProcess
+	files   commandFiles
 	command Command
-	stem    stem
+	subtree subtree
 }
 
 // wait returns how the command ended: as soon as its file is there, or its shell is not.
@@ -138,19 +138,19 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if code, ok := r.desk.exited(); ok {
+		if code, ok := r.files.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-r.desk.rung():
+		case <-r.files.wakeups():
 		case <-tick.C:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
-		case <-r.life.ended:
-			if code, ok := r.desk.exited(); ok { // and then somebody killed it
+		case <-r.process.ended:
+			if code, ok := r.files.exited(); ok { // and then somebody killed it
 				return code, nil
 			}
-			return 0, &TerminatedError{r.life.code}
+			return 0, &TerminatedError{r.process.code}
 		}
 	}
 }
@@ -160,25 +160,25 @@ func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
 	r.prune(grace) // what it left in the background
 	if ok {
-		r.life.last = code
+		r.process.last = code
 		return
 	}
-	r.life.kill()
-	<-r.life.ended
+	r.process.kill()
+	<-r.process.ended
 }
 
 // giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
 // goes on with the next line of the text. It does so too when the last of a pipe ends of
 // that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
-	r.stem.Signal(giveUp)
+	r.subtree.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
-		r.stem.Interrupt(r.command.ID)
-		if code, err := r.waitFor(pause); err == nil || !r.life.alive() {
+		r.subtree.Interrupt(r.command.ID)
+		if code, err := r.waitFor(pause); err == nil || !r.process.alive() {
 			return code, err == nil
 		}
 	}
-	r.stem.Signal(giveUp)
+	r.subtree.Signal(giveUp)
 	pruned := make(chan struct{})
 	defer func() { <-pruned }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
@@ -186,18 +186,18 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		defer close(pruned)
 		r.prune(grace)
 	}()
-	for late := time.Now().Add(grace + r.shell.pool.patience()); time.Now().Before(late); {
-		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.life.alive() {
+	for late := time.Now().Add(grace + r.shell.pool.replyTimeout()); time.Now().Before(late); {
+		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.process.alive() {
 			return code, err == nil
 		}
 		// An INT may have met the line that tells of the end.
-		if r.life.say(r.command.again(r.desk.names())) != nil {
+		if r.process.writeLine(r.command.again(r.files.names())) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
 			return code, true
 		}
-		r.stem.Interrupt(r.command.ID)
+		r.subtree.Interrupt(r.command.ID)
 	}
 	return 0, false
 }
@@ -210,7 +210,7 @@ func (r *run) waitFor(d time.Duration) (int, error) {
 }
 
 func (r *run) prune(grace time.Duration) {
-	if err := r.stem.Prune(r.command.ID, grace); err != nil {
+	if err := r.subtree.EndNew(r.command.ID, grace); err != nil {
 		r.shell.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}
 }

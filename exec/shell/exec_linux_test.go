@@ -138,7 +138,7 @@ func TestBadScope(t *testing.T) { everywhere(t, testBadScope) }
 func testBadScope(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	here := r.text(t, s, `pwd`).out
-	for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start} {
+	for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start} {
 		// F002-049 and F002-050
 		got := r.run(t.Context(), how, Command{Text: `echo ran`, Dir: "/no/such"})
 		if got.code != 1 || got.out != "" || got.err != "Failed to change directory to /no/such\n" || got.failed != nil {
@@ -209,7 +209,7 @@ func TestStream(t *testing.T) { everywhere(t, testStream) }
 
 func testStream(t *testing.T, r *room) {
 	s := r.shell(t, "one")
-	for name, how := range map[string]func(context.Context, Birth, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
+	for name, how := range map[string]func(context.Context, StartConfig, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
 		came := make(lines, 10)
 		fifo := filepath.Join(r.work, name)
 		r.text(t, s, "mkfifo "+quote(fifo))

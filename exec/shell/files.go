@@ -18,36 +18,36 @@ import (
 
 // files are those of one command on this host: what it runs, what it writes, how it ended.
 type files struct {
-	*sheets
-	pool  *Pool
-	bash  string
-	text  string // the command's own, where that is looked at first
-	done  string // directory and id
-	bell  *bell
-	id    string
-	rings <-chan struct{}
-	named []string // files that have their value in their names
+	*fileSet
+	pool    *Pool
+	bash    string
+	text    string // the command's own, where that is looked at first
+	done    string // directory and id
+	watcher *dirWatcher
+	id      string
+	changes <-chan struct{}
+	named   []string // files that have their value in their names
 }
 
-func (g *onHost) open(id string, birth Birth) (desk, error) {
+func (g *hostBackend) open(id string, birth StartConfig) (commandFiles, error) {
 	b, err := g.pool.ready()
 	if err != nil {
 		return nil, err
 	}
-	s, err := g.pool.drawer.take(g.pool.Dir)
+	s, err := g.pool.spare.take(g.pool.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return &files{sheets: s, pool: g.pool, bash: birth.Path, text: filepath.Join(g.pool.Dir, id+".txt"), done: filepath.Join(b.dir, id), bell: b, id: id, rings: b.listen(id)}, nil
+	return &files{fileSet: s, pool: g.pool, bash: birth.Path, text: filepath.Join(g.pool.Dir, id+".txt"), done: filepath.Join(b.dir, id), watcher: b, id: id, changes: b.listen(id)}, nil
 }
 
-func (f *files) names() names {
-	return names{script: f.script.Name(), text: f.text, out: f.out.Name(), err: f.err.Name(), exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
+func (f *files) names() scriptNames {
+	return scriptNames{script: f.script.Name(), text: f.text, out: f.out.Name(), err: f.err.Name(), exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
 }
 
 // write makes script what the shell reads, and text what is looked at first.
 func (f *files) write(script, text string) error {
-	err := f.sheets.write(script)
+	err := f.fileSet.write(script)
 	if err == nil && text != "" {
 		err = os.WriteFile(f.text, []byte(text), 0o600)
 	}
@@ -57,24 +57,24 @@ func (f *files) write(script, text string) error {
 	return nil
 }
 
-func (f *files) rung() <-chan struct{} { return f.rings }
-func (f *files) exited() (int, bool)   { return f.number(f.done + ".exit") }
-func (f *files) pid() (int, bool)      { return f.number(f.done + ".pid") }
+func (f *files) wakeups() <-chan struct{} { return f.changes }
+func (f *files) exited() (int, bool)      { return f.number(f.done + ".exit") }
+func (f *files) pid() (int, bool)         { return f.number(f.done + ".pid") }
 
-func (f *files) keep() {
+func (f *files) reuse() {
 	if len(f.named) == 0 { // else the script may have got another name
-		f.pool.drawer.keep(f.sheets)
+		f.pool.spare.putBack(f.fileSet)
 	}
 }
 
 func (f *files) remove() {
-	f.bell.forget(f.id)
+	f.watcher.forget(f.id)
 	for _, file := range []**os.File{&f.out, &f.err} { // somebody may write for ever
 		os.Remove((*file).Name())
 		f.pool.spool.drop(*file)
 		*file = nil
 	}
-	f.sheets.remove()
+	f.fileSet.remove()
 	for _, name := range append(f.named, f.text, f.done+".pid", f.done+".pid.tmp", f.done+".exit", f.done+".exit.tmp") {
 		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
 	}
@@ -118,5 +118,5 @@ func (p *Pool) Spool() (io.ReadWriteSeeker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &charged{f: f, held: limit.Hold{From: p.limits(), Kind: limit.Spool}}, nil
+	return &limitedFile{f: f, held: limit.Reservation{From: p.limits(), Kind: limit.Spool}}, nil
 }

@@ -25,7 +25,7 @@ func testGraceOfCause(t *testing.T, r *room) {
 	s := r.shell(t, "one")
 	defer func(grace time.Duration) { r.Runner.(*executor.Host).Grace = grace }(brief)
 	r.text(t, s, `:`)
-	for name, how := range map[string]func(context.Context, Birth, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
+	for name, how := range map[string]func(context.Context, StartConfig, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		began := make(lines, 4)
 		go func() { // ends with the text

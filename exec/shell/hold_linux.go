@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold holds a directory that can be entered, without opening what else may be there.
-func hold(name string) (*os.File, error) { return holdAt(unix.AT_FDCWD, name) }
+// openDir holds a directory that can be entered, without opening what else may be there.
+func openDir(name string) (*os.File, error) { return openDirAt(unix.AT_FDCWD, name) }
 
-// holdPlain is hold of what no link leads to.
-func holdPlain(name string) (*os.File, error) {
+// openDirNoLinks is hold of what no link leads to.
+func openDirNoLinks(name string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, name, &how)
 	if err != nil {
 		return nil, &os.PathError{Op: "enter", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	return holdAt(fd, ".")
+	return openDirAt(fd, ".")
 }
 
-// holdAt is hold of a name below the directory at.
-func holdAt(at int, name string) (*os.File, error) {
+// openDirAt is hold of a name below the directory at.
+func openDirAt(at int, name string) (*os.File, error) {
 	fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		if err = unix.Faccessat(fd, ".", unix.X_OK, 0); err != nil {

@@ -16,11 +16,11 @@ func TestHold(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
 	check(t, syscall.Mkfifo(fifo, 0o600))
-	if f, err := hold(fifo); err == nil {
+	if f, err := openDir(fifo); err == nil {
 		f.Close()
 		t.Error("a FIFO is held")
 	}
-	f, err := hold(dir)
+	f, err := openDir(dir)
 	check(t, err)
 	f.Close()
 }
@@ -36,7 +36,7 @@ func TestDirSwapped(t *testing.T) {
 	check(t, r.Create("held", Options{Dir: one}))
 	s, err := r.Find("held")
 	check(t, err)
-	f, err := hold(one)
+	f, err := openDir(one)
 	check(t, err)
 	defer f.Close()
 	moved := filepath.Join(r.work, "moved")

@@ -9,6 +9,6 @@ import (
 	"os"
 )
 
-func hold(string) (*os.File, error)        { return nil, errors.ErrUnsupported }
-func holdPlain(string) (*os.File, error)   { return nil, errors.ErrUnsupported }
-func holdAt(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openDir(string) (*os.File, error)        { return nil, errors.ErrUnsupported }
+func openDirNoLinks(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openDirAt(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }

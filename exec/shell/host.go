@@ -15,18 +15,18 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// onHost is the ground of a shell's process on this host.
-type onHost struct {
-	pool   *Pool
-	life   *life
-	in     *os.File // the shell reads what to do from the other end
-	cancel context.CancelCauseFunc
-	born   proctree.Stem // the shell as it was then
-	hangUp sync.Once
+// hostBackend is the ground of a shell's process on this host.
+type hostBackend struct {
+	pool    *Pool
+	process *shellProcess
+	in      *os.File // the shell reads what to do from the other end
+	cancel  context.CancelCauseFunc
+	subtree proctree.Subtree // the shell as it was then
+	hangUp  sync.Once
 }
 
 // startHost starts a process on this host.
-func (s *Shell) startHost(b Birth) (*life, error) {
+func (s *Shell) startHost(b StartConfig) (*shellProcess, error) {
 	dir, err := s.dir(b)
 	if err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func (s *Shell) startHost(b Birth) (*life, error) {
 	}
 	defer r.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	l := newLife()
-	g := &onHost{pool: s.pool, life: l, in: w, cancel: cancel}
-	l.ground = g
+	l := newShellProcess()
+	g := &hostBackend{pool: s.pool, process: l, in: w, cancel: cancel}
+	l.backend = g
 	up, failed := make(chan struct{}), make(chan error, 1)
 	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
@@ -57,19 +57,19 @@ func (s *Shell) startHost(b Birth) (*life, error) {
 	})
 	select {
 	case <-up:
-		g.born = proctree.LookAt(l.pid, l.id)
+		g.subtree = proctree.LookAt(l.pid, l.id)
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
-	return l, g.say(hello)
+	return l, g.writeLine(hello)
 }
 
 // dir holds the directory where the shell starts: that of b, which was decided, or else what
 // its options name. The caller closes it, which leaves b's open.
-func (s *Shell) dir(b Birth) (*os.File, error) {
+func (s *Shell) dir(b StartConfig) (*os.File, error) {
 	var errs []error
 	if b.Dir != 0 {
-		f, err := holdAt(b.Dir, ".")
+		f, err := openDirAt(b.Dir, ".")
 		if err == nil {
 			return f, nil
 		}
@@ -79,9 +79,9 @@ func (s *Shell) dir(b Birth) (*os.File, error) {
 		if name == "" || b.Dir != 0 && name == s.options.Dir {
 			continue
 		}
-		how := hold
+		how := openDir
 		if name == s.options.Dir && b.ByHost && s.options.Foreign {
-			how = holdPlain // the container may have put a link there since
+			how = openDirNoLinks // the container may have put a link there since
 		}
 		f, err := how(name)
 		if err == nil {
@@ -92,10 +92,10 @@ func (s *Shell) dir(b Birth) (*os.File, error) {
 	return nil, fmt.Errorf("start shell: %w", errors.Join(errs...))
 }
 
-// say writes less than the pipe holds, but for a shell that hears nothing any more: that one is
+// writeLine writes less than the pipe holds, but for a shell that hears nothing any more: that one is
 // given up.
-func (g *onHost) say(line string) error {
-	g.in.SetWriteDeadline(time.Now().Add(g.pool.patience()))
+func (g *hostBackend) writeLine(line string) error {
+	g.in.SetWriteDeadline(time.Now().Add(g.pool.replyTimeout()))
 	if _, err := g.in.WriteString(line); err != nil {
 		g.kill()
 		return fmt.Errorf("tell the shell: %w", err)
@@ -103,19 +103,19 @@ func (g *onHost) say(line string) error {
 	return nil
 }
 
-func (g *onHost) look(string) stem              { return proctree.LookAt(g.life.pid, g.life.id) }
-func (g *onHost) copied(pid int, _ string) stem { return proctree.LookAt(pid, g.life.id) }
+func (g *hostBackend) look(string) subtree              { return proctree.LookAt(g.process.pid, g.process.id) }
+func (g *hostBackend) copied(pid int, _ string) subtree { return proctree.LookAt(pid, g.process.id) }
 
-func (g *onHost) cwd() string {
-	dir, _ := os.Readlink("/proc/" + strconv.Itoa(g.life.pid) + "/cwd")
+func (g *hostBackend) cwd() string {
+	dir, _ := os.Readlink("/proc/" + strconv.Itoa(g.process.pid) + "/cwd")
 	return dir
 }
 
-func (g *onHost) left() <-chan struct{} { return g.life.ended }
-func (g *onHost) lingers() bool         { return proctree.Lingers(g.life.id) }
+func (g *hostBackend) left() <-chan struct{} { return g.process.ended }
+func (g *hostBackend) hasLeftovers() bool    { return proctree.HasLeftovers(g.process.id) }
 
-func (g *onHost) rid() {
-	if _, err := proctree.EndLeft(g.life.id, g.pool.grace()); err != nil {
+func (g *hostBackend) remove() {
+	if _, err := proctree.EndLeft(g.process.id, g.pool.grace()); err != nil {
 		g.pool.Log.Error("end what a shell has left", "error", err)
 	}
 }
@@ -123,8 +123,8 @@ func (g *onHost) rid() {
 // kill has the runner end the tree. The shell itself, like each that is interactive, does
 // not mind TERM: it goes by HUP, or the end of what it reads. It would go on with its text when
 // a child of it has ended.
-func (g *onHost) kill() {
-	g.hangUp.Do(g.born.HangUp) // a second HangUp would suspend it once more
+func (g *hostBackend) kill() {
+	g.hangUp.Do(g.subtree.HangUp) // a second HangUp would suspend it once more
 	g.in.Close()
 	g.cancel(endError{g.pool.grace()})
 }

@@ -29,35 +29,35 @@ type Container interface {
 }
 
 //go:embed warden.bash
-var warden string
+var supervisor string
 
-// usher has the warden come in by stdin: as an argument all that list processes would show it.
-const usher = `IFS= read -r n && IFS= read -r -d '' -N "$n" warden && eval "$warden"`
+// bootstrap has the warden come in by stdin: as an argument all that list processes would show it.
+const bootstrap = `IFS= read -r n && IFS= read -r -d '' -N "$n" warden && eval "$warden"`
 
-// inside is the ground of a shell's process in a container: a warden there, which does what
+// containerBackend is the ground of a shell's process in a container: a warden there, which does what
 // is said here and tells what it sees. It is the container's, like all else there: what it
 // says is heard within bounds, and nobody waits for it but for what it runs.
-type inside struct {
-	pool  *Pool
-	life  *life
-	stdio io.ReadWriteCloser
-	n     names         // those that are the same for each command; exit is the directory
-	out   chan []byte   // to the warden
-	gone  chan struct{} // closed when the warden is, or is given up
-	swept chan struct{} // closed when nothing of it is left
-	over  bool          // listen's: the warden has said that it leaves nothing
-	deaf  atomic.Bool   // it was given up because it does not listen
+type containerBackend struct {
+	pool         *Pool
+	process      *shellProcess
+	stdio        io.ReadWriteCloser
+	n            scriptNames   // those that are the same for each command; exit is the directory
+	out          chan []byte   // to the warden
+	gone         chan struct{} // closed when the warden is, or is given up
+	removed      chan struct{} // closed when nothing of it is left
+	over         bool          // listen's: the warden has said that it leaves nothing
+	unresponsive atomic.Bool   // it was given up because it does not listen
 
-	mu     sync.Mutex // guards the fields below
-	desks  map[string]*insideDesk
-	dids   map[int]chan struct{} // what the warden was told to do and has not said it did
-	orders int
-	at     string // where the shell stands
-	ending bool
+	mu           sync.Mutex // guards the fields below
+	commands     map[string]*containerCommand
+	acknowledged map[int]chan struct{} // what the warden was told to do and has not said it did
+	orders       int
+	at           string // where the shell stands
+	ending       bool
 }
 
-// meeting is how long a warden may take to come up.
-const meeting = time.Minute
+// startTimeout is how long a warden may take to come up.
+const startTimeout = time.Minute
 
 // ContainerError is that a container cannot have a shell.
 type ContainerError struct{ In, Why string }
@@ -67,24 +67,24 @@ func (e *ContainerError) Error() string {
 }
 
 // startInside starts a process in the shell's container.
-func (s *Shell) startInside(ctx context.Context, b Birth) (*life, error) {
-	l := newLife()
-	ctx, cancel := context.WithTimeoutCause(ctx, meeting, &ContainerError{s.In(), "its engine does not answer"})
+func (s *Shell) startInside(ctx context.Context, b StartConfig) (*shellProcess, error) {
+	l := newShellProcess()
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, &ContainerError{s.In(), "its engine does not answer"})
 	defer cancel()
-	stdio, exit, err := s.options.In.Start(ctx, wardenArgs("warden", append([]string{l.id, s.options.Dir}, environ(b.Env, s.options.Env)...)...))
+	stdio, exit, err := s.options.In.Start(ctx, supervisorArgs("warden", append([]string{l.id, s.options.Dir}, environ(b.Env, s.options.Env)...)...))
 	if err != nil {
 		return nil, err
 	}
-	g := &inside{pool: s.pool, life: l, stdio: stdio, out: make(chan []byte, 64), gone: make(chan struct{}), swept: make(chan struct{}), desks: map[string]*insideDesk{}, dids: map[int]chan struct{}{}}
-	l.ground = g
+	g := &containerBackend{pool: s.pool, process: l, stdio: stdio, out: make(chan []byte, 64), gone: make(chan struct{}), removed: make(chan struct{}), commands: map[string]*containerCommand{}, acknowledged: map[int]chan struct{}{}}
+	l.backend = g
 	stop := context.AfterFunc(ctx, func() { stdio.Close() })
 	in := bufio.NewReaderSize(stdio, maxLine)
-	if err = usherIn(stdio); err == nil {
-		err = g.meet(in)
+	if err = writeBootstrap(stdio); err == nil {
+		err = g.readGreeting(in)
 	}
 	if err != nil {
-		time.AfterFunc(s.pool.patience(), func() { stdio.Close() }) // of who does not end after that
-		err = notMet(ctx, err, s.In(), in, exit)
+		time.AfterFunc(s.pool.replyTimeout(), func() { stdio.Close() }) // of who does not end after that
+		err = startError(ctx, err, s.In(), in, exit)
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -95,23 +95,23 @@ func (s *Shell) startInside(ctx context.Context, b Birth) (*life, error) {
 	}
 	// end when the warden does or g is closed: kill sees to that, and Pool.Close waits.
 	s.pool.wg.Go(func() { g.listen(s.options.In, in, exit) })
-	s.pool.wg.Go(g.talk)
-	return l, g.say(hello)
+	s.pool.wg.Go(g.writeCommands)
+	return l, g.writeLine(hello)
 }
 
-// wardenArgs is what starts a warden, or what sweeps after one.
-func wardenArgs(as string, args ...string) []string {
-	return append([]string{"bash", "--norc", "--noprofile", "-p", "-c", usher, "hostexec-" + as}, args...)
+// supervisorArgs is what starts a warden, or what sweeps after one.
+func supervisorArgs(as string, args ...string) []string {
+	return append([]string{"bash", "--norc", "--noprofile", "-p", "-c", bootstrap, "hostexec-" + as}, args...)
 }
 
-// usherIn writes the warden to its stdin: less than a pipe holds.
-func usherIn(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%d\n%s", len(warden), warden)
+// writeBootstrap writes the warden to its stdin: less than a pipe holds.
+func writeBootstrap(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%d\n%s", len(supervisor), supervisor)
 	return err
 }
 
-// meet hears how the warden's shell and its files are called.
-func (g *inside) meet(in *bufio.Reader) error {
+// readGreeting hears how the warden's shell and its files are called.
+func (g *containerBackend) readGreeting(in *bufio.Reader) error {
 	var lines [4]string
 	for i := range lines {
 		b, err := in.ReadSlice('\n')
@@ -133,13 +133,13 @@ func (g *inside) meet(in *bufio.Reader) error {
 			return errNonsense
 		}
 	}
-	g.life.pid = pid
-	g.n = names{bash: lines[1], mv: "LC_ALL=C " + quote(lines[2]) + " -f --", news: lines[3] + "/news", exit: lines[3]}
+	g.process.pid = pid
+	g.n = scriptNames{bash: lines[1], mv: "LC_ALL=C " + quote(lines[2]) + " -f --", fifo: lines[3] + "/news", exit: lines[3]}
 	return nil
 }
 
-// notMet says why no warden came up: it said so itself, or the engine did in its place.
-func notMet(ctx context.Context, err error, name string, in *bufio.Reader, exit func(context.Context) (int, error)) error {
+// startError says why no warden came up: it said so itself, or the engine did in its place.
+func startError(ctx context.Context, err error, name string, in *bufio.Reader, exit func(context.Context) (int, error)) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -155,8 +155,8 @@ func notMet(ctx context.Context, err error, name string, in *bufio.Reader, exit 
 	return &ContainerError{name, fmt.Sprintf("bash ended with %d: %s", code, why)}
 }
 
-// talk writes what is to be said, until the warden is gone.
-func (g *inside) talk() {
+// writeCommands writes what is to be said, until the warden is gone.
+func (g *containerBackend) writeCommands() {
 	for {
 		select {
 		case b := <-g.out:
@@ -170,12 +170,12 @@ func (g *inside) talk() {
 	}
 }
 
-var errUnheard = errors.New("the container does not listen")
+var errUnresponsive = errors.New("the container does not listen")
 
-// tell says line to the warden, and what belongs to it. One that does not listen is given up,
+// send says line to the warden, and what belongs to it. One that does not listen is given up,
 // and the shell with it.
-func (g *inside) tell(format string, a ...any) error {
-	late := time.NewTimer(g.pool.patience())
+func (g *containerBackend) send(format string, a ...any) error {
+	late := time.NewTimer(g.pool.replyTimeout())
 	defer late.Stop()
 	select {
 	case g.out <- fmt.Appendf(nil, format, a...):
@@ -184,39 +184,39 @@ func (g *inside) tell(format string, a ...any) error {
 	case <-late.C:
 		g.giveUp()
 	}
-	return g.life.death()
+	return g.process.waitDeath()
 }
 
 // giveUp hangs up on a warden that does not listen. It ends all by itself then, if it is one.
-func (g *inside) giveUp() {
-	g.deaf.Store(true)
+func (g *containerBackend) giveUp() {
+	g.unresponsive.Store(true)
 	g.stdio.Close()
 }
 
 // brief is d, or less where nothing is to be expected any more: a container is not to hold up
 // whoever ends its session.
-func (g *inside) brief(d time.Duration) time.Duration {
-	if g.deaf.Load() {
+func (g *containerBackend) brief(d time.Duration) time.Duration {
+	if g.unresponsive.Load() {
 		return min(d, time.Second)
 	}
 	return d
 }
 
-func (g *inside) say(line string) error { return g.tell("say %d\n%s", len(line), line) }
+func (g *containerBackend) writeLine(line string) error { return g.send("say %d\n%s", len(line), line) }
 
-func (g *inside) cwd() string {
+func (g *containerBackend) cwd() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.at
 }
 
-func (g *inside) left() <-chan struct{} { return g.swept }
-func (g *inside) lingers() bool         { return !closed(g.swept) }
-func (g *inside) rid()                  { <-g.swept }
+func (g *containerBackend) left() <-chan struct{} { return g.removed }
+func (g *containerBackend) hasLeftovers() bool    { return !closed(g.removed) }
+func (g *containerBackend) remove()               { <-g.removed }
 
 // kill has the warden end everything, and itself. Where it does not, it is left alone: it is
 // the container that has what is then left.
-func (g *inside) kill() {
+func (g *containerBackend) kill() {
 	g.mu.Lock()
 	first := !g.ending
 	g.ending = true
@@ -227,35 +227,35 @@ func (g *inside) kill() {
 	grace := g.pool.grace()
 	// ends when the warden is gone, or is late.
 	g.pool.wg.Go(func() {
-		g.tell("end %d\n", grace.Milliseconds())
+		g.send("end %d\n", grace.Milliseconds())
 		select {
 		case <-g.gone:
-		case <-time.After(grace + g.pool.patience()/2):
+		case <-time.After(grace + g.pool.replyTimeout()/2):
 			g.giveUp()
 		}
 	})
 }
 
-func (g *inside) look(request string) stem {
-	g.tell("look %s\n", request)
-	return &insideStem{g, nil}
+func (g *containerBackend) look(request string) subtree {
+	g.send("look %s\n", request)
+	return &containerSubtree{g, nil}
 }
 
-func (g *inside) copied(_ int, request string) stem {
+func (g *containerBackend) copied(_ int, request string) subtree {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return &insideStem{g, g.desks[request]}
+	return &containerSubtree{g, g.commands[request]}
 }
 
-// insideStem is a shell in a container, or a copy of it.
-type insideStem struct {
-	*inside
-	copy *insideDesk
+// containerSubtree is a shell in a container, or a copy of it.
+type containerSubtree struct {
+	*containerBackend
+	copy *containerCommand
 }
 
-func (s *insideStem) Alive() bool {
+func (s *containerSubtree) Alive() bool {
 	if s.copy == nil {
-		return s.life.alive()
+		return s.process.alive()
 	}
 	select {
 	case <-s.gone:
@@ -265,31 +265,31 @@ func (s *insideStem) Alive() bool {
 	}
 }
 
-func (s *insideStem) Interrupt(request string)  { s.tell("int %s\n", request) }
-func (s *insideStem) Signal(sig syscall.Signal) { s.tell("signal %d\n", int(sig)) }
+func (s *containerSubtree) Interrupt(request string)  { s.send("int %s\n", request) }
+func (s *containerSubtree) Signal(sig syscall.Signal) { s.send("signal %d\n", int(sig)) }
 
-func (s *insideStem) Prune(request string, grace time.Duration) error {
+func (s *containerSubtree) EndNew(request string, grace time.Duration) error {
 	return s.order(grace, "prune "+request)
 }
 
-func (s *insideStem) Cut(pid int, request string, grace time.Duration) error {
+func (s *containerSubtree) EndSubtree(pid int, request string, grace time.Duration) error {
 	return s.order(grace, fmt.Sprintf("cut %s.%d", request, pid))
 }
 
 // order has the warden end something, and waits until it has.
-func (g *inside) order(grace time.Duration, what string) error {
+func (g *containerBackend) order(grace time.Duration, what string) error {
 	done := make(chan struct{})
 	g.mu.Lock()
 	g.orders++
 	number := g.orders
-	g.dids[number] = done
+	g.acknowledged[number] = done
 	g.mu.Unlock()
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		delete(g.dids, number)
+		delete(g.acknowledged, number)
 	}()
-	if err := g.tell("%s %d %d\n", what, grace.Milliseconds(), number); err != nil {
+	if err := g.send("%s %d %d\n", what, grace.Milliseconds(), number); err != nil {
 		return err
 	}
 	select {
@@ -297,8 +297,8 @@ func (g *inside) order(grace time.Duration, what string) error {
 		return nil
 	case <-g.gone:
 		return nil // and all with it
-	case <-time.After(grace + g.pool.patience()):
+	case <-time.After(grace + g.pool.replyTimeout()):
 		g.giveUp()
-		return errUnheard
+		return errUnresponsive
 	}
 }

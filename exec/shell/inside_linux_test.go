@@ -82,7 +82,7 @@ func (s liarStdio) Close() error {
 
 // alone is a room without a host.
 func alone(t *testing.T, c Container) *room {
-	p := &Pool{Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Patience: time.Second, Log: slog.New(slog.DiscardHandler)}
+	p := &Pool{Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, ReplyTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() { check(t, p.Close()) })
 	return &room{Pool: p, in: c}
 }
@@ -180,8 +180,8 @@ func TestDeafOnce(t *testing.T) {
 	if got := r.do(ctx, s, Command{Text: "echo"}); !errors.Is(got.failed, errLate) {
 		t.Errorf("it ended with %v", got.failed)
 	}
-	if n := c.prunes.Load(); n != 1 || s.life.alive() {
-		t.Errorf("told to prune %d times, alive %t", n, s.life.alive())
+	if n := c.prunes.Load(); n != 1 || s.process.alive() {
+		t.Errorf("told to prune %d times, alive %t", n, s.process.alive())
 	}
 }
 

@@ -26,45 +26,45 @@ const (
 var errNonsense = errors.New("the container says what makes no sense")
 
 // listen hears what the warden says until it is gone.
-func (g *inside) listen(c Container, in *bufio.Reader, exit func(context.Context) (int, error)) {
-	err := g.hear(in)
+func (g *containerBackend) listen(c Container, in *bufio.Reader, exit func(context.Context) (int, error)) {
+	err := g.readEvents(in)
 	g.stdio.Close()
 	close(g.gone)
-	defer close(g.swept)
+	defer close(g.removed)
 	if errors.Is(err, errNonsense) {
 		g.pool.Log.Warn("a shell's container", "error", err)
 	}
-	if g.life.alive() { // else it has said how it ended
-		ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.patience()))
+	if g.process.alive() { // else it has said how it ended
+		ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.replyTimeout()))
 		defer cancel()
 		code, err := exit(ctx)
 		if err != nil || code < 0 || code > maxCode {
 			code = 128 + 9
 		}
-		g.life.end(code)
+		g.process.end(code)
 	}
 	if !g.over {
-		g.sweep(c)
+		g.endLeftovers(c)
 	}
 }
 
-// sweep ends what a warden that was killed has left. There may be no container any more.
-func (g *inside) sweep(c Container) {
-	ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.grace()+g.pool.patience()))
+// endLeftovers ends what a warden that was killed has left. There may be no container any more.
+func (g *containerBackend) endLeftovers(c Container) {
+	ctx, cancel := context.WithTimeout(context.Background(), g.brief(g.pool.grace()+g.pool.replyTimeout()))
 	defer cancel()
-	stdio, _, err := c.Start(ctx, wardenArgs("sweeper", g.life.id, g.n.exit))
+	stdio, _, err := c.Start(ctx, supervisorArgs("sweeper", g.process.id, g.n.exit))
 	if err != nil {
 		return
 	}
 	defer stdio.Close()
 	stop := context.AfterFunc(ctx, func() { stdio.Close() })
 	defer stop()
-	if usherIn(stdio) == nil {
+	if writeBootstrap(stdio) == nil {
 		io.Copy(io.Discard, stdio) // until it has ended
 	}
 }
 
-func (g *inside) hear(in *bufio.Reader) error {
+func (g *containerBackend) readEvents(in *bufio.Reader) error {
 	for {
 		b, err := in.ReadSlice('\n')
 		if err != nil {
@@ -79,13 +79,13 @@ func (g *inside) hear(in *bufio.Reader) error {
 		case "left":
 			g.over = true // and then comes the end
 		case "did":
-			err = g.did(rest)
+			err = g.acknowledge(rest)
 		case "dead":
 			err = g.dead(rest)
 		case "data", "last":
 			err = g.data(in, rest, word == "last")
 		case "exit", "pid", "lost", "size":
-			err = g.news(word, strings.Fields(rest))
+			err = g.handleEvent(word, strings.Fields(rest))
 		default:
 			err = fmt.Errorf("%w: %.40q", errNonsense, word)
 		}
@@ -95,26 +95,26 @@ func (g *inside) hear(in *bufio.Reader) error {
 	}
 }
 
-func (g *inside) did(number string) error {
+func (g *containerBackend) acknowledge(number string) error {
 	n, err := strconv.Atoi(number)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if done := g.dids[n]; err == nil && done != nil {
-		delete(g.dids, n)
+	if done := g.acknowledged[n]; err == nil && done != nil {
+		delete(g.acknowledged, n)
 		close(done)
 	}
 	return nil
 }
 
 // dead is that the shell is: its warden goes when no command needs it any more.
-func (g *inside) dead(code string) error {
+func (g *containerBackend) dead(code string) error {
 	n, err := strconv.Atoi(code)
 	if err != nil || n < 0 || n > maxCode {
 		return errNonsense
 	}
-	g.life.end(n) // before the desks are counted: from now on the last of them kills
+	g.process.end(n) // before the desks are counted: from now on the last of them kills
 	g.mu.Lock()
-	idle := len(g.desks) == 0
+	idle := len(g.commands) == 0
 	g.mu.Unlock()
 	if idle {
 		g.kill()
@@ -122,8 +122,8 @@ func (g *inside) dead(code string) error {
 	return nil
 }
 
-// news is one of a command, which may have been forgotten meanwhile.
-func (g *inside) news(word string, f []string) error {
+// handleEvent is one of a command, which may have been forgotten meanwhile.
+func (g *containerBackend) handleEvent(word string, f []string) error {
 	if len(f) == 0 || len(f) > 3 {
 		return errNonsense
 	}
@@ -136,7 +136,7 @@ func (g *inside) news(word string, f []string) error {
 		n[i] = v
 	}
 	g.mu.Lock()
-	d, ending := g.desks[f[0]], g.ending
+	d, ending := g.commands[f[0]], g.ending
 	g.mu.Unlock()
 	if d == nil || ending && word == "exit" { // it is ended with the shell
 		return nil
@@ -157,12 +157,12 @@ func (g *inside) news(word string, f []string) error {
 	case "size":
 		d.sizes.CompareAndSwap(nil, &n)
 	}
-	d.ring()
+	d.wake()
 	return nil
 }
 
 // data is what a command has written: base64 in lines, up to a dot.
-func (g *inside) data(in *bufio.Reader, key string, last bool) error {
+func (g *containerBackend) data(in *bufio.Reader, key string, last bool) error {
 	var text []byte
 	for {
 		b, err := in.ReadSlice('\n')
@@ -184,7 +184,7 @@ func (g *inside) data(in *bufio.Reader, key string, last bool) error {
 	c.data = c.data[:n]
 	id, stream, _ := strings.Cut(key, ".")
 	g.mu.Lock()
-	d := g.desks[id]
+	d := g.commands[id]
 	g.mu.Unlock()
 	if d == nil {
 		return nil

@@ -69,7 +69,7 @@ const kept = 1 + 3 + 1
 
 // wardenDir is where the warden of a shell in a container has its files.
 func wardenDir(s *Shell) string {
-	if g, ok := s.life.ground.(*inside); ok {
+	if g, ok := s.process.backend.(*containerBackend); ok {
 		return g.n.exit
 	}
 	return ""

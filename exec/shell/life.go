@@ -18,19 +18,19 @@ type Shell struct {
 	since   time.Time
 	turn    chan struct{} // holds one while a command has the shell to itself
 
-	birth sync.Mutex // held while a process starts
+	starting sync.Mutex // held while a process starts
 
-	mu      sync.Mutex // guards the fields below
-	life    *life      // nil before the first command
-	past    []*life    // those before it of which something was there when it began
-	removed bool
+	mu           sync.Mutex      // guards the fields below
+	process      *shellProcess   // nil before the first command
+	oldProcesses []*shellProcess // those before it of which something was there when it began
+	removed      bool
 }
 
 // Options returns what the shell was created with.
 func (s *Shell) Options() Options { return s.options }
 
-// Birth is what a shell's process is started with.
-type Birth struct {
+// StartConfig is what a shell's process is started with.
+type StartConfig struct {
 	Path     string   // of bash; a container has its own
 	Env      []string // all there is, on the host; in a container, what is added
 	NewPrivs bool
@@ -38,21 +38,21 @@ type Birth struct {
 	ByHost   bool // a person at the host has it run, who has not seen what a container gave the shell
 }
 
-// Planted is a PlantedError if a shell's process is to start, for a person at the host, with
+// CheckUntrusted is a PlantedError if a shell's process is to start, for a person at the host, with
 // what a container has chosen; else nil.
-func (s *Shell) Planted() error {
+func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.options; o.Foreign && !s.life.alive() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
-		return &PlantedError{s.name}
+	if o := s.options; o.Foreign && !s.process.alive() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
+		return &UntrustedError{s.name}
 	}
 	return nil
 }
 
-// living returns the shell's process, a new one if need be. The turn is the caller's.
-func (s *Shell) living(ctx context.Context, b Birth) (*life, error) {
+// ensureProcess returns the shell's process, a new one if need be. The turn is the caller's.
+func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (*shellProcess, error) {
 	s.mu.Lock()
-	l, removed := s.life, s.removed
+	l, removed := s.process, s.removed
 	s.mu.Unlock()
 	switch {
 	case removed:
@@ -61,12 +61,12 @@ func (s *Shell) living(ctx context.Context, b Birth) (*life, error) {
 		return l, nil
 	}
 	if b.ByHost {
-		if err := s.Planted(); err != nil {
+		if err := s.CheckUntrusted(); err != nil {
 			return nil, err
 		}
 	}
-	s.birth.Lock() // until it is known whom end has to wait for
-	defer s.birth.Unlock()
+	s.starting.Lock() // until it is known whom end has to wait for
+	defer s.starting.Unlock()
 	s.mu.Lock()
 	removed = s.removed
 	s.mu.Unlock()
@@ -78,12 +78,12 @@ func (s *Shell) living(ctx context.Context, b Birth) (*life, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	past := s.lives()
+	past := s.processes()
 	s.mu.Unlock()
-	past = slices.DeleteFunc(past, func(l *life) bool { return !l.lingers() })
+	past = slices.DeleteFunc(past, func(l *shellProcess) bool { return !l.hasLeftovers() })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.life, s.past = l, past
+	s.process, s.oldProcesses = l, past
 	if s.removed {
 		l.kill()
 		return nil, ErrNotReady
@@ -91,7 +91,7 @@ func (s *Shell) living(ctx context.Context, b Birth) (*life, error) {
 	return l, nil
 }
 
-func (s *Shell) start(ctx context.Context, b Birth) (*life, error) {
+func (s *Shell) start(ctx context.Context, b StartConfig) (*shellProcess, error) {
 	if s.options.In != nil {
 		return s.startInside(ctx, b)
 	}
@@ -116,38 +116,38 @@ func (s *Shell) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed = true
-	for _, l := range s.lives() {
+	for _, l := range s.processes() {
 		if !closed(l.left()) {
 			l.kill()
 		}
 	}
 }
 
-// lives are the shell's processes of which there may be something. The caller holds mu.
-func (s *Shell) lives() []*life {
-	if s.life == nil {
+// processes are the shell's processes of which there may be something. The caller holds mu.
+func (s *Shell) processes() []*shellProcess {
+	if s.process == nil {
 		return nil
 	}
-	return append(slices.Clone(s.past), s.life)
+	return append(slices.Clone(s.oldProcesses), s.process)
 }
 
-// born returns when no process of the shell is about to start. After kill none will.
-func (s *Shell) born() {
-	s.birth.Lock()
-	defer s.birth.Unlock()
+// waitStarted returns when no process of the shell is about to start. After kill none will.
+func (s *Shell) waitStarted() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
 }
 
 // end is kill, and waits until nothing is left at all.
 func (s *Shell) end() {
 	s.kill()
-	s.birth.Lock()
-	defer s.birth.Unlock()
+	s.starting.Lock()
+	defer s.starting.Unlock()
 	s.mu.Lock()
-	lives := s.lives()
+	lives := s.processes()
 	s.mu.Unlock()
 	for _, l := range lives {
 		<-l.left()
-		l.rid()
+		l.remove()
 	}
 }
 
@@ -166,8 +166,8 @@ func (s *Shell) info() Info {
 	i := Info{Name: s.name, In: s.In(), Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life.alive() {
-		i.PID = s.life.pid
+	if s.process.alive() {
+		i.PID = s.process.pid
 	}
 	return i
 }
@@ -184,8 +184,8 @@ func (s *Shell) In() string {
 func (s *Shell) At() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life.alive() {
-		if dir := s.life.cwd(); dir != "" {
+	if s.process.alive() {
+		if dir := s.process.cwd(); dir != "" {
 			return dir
 		}
 	}

@@ -60,7 +60,7 @@ func patient(parent context.Context) (context.Context, context.CancelFunc) {
 type room struct {
 	*Pool
 	work  string
-	birth Birth
+	birth StartConfig
 	in    Container // nil: on this host
 }
 
@@ -71,7 +71,7 @@ func everywhere(t *testing.T, test func(*testing.T, *room)) {
 		r := newRoom(t)
 		r.in = here{r.birth.Env}
 		r.birth.Env = nil
-		r.Pool.Patience = 10 * patience // the tests give up before
+		r.Pool.ReplyTimeout = 10 * patience // the tests give up before
 		test(t, r)
 	})
 }
@@ -123,8 +123,8 @@ func newRoom(t testing.TB) *room {
 	host.Grace = 300 * time.Millisecond
 	bash, err := exec.LookPath("bash")
 	check(t, err)
-	r := &room{work: t.TempDir(), birth: Birth{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
-	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, Patience: patience, Log: slog.New(slog.DiscardHandler)}
+	r := &room{work: t.TempDir(), birth: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
+	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, ReplyTimeout: patience, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		check(t, r.Pool.Close())
 		check(t, host.Close())
@@ -153,7 +153,7 @@ func (r *room) do(ctx context.Context, s *Shell, c Command) result {
 	return r.run(ctx, s.Exec, c)
 }
 
-func (r *room) run(ctx context.Context, how func(context.Context, Birth, Command, Output) (int, error), c Command) (got result) {
+func (r *room) run(ctx context.Context, how func(context.Context, StartConfig, Command, Output) (int, error), c Command) (got result) {
 	ctx, cancel := patient(ctx)
 	defer cancel()
 	c.ID = newID()

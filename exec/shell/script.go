@@ -26,19 +26,19 @@ type Command struct {
 	// one that has another in its place is not entered.
 	Exact bool
 
-	Timeout time.Duration // from the start of its turn; 0: none
-	Late    error         // the error when the time is up; nil: a TimeoutError
+	Timeout    time.Duration // from the start of its turn; 0: none
+	TimeoutErr error         // the error when the time is up; nil: a TimeoutError
 }
 
 var quote = shellescape.Quote
 
-// names are a command's files, and what else its shell has to do with, as the shell calls
+// scriptNames are a command's files, and what else its shell has to do with, as the shell calls
 // them.
-type names struct {
+type scriptNames struct {
 	script, text, out, err, exit, pid string
 
 	bash, mv string
-	news     string // a FIFO, opened both ways, where somebody hears what is renamed; "" where nobody does
+	fifo     string // a FIFO, opened both ways, where somebody hears what is renamed; "" where nobody does
 }
 
 // mv is not looked for on PATH, which is the text's to break.
@@ -55,24 +55,24 @@ var mv = sync.OnceValue(func() string {
 // cannot run. On a full disk an empty file can often still be made: then the value goes into its name.
 // Without inodes no file can be made: then the file spare, which nobody opens by its name any more, gets that
 // name. After that it notifies the host.
-func (n names) renamed(value, file, spare string) string {
+func (n scriptNames) renamed(value, file, spare string) string {
 	to := quote(file)
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
 	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value +
 		` || ` + n.mv + ` ` + quote(spare) + ` ` + to + `.` + value
-	if n.news != "" {
-		text += `; [[ -p ` + quote(n.news) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.news)
+	if n.fifo != "" {
+		text += `; [[ -p ` + quote(n.fifo) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.fifo)
 	}
 	return text
 }
 
-// pidTold tells the pid of a copy: into the FIFO, or, where there is none, by a file.
-func (n names) pidTold() string {
+// reportPID tells the pid of a copy: into the FIFO, or, where there is none, by a file.
+func (n scriptNames) reportPID() string {
 	file := n.renamed(`"$BASHPID"`, n.pid, n.script)
-	if n.news == "" {
+	if n.fifo == "" {
 		return file
 	}
-	news := quote(n.news)
+	news := quote(n.fifo)
 	return `[[ -p ` + news + ` ]] && \builtin printf '%s %d\n' ` + quote("pid "+strings.TrimSuffix(path.Base(n.pid), ".pid")) + ` "$BASHPID" 1<>` + news +
 		` || { ` + file + `; }`
 }
@@ -132,14 +132,14 @@ func (c Command) names() []string {
 func eval(text string) string { return "\\builtin eval -- " + quote(text) + "\n" }
 
 // foreground is the file that runs c in the shell itself.
-func (c Command) foreground(n names, l *life) string {
+func (c Command) foreground(n scriptNames, l *shellProcess) string {
 	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
 // parse has another bash look at a text with substitutions. An error in one of them makes
 // bash leave its parser without a way back (5.2): it goes on to read where nothing is, and
 // dies sooner or later.
-func (c Command) parse(n names) string {
+func (c Command) parse(n scriptNames) string {
 	if !c.substitutes() {
 		return ""
 	}
@@ -153,8 +153,8 @@ func (c Command) substitutes() bool {
 
 // background is the file that runs c in a copy of the shell, which is told by nobody but
 // its file of exit how it ended.
-func (c Command) background(n names, l *life) string {
-	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.pidTold() + "\n" +
+func (c Command) background(n scriptNames, l *shellProcess) string {
+	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
 		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
 		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
@@ -164,18 +164,18 @@ const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
-func (n names) source() string {
+func (n scriptNames) source() string {
 	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
 // not sourced, or what goes wrong in it would be told under the file's name.
-func (n names) fork() string {
+func (n scriptNames) fork() string {
 	return "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
 // again is the line after, for a shell that may have lost it, unless that was too late.
-func (c Command) again(n names) string {
+func (c Command) again(n scriptNames) string {
 	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }
 
@@ -189,7 +189,7 @@ const repair = `{ \unset -f builtin; __hostexec_works=; \builtin printf -v __hos
 
 // after is the line that puts back what c had for itself, and says how it ended. It is a line
 // of its own: whatever made bash give up the one before, it goes on with this.
-func (c Command) after(n names) string {
+func (c Command) after(n scriptNames) string {
 	var b strings.Builder
 	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; " + repair + "\\builtin set +e; ")
 	if len(c.Env) > 0 {

@@ -10,44 +10,44 @@ import (
 	"sync/atomic"
 )
 
-// sheets are the files for one command that are made before it is known. To make files is
+// fileSet are the files for one command that are made before it is known. To make files is
 // half of what a short command takes, so those of the next one are made while one runs, when
 // nobody waits for them.
-type sheets struct {
+type fileSet struct {
 	script   *os.File // what the shell reads
 	out, err *os.File
 }
 
-// drawer holds what the next command will need.
-type drawer struct {
+// spareFiles holds what the next command will need.
+type spareFiles struct {
 	made   atomic.Uint64 // how many files
-	next   atomic.Pointer[sheets]
+	next   atomic.Pointer[fileSet]
 	script atomic.Pointer[os.File] // one that was read, to be written again
 }
 
 // take returns sheets for a command.
-func (d *drawer) take(dir string) (*sheets, error) {
+func (d *spareFiles) take(dir string) (*fileSet, error) {
 	if s := d.next.Swap(nil); s != nil {
 		return s, nil
 	}
-	return d.sheets(dir)
+	return d.newFileSet(dir)
 }
 
 // refill makes the sheets of the next command, if there are none. If it cannot, the next
 // command says why.
-func (d *drawer) refill(dir string) {
+func (d *spareFiles) refill(dir string) {
 	if d.next.Load() != nil {
 		return
 	}
-	if s, err := d.sheets(dir); err == nil && !d.next.CompareAndSwap(nil, s) {
+	if s, err := d.newFileSet(dir); err == nil && !d.next.CompareAndSwap(nil, s) {
 		s.remove()
 	}
 }
 
-// sheets makes some. What a command writes to is never used again: whom it left behind may
+// newFileSet makes some. What a command writes to is never used again: whom it left behind may
 // still write to it.
-func (d *drawer) sheets(dir string) (*sheets, error) {
-	s := &sheets{script: d.script.Swap(nil)}
+func (d *spareFiles) newFileSet(dir string) (*fileSet, error) {
+	s := &fileSet{script: d.script.Swap(nil)}
 	for _, to := range []struct {
 		file **os.File
 		ext  string
@@ -65,16 +65,16 @@ func (d *drawer) sheets(dir string) (*sheets, error) {
 	return s, nil
 }
 
-// keep takes back the script of a command that has ended as it should.
-func (d *drawer) keep(s *sheets) {
+// putBack takes back the script of a command that has ended as it should.
+func (d *spareFiles) putBack(s *fileSet) {
 	if d.script.CompareAndSwap(nil, s.script) {
 		s.script = nil
 	}
 }
 
 // empty removes what is there.
-func (d *drawer) empty() {
-	s := &sheets{script: d.script.Swap(nil)}
+func (d *spareFiles) empty() {
+	s := &fileSet{script: d.script.Swap(nil)}
 	s.remove()
 	if s = d.next.Swap(nil); s != nil {
 		s.remove()
@@ -82,7 +82,7 @@ func (d *drawer) empty() {
 }
 
 // remove closes and removes them.
-func (s *sheets) remove() {
+func (s *fileSet) remove() {
 	for _, file := range []*os.File{s.script, s.out, s.err} {
 		if file != nil {
 			file.Close()
@@ -92,7 +92,7 @@ func (s *sheets) remove() {
 }
 
 // write makes text what the shell reads.
-func (s *sheets) write(text string) error {
+func (s *fileSet) write(text string) error {
 	_, err := s.script.WriteAt([]byte(text), 0)
 	if err == nil {
 		err = s.script.Truncate(int64(len(text)))

@@ -43,23 +43,23 @@ type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	// Patience is how long a container may take over what is done at once there, and a shell
+	// ReplyTimeout is how long a container may take over what is done at once there, and a shell
 	// to give a command up whose children have ended; 10 s when zero.
-	Patience time.Duration
-	Log      *slog.Logger
-	Limits   *limit.Session // what all shells may have on the disk counts there; nil counts for itself
+	ReplyTimeout time.Duration
+	Log          *slog.Logger
+	Limits       *limit.Session // what all shells may have on the disk counts there; nil counts for itself
 
 	within atomic.Pointer[time.Duration] // Within; nil before
 
-	wg     sync.WaitGroup // of the shells' processes
-	drawer drawer
-	spool  spool
-	own    limit.Session
+	wg    sync.WaitGroup // of the shells' processes
+	spare spareFiles
+	spool spool
+	own   limit.Session
 
-	mu     sync.Mutex // guards the fields below
-	shells map[string]*Shell
-	bell   *bell // nil before the first command
-	closed bool
+	mu      sync.Mutex // guards the fields below
+	shells  map[string]*Shell
+	watcher *dirWatcher // nil before the first command
+	closed  bool
 }
 
 // Options are what a shell is created with.
@@ -73,8 +73,8 @@ type Options struct {
 	// Usual is that Dir is where the container works unless it says something else, and so the
 	// choice of whoever has started it.
 	Usual bool
-	// DirTold is that Dir is one of the words: whoever named it has no other right to it.
-	DirTold bool
+	// DirInArgs is that Dir is one of the words: whoever named it has no other right to it.
+	DirInArgs bool
 }
 
 // maxShells is how many a session may have.
@@ -89,11 +89,11 @@ var (
 	errClosed   = errors.New("the session ends")
 )
 
-// PlantedError says that nobody at the host is to start a shell with what a container has
+// UntrustedError says that nobody at the host is to start a shell with what a container has
 // given it.
-type PlantedError struct{ Name string }
+type UntrustedError struct{ Name string }
 
-func (e *PlantedError) Error() string {
+func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("the container made shell %s with an environment or directory of its own, and it does not run yet: "+
 		"have the container run something in it (hostexec session exec %s -- :), or make one of your own (docker hostexec shell create)", e.Name, e.Name)
 }
@@ -105,7 +105,7 @@ func (e *TerminatedError) Error() string {
 	return fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", e.Code)
 }
 
-var nameForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 64}
+var nameForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 // CheckName returns ErrName if no shell can have the name.
 func CheckName(name string) error {
@@ -197,34 +197,34 @@ func (p *Pool) Close() error {
 		s.kill()
 	}
 	for _, s := range shells {
-		s.born()
+		s.waitStarted()
 	}
 	p.wg.Wait()
 	p.spool.close()
-	if p.bell == nil {
+	if p.watcher == nil {
 		return nil
 	}
-	p.bell.close()
-	p.drawer.empty()
+	p.watcher.close()
+	p.spare.empty()
 	return os.RemoveAll(p.Dir)
 }
 
 // ready makes the directories and what listens to them.
-func (p *Pool) ready() (*bell, error) {
+func (p *Pool) ready() (*dirWatcher, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, errClosed
 	}
-	if p.bell == nil {
+	if p.watcher == nil {
 		os.RemoveAll(p.Dir) // what one left that was killed
 		done := filepath.Join(p.Dir, "done")
 		if err := os.MkdirAll(done, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory of shells: %w", err)
 		}
-		p.bell = newBell(done)
+		p.watcher = newDirWatcher(done)
 	}
-	return p.bell, nil
+	return p.watcher, nil
 }
 
 func (p *Pool) limits() *limit.Session {
@@ -234,7 +234,7 @@ func (p *Pool) limits() *limit.Session {
 	return p.Limits
 }
 
-func (p *Pool) patience() time.Duration { return cmp.Or(p.Patience, 10*time.Second) }
+func (p *Pool) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
 
 // Within replaces Grace from now on, as for the end of all shells.
 func (p *Pool) Within(grace time.Duration) { p.within.Store(&grace) }

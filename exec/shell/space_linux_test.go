@@ -64,7 +64,7 @@ func TestFullDiskTold(t *testing.T) {
 		{`head -c 3000000 /dev/zero 2>/dev/null; true`, true},
 		{`echo all of it`, false},
 	} {
-		for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start} {
+		for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start} {
 			ctx, cancel := patient(t.Context())
 			var out bytes.Buffer
 			var full error
@@ -99,7 +99,7 @@ func TestNoInodes(t *testing.T) {
 	onDiskOf(t, r, "nr_inodes=64")
 	s := r.shell(t, "one")
 	fill := `for i in {1..100}; do : >` + filepath.Dir(r.Dir) + `/f$i; done 2>/dev/null; (exit 7)`
-	for _, how := range []func(context.Context, Birth, Command, Output) (int, error){s.Exec, s.Start} {
+	for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start} {
 		if got := r.run(t.Context(), how, Command{Text: fill}); got.code != 7 || got.failed != nil {
 			t.Errorf("%+v, want code 7", got)
 		}

@@ -24,17 +24,17 @@ type spool struct {
 	watching sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
-	files  []*spooled
+	files  []*spoolFile
 	going  bool
 	closed bool
 }
 
-// spooled is one of them.
-type spooled struct {
+// spoolFile is one of them.
+type spoolFile struct {
 	f    *os.File
 	fail func(error) // ends the command; nil when it has ended
 
-	held    limit.Hold
+	held    limit.Reservation
 	backlog dir.Backlog
 	over    bool  // the command was told to end
 	full    error // the disk was full when it was looked at
@@ -44,7 +44,7 @@ type spooled struct {
 func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files = append(s.files, &spooled{f: f, fail: fail, held: limit.Hold{From: limits, Kind: limit.Spool}})
+	s.files = append(s.files, &spoolFile{f: f, fail: fail, held: limit.Reservation{From: limits, Kind: limit.Spool}})
 	if !s.going && !s.closed {
 		s.going = true
 		// ends when no file is left, or with close, which waits.
@@ -63,7 +63,7 @@ func (s *spool) close() {
 }
 
 func (s *spool) lookLocked() {
-	s.files = slices.DeleteFunc(s.files, func(e *spooled) bool { return e.look(s.closed) })
+	s.files = slices.DeleteFunc(s.files, func(e *spoolFile) bool { return e.look(s.closed) })
 }
 
 // full returns the error of a writer to f if the disk is full, or was while f was looked after.
@@ -83,7 +83,7 @@ func (s *spool) full(f *os.File) error {
 func (s *spool) drop(f *os.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.files, func(e *spooled) bool { return e.f == f })
+	i := slices.IndexFunc(s.files, func(e *spoolFile) bool { return e.f == f })
 	if i < 0 {
 		f.Close()
 		return
@@ -111,7 +111,7 @@ func (s *spool) watch() {
 
 // look counts what waits in the file. It reports true when it has closed the file: when the
 // command has ended, and nobody else has it open or all is over.
-func (e *spooled) look(over bool) (closed bool) {
+func (e *spoolFile) look(over bool) (closed bool) {
 	if e.fail == nil {
 		e.held.Set(0)
 		if over || unused(e.f) {
@@ -151,23 +151,23 @@ func (p *Pool) CheckSpace() error {
 	return err
 }
 
-// charged writes to a file of ours what a session is charged with.
-type charged struct {
+// limitedFile writes to a file of ours what a session is charged with.
+type limitedFile struct {
 	f    *os.File // not embedded: its ReadFrom would charge nobody
-	held limit.Hold
+	held limit.Reservation
 }
 
-func (c *charged) Write(b []byte) (int, error) {
+func (c *limitedFile) Write(b []byte) (int, error) {
 	if err := c.held.Set(c.held.Amount() + int64(len(b))); err != nil {
 		return 0, err
 	}
 	return c.f.Write(b)
 }
 
-func (c *charged) Read(b []byte) (int, error)              { return c.f.Read(b) }
-func (c *charged) Seek(off int64, from int) (int64, error) { return c.f.Seek(off, from) }
+func (c *limitedFile) Read(b []byte) (int, error)              { return c.f.Read(b) }
+func (c *limitedFile) Seek(off int64, from int) (int64, error) { return c.f.Seek(off, from) }
 
-func (c *charged) Close() error {
+func (c *limitedFile) Close() error {
 	c.held.Set(0)
 	return c.f.Close()
 }

@@ -10,7 +10,7 @@ import (
 
 // Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
 // Otherwise it is Exec; when ctx ends the copy ends, and all that descends from it.
-func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, error) {
+func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
 	}
@@ -21,13 +21,13 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 	if err != nil {
 		return 0, err
 	}
-	defer j.desk.remove()
+	defer j.files.remove()
 	if o.Started != nil {
 		o.Started(c.ID, j.pid)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := j.desk.follow(o, fail)
+	t := j.files.follow(o, fail)
 	code, err := j.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
 		j.end(s.pool.graceFor(ctx))
@@ -39,20 +39,20 @@ func (s *Shell) Start(ctx context.Context, b Birth, c Command, o Output) (int, e
 type job struct {
 	run
 	pid  int // of the copy
-	copy stem
+	copy subtree
 }
 
 // fork makes the shell copy itself. The caller holds the turn.
-func (s *Shell) fork(ctx context.Context, b Birth, c Command) (*job, error) {
+func (s *Shell) fork(ctx context.Context, b StartConfig, c Command) (*job, error) {
 	l, d, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{shell: s, life: l, desk: d, command: c, stem: l.look(c.ID)}}
+	j := &job{run: run{shell: s, process: l, files: d, command: c, subtree: l.look(c.ID)}}
 	n := d.names()
 	if err = d.write(c.background(n, l), ""); err == nil {
-		if err = l.say(n.fork()); err != nil {
-			err = l.death()
+		if err = l.writeLine(n.fork()); err != nil {
+			err = l.waitDeath()
 		}
 	}
 	if err == nil {
@@ -70,18 +70,18 @@ func (j *job) await(ctx context.Context) error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if pid, ok := j.desk.pid(); ok {
-			j.pid, j.copy = pid, j.life.copied(pid, j.command.ID)
+		if pid, ok := j.files.pid(); ok {
+			j.pid, j.copy = pid, j.process.copied(pid, j.command.ID)
 			return nil
 		}
 		select {
-		case <-j.desk.rung():
+		case <-j.files.wakeups():
 		case <-tick.C:
 		case <-ctx.Done():
 			j.prune(j.shell.pool.graceFor(ctx))
 			return context.Cause(ctx)
-		case <-j.life.ended:
-			return &TerminatedError{j.life.code}
+		case <-j.process.ended:
+			return &TerminatedError{j.process.code}
 		}
 	}
 }
@@ -91,24 +91,24 @@ func (j *job) await(ctx context.Context) error {
 func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
-	patience := int(j.shell.pool.patience() / polling)
+	patience := int(j.shell.pool.replyTimeout() / polling)
 	for silent, orphaned := 0, 0; ; {
-		if code, ok := j.desk.exited(); ok {
+		if code, ok := j.files.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-j.desk.rung():
+		case <-j.files.wakeups():
 		case <-tick.C:
 			switch {
 			case j.copy.Alive():
 				silent, orphaned = 0, 0
-			case j.life.alive():
+			case j.process.alive():
 				if silent++; silent > patience {
 					return 0, &TerminatedError{128 + 9}
 				}
 			default:
 				if orphaned++; orphaned > 2 {
-					return 0, &TerminatedError{j.life.code}
+					return 0, &TerminatedError{j.process.code}
 				}
 			}
 		case <-ctx.Done():
@@ -119,7 +119,7 @@ func (j *job) wait(ctx context.Context) (int, error) {
 
 // end ends the copy and its tree. grace is between TERM and KILL.
 func (j *job) end(grace time.Duration) {
-	if err := j.stem.Cut(j.pid, j.command.ID, grace); err != nil {
+	if err := j.subtree.EndSubtree(j.pid, j.command.ID, grace); err != nil {
 		j.shell.pool.Log.Error("end a command of a shell", "request", j.command.ID, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -38,7 +38,7 @@ func (f *files) follow(o Output, fail func(error)) tail {
 	for _, file := range []*os.File{f.out, f.err} {
 		f.pool.spool.add(file, f.pool.limits(), fail)
 	}
-	f.pool.drawer.refill(f.pool.Dir)
+	f.pool.spare.refill(f.pool.Dir)
 	return t
 }
 

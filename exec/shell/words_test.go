@@ -17,27 +17,27 @@ func FuzzWords(f *testing.F) {
 	f.Add("web", "", "", "", "--env")
 	f.Add("--in", "A=--cwd", "--env", "", "")
 	f.Fuzz(func(t *testing.T, in, created, env, dir, text string) {
-		o := Options{Env: split(created), Dir: dir, DirTold: len(text)%2 == 0}
+		o := Options{Env: split(created), Dir: dir, DirInArgs: len(text)%2 == 0}
 		if in != "" {
 			o.In = called(in)
 		}
 		c := Command{Text: text, Dir: dir, Env: split(env)}
-		words := o.Words(c)
-		got, err := o.ParseWords(words)
+		words := o.Args(c)
+		got, err := o.ParseArgs(words)
 		if err != nil || got.Text != text || got.Dir != dir || !slices.Equal(got.Env, c.Env) {
 			t.Errorf("ParseWords(%q) = %+v, %v", words, got, err)
 		}
 		for _, other := range []Options{
-			{In: called(in + "x"), Env: o.Env, Dir: o.Dir, DirTold: o.DirTold},
-			{In: o.In, Env: append(split(created), "C=3"), Dir: o.Dir, DirTold: o.DirTold},
-			{In: o.In, Env: o.Env, Dir: o.Dir + "/x", DirTold: true},
+			{In: called(in + "x"), Env: o.Env, Dir: o.Dir, DirInArgs: o.DirInArgs},
+			{In: o.In, Env: append(split(created), "C=3"), Dir: o.Dir, DirInArgs: o.DirInArgs},
+			{In: o.In, Env: o.Env, Dir: o.Dir + "/x", DirInArgs: true},
 		} {
-			if _, err := other.ParseWords(words); err == nil {
+			if _, err := other.ParseArgs(words); err == nil {
 				t.Errorf("ParseWords(%q) of another shell's words", words)
 			}
 		}
 		raw := append(split(env), text)
-		if got, err := o.ParseWords(raw); err == nil && got.Text != text {
+		if got, err := o.ParseArgs(raw); err == nil && got.Text != text {
 			t.Errorf("ParseWords(%q) = %+v", raw, got)
 		}
 	})

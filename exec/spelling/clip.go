@@ -11,9 +11,9 @@ import (
 // starts many calls with long arguments must not double their memory.
 const MaxListed = 512
 
-// Clip returns a copy of the beginning of args, at most max bytes long, with a mark if it is cut.
+// TruncateArgs returns a copy of the beginning of args, at most max bytes long, with a mark if it is cut.
 // It reports whether args was cut.
-func Clip(args []string, max int) (list []string, cut bool) {
+func TruncateArgs(args []string, max int) (list []string, cut bool) {
 	left := max
 	for i, arg := range args {
 		if len(arg) > left {

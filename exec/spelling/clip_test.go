@@ -11,7 +11,7 @@ func TestClip(t *testing.T) {
 	const maxClipped = 4 << 10
 	for _, args := range [][]string{{"a", "b"}, {strings.Repeat("x", maxClipped)}, {"a", strings.Repeat("x", 1<<20)}, strings.Split(strings.Repeat("x ", 1<<20), " ")} {
 		n := 0
-		list, cut := Clip(args, maxClipped)
+		list, cut := TruncateArgs(args, maxClipped)
 		for _, arg := range list {
 			n += len(arg)
 		}
@@ -29,7 +29,7 @@ func TestClip(t *testing.T) {
 		{[]string{"abc"}, 3, "abc", false}, {[]string{"a\u20acb"}, 3, "a...", true}, {[]string{"a\u20acb"}, 4, "a\u20ac...", true}, {[]string{"\x80\x80\x80\x80\x80\x80"}, 5, "\x80\x80\x80\x80\x80...", true},
 		{[]string{"", ""}, 1, "|...", true},
 	} {
-		if got, cut := Clip(tt.args, tt.max); strings.Join(got, "|") != tt.want || cut != tt.cut {
+		if got, cut := TruncateArgs(tt.args, tt.max); strings.Join(got, "|") != tt.want || cut != tt.cut {
 			t.Errorf("Clip(%q, %d) = %q, %t, want %q, %t", tt.args, tt.max, got, cut, tt.want, tt.cut)
 		}
 	}

@@ -45,7 +45,7 @@ func Decode(text []byte, v any) error {
 	if _, err := in.Token(); err != io.EOF {
 		return errMore
 	}
-	if !pairs(text) {
+	if !validSurrogates(text) {
 		return errSurrogate
 	}
 	return json.Unmarshal(text, v)
@@ -138,9 +138,9 @@ func shownKey(key string) string {
 	return strconv.QuoteToASCII(key)
 }
 
-// pairs reports whether each \u escape of text, which is JSON, is a character or part of a
+// validSurrogates reports whether each \u escape of text, which is JSON, is a character or part of a
 // surrogate pair.
-func pairs(text []byte) bool {
+func validSurrogates(text []byte) bool {
 	high := false // the previous escape was the first half of a pair
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {

@@ -21,15 +21,15 @@ func Near(typed string, words []string) (near string) {
 		if len(w) > maxNear {
 			continue
 		}
-		if d := slips(typed, w); d <= most && d < len(w) {
+		if d := editDistance(typed, w); d <= most && d < len(w) {
 			near, most = w, d-1
 		}
 	}
 	return near
 }
 
-// slips returns the number of typing errors between a and b: the optimal string alignment distance.
-func slips(a, b string) int {
+// editDistance returns the number of typing errors between a and b: the optimal string alignment distance.
+func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -14,13 +14,13 @@ const Unbounded = math.MaxInt
 // the empty word.
 type Form struct {
 	First    string // permitted first characters, in the notation of Of; empty: those of Of
-	Of       string // permitted characters: ASCII characters and ranges such as a-z. A - at the end is literal
+	Chars    string // permitted characters: ASCII characters and ranges such as a-z. A - at the end is literal
 	Min, Max int    // length in bytes
 }
 
 // Container is the form of the name of a container: the engine accepts the name, and the name with
 // a suffix is a valid file name.
-var Container = Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.-", Min: 1, Max: 201}
+var Container = Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.-", Min: 1, Max: 201}
 
 // Matches reports whether s has the form f.
 func (f Form) Matches(s string) bool {
@@ -31,7 +31,7 @@ func (f Form) Matches(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if !in(f.Of, s[i]) {
+		if !in(f.Chars, s[i]) {
 			return false
 		}
 	}

@@ -25,11 +25,11 @@ func TestMatches(t *testing.T) {
 		same string
 	}{
 		{Form{}, `\A\z`},
-		{Form{Of: "0-9a-f", Min: 2, Max: 2}, `\A[0-9a-f]{2}\z`},
-		{Form{Of: " -~", Max: 3}, `\A[ -~]{0,3}\z`},
-		{Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 3}, `\A[A-Za-z0-9][A-Za-z0-9._-]{0,2}\z`},
-		{Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: 3}, `\A[A-Za-z_][A-Za-z0-9_]{0,2}\z`},
-		{Form{Of: "A-Za-z0-9._+-", Min: 1, Max: 3}, `\A[A-Za-z0-9._+-]{1,3}\z`},
+		{Form{Chars: "0-9a-f", Min: 2, Max: 2}, `\A[0-9a-f]{2}\z`},
+		{Form{Chars: " -~", Max: 3}, `\A[ -~]{0,3}\z`},
+		{Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 3}, `\A[A-Za-z0-9][A-Za-z0-9._-]{0,2}\z`},
+		{Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: 3}, `\A[A-Za-z_][A-Za-z0-9_]{0,2}\z`},
+		{Form{Chars: "A-Za-z0-9._+-", Min: 1, Max: 3}, `\A[A-Za-z0-9._+-]{1,3}\z`},
 	}
 	words := []string{"", "é", "é1", "a\n", "1é", "abcd", "....", "a-b-"}
 	for c := range 256 {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Words returns a function that reports whether a word is in s, a list separated by white space.
+// WordSet returns a function that reports whether a word is in s, a list separated by white space.
 // The set is built at the first use, so that programs start faster.
-func Words(s string) func(word string) bool {
+func WordSet(s string) func(word string) bool {
 	set := sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
 		for _, w := range strings.Fields(s) {

@@ -73,7 +73,7 @@ type Host struct {
 // New makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
 // because values are secrets.
 func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error) {
-	mode := or(g.Mode, c.Mode, string(InProcess))
+	mode := firstNonEmpty(g.Mode, c.Mode, string(InProcess))
 	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
 		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", printable(mode), InProcess, InContainer)
 	}
@@ -91,12 +91,12 @@ func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error)
 			return s, nil, err
 		}
 	}
-	s.Name = or(c.Name, s.called())
+	s.Name = firstNonEmpty(c.Name, s.defaultName())
 	return s, warnings, nil
 }
 
-// called returns the default name of an agent: the name of its program, or else of its image.
-func (s *Spec) called() string {
+// defaultName returns the default name of an agent: the name of its program, or else of its image.
+func (s *Spec) defaultName() string {
 	if len(s.Args) > 0 {
 		return filepath.Base(s.Args[0])
 	}
@@ -125,11 +125,11 @@ func environment(vars []config.Variable, lookup func(string) (string, bool)) (en
 // newContainer reads the agent.container section.
 func newContainer(said map[string]string, image string, h Host) (c Container, err error) {
 	c = Container{
-		Image:      or(image, said["image"]),
+		Image:      firstNonEmpty(image, said["image"]),
 		DockerHost: said["docker_host"],
-		Network:    or(said["network_mode"], "bridge"),
+		Network:    firstNonEmpty(said["network_mode"], "bridge"),
 		Base:       h.Workspaces,
-		Path:       path.Clean(or(said["workspace_container_path"], "/workspace")),
+		Path:       path.Clean(firstNonEmpty(said["workspace_container_path"], "/workspace")),
 		Startup:    10 * time.Second,
 	}
 	if c.Image == "" {
@@ -179,8 +179,8 @@ func seconds(s string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), err
 }
 
-// or returns the first non-empty word, or "".
-func or(words ...string) string {
+// firstNonEmpty returns the first non-empty word, or "".
+func firstNonEmpty(words ...string) string {
 	for _, w := range words {
 		if w != "" {
 			return w

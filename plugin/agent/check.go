@@ -28,12 +28,12 @@ type Engine interface {
 	copier
 }
 
-// pinging is the time limit for the engine's first reply.
-const pinging = 5 * time.Second
+// pingTimeout is the time limit for the engine's first reply.
+const pingTimeout = 5 * time.Second
 
 // Check returns an error if the engine or the image is not available, before anything is created.
 func Check(ctx context.Context, api Engine, name string) (image.InspectResponse, error) {
-	short, cancel := context.WithTimeout(ctx, pinging)
+	short, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if _, err := api.Ping(short); err != nil {
 		return image.InspectResponse{}, unavailable(err)

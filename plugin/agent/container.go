@@ -18,31 +18,31 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Contained is one agent in a container. Set all exported fields before Run.
-type Contained struct {
-	API   Engine
-	Spec  Spec
-	Extra Extra
-	User  string // user of the image
-	Hello []byte // sent before Stdin
+// ContainerAgent is one agent in a container. Set all exported fields before Run.
+type ContainerAgent struct {
+	API       Engine
+	Spec      Spec
+	Extra     Extra
+	User      string // user of the image
+	Handshake []byte // sent before Stdin
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
 	// Create creates the container. If it fails, no container is left.
-	Create func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
-	Gone   func() <-chan struct{} // closed when the session's watcher has ended; called after the container exists
-	Start  func()                 // called just before the container starts
+	Create       func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
+	WatcherEnded func() <-chan struct{} // closed when the session's watcher has ended; called after the container exists
+	Start        func()                 // called just before the container starts
 	// Stopping reports whether another process is stopping the session and its container.
 	Stopping func() bool
 	Log      func(format string, args ...any)
 
 	id   string
-	tail tail
+	tail lastLines
 }
 
-// tidying is the time limit for stopping or removing a container.
-const tidying = time.Minute
+// cleanupTimeout is the time limit for stopping or removing a container.
+const cleanupTimeout = time.Minute
 
 var (
 	errStartup = errors.New("the time for it was over")
@@ -52,7 +52,7 @@ var (
 // Run runs the agent to its end and returns its exit code. If ctx ends, it stops the agent. A nonzero code
 // without a stop is also returned as an Error with the agent's last lines. If the agent does not start,
 // Run removes everything it has created.
-func (c *Contained) Run(ctx context.Context) (int, error) {
+func (c *ContainerAgent) Run(ctx context.Context) (int, error) {
 	p, err := c.begin(ctx)
 	if err != nil {
 		return 0, err
@@ -61,28 +61,28 @@ func (c *Contained) Run(ctx context.Context) (int, error) {
 }
 
 // Discard removes the workspace of an agent that was not started.
-func (c *Contained) Discard() {
+func (c *ContainerAgent) Discard() {
 	if c.Extra.Workspace != "" {
 		_ = os.Remove(c.Extra.Workspace) // fails if the directory is not empty
 	}
 }
 
-// begun is a running container.
-type begun struct {
-	exit     <-chan int // receives the exit code once
-	forget   context.CancelFunc
-	copies   chan struct{} // closed when all output is copied
-	broken   chan error    // receives an error when the client's stdout fails
-	attached []types.HijackedResponse
+// runningContainer is a running container.
+type runningContainer struct {
+	exit         <-chan int // receives the exit code once
+	cancel       context.CancelFunc
+	outputDone   chan struct{} // closed when all output is copied
+	clientFailed chan error    // receives an error when the client's stdout fails
+	attached     []types.HijackedResponse
 }
 
 // begin creates, attaches, waits and starts, in this order, so that no output or exit is missed. If a step
 // fails, begin undoes the earlier ones.
-func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
+func (c *ContainerAgent) begin(ctx context.Context) (_ *runningContainer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Spec.Container.Startup, errStartup)
 	defer cancel()
 	config, host := translate(&c.Spec, c.Extra)
-	p := &begun{copies: make(chan struct{}), broken: make(chan error, 1)}
+	p := &runningContainer{outputDone: make(chan struct{}), clientFailed: make(chan error, 1)}
 	defer func() {
 		if err == nil {
 			return
@@ -103,7 +103,7 @@ func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 	}
 	c.Log("container %.12s created from %s", c.id, printable(config.Image))
 	if c.Extra.Workspace != "" {
-		if err = own(ctx, c.API, c.id, c.Spec.Container.Path, c.User); err != nil {
+		if err = chownWorkspace(ctx, c.API, c.id, c.Spec.Container.Path, c.User); err != nil {
 			return nil, fmt.Errorf("give the workspace to the container's user: %w", err)
 		}
 	}
@@ -123,7 +123,7 @@ func (c *Contained) begin(ctx context.Context) (_ *begun, err error) {
 
 // attach opens one connection for stdout and one for stderr, because on one connection a slow reader of
 // one stream would block the other. A terminal has only one stream.
-func (c *Contained) attach(ctx context.Context, p *begun) error {
+func (c *ContainerAgent) attach(ctx context.Context, p *runningContainer) error {
 	ways := []container.AttachOptions{{Stream: true, Stdin: true, Stdout: true}, {Stream: true, Stderr: true}}
 	if c.Extra.TTY {
 		ways = ways[:1]
@@ -143,10 +143,10 @@ func (c *Contained) attach(ctx context.Context, p *begun) error {
 // monitor starts to wait for the container's end before the container starts, so that an immediate exit is
 // not missed. The end of starting cancels only the request itself, if the engine has not sent headers by
 // then.
-func (c *Contained) monitor(starting context.Context, p *begun) {
+func (c *ContainerAgent) monitor(starting context.Context, p *runningContainer) {
 	var ctx context.Context
-	ctx, p.forget = context.WithCancel(context.Background())
-	defer context.AfterFunc(starting, p.forget)()
+	ctx, p.cancel = context.WithCancel(context.Background())
+	defer context.AfterFunc(starting, p.cancel)()
 	exit := make(chan int, 1)
 	done, failed := c.API.ContainerWait(ctx, c.id, container.WaitConditionNextExit)
 	p.exit = exit
@@ -155,7 +155,7 @@ func (c *Contained) monitor(starting context.Context, p *begun) {
 }
 
 // await returns the exit code of the container. It survives an interruption of the engine.
-func (c *Contained) await(ctx context.Context, done <-chan container.WaitResponse, failed <-chan error) int {
+func (c *ContainerAgent) await(ctx context.Context, done <-chan container.WaitResponse, failed <-chan error) int {
 	for {
 		select {
 		case end := <-done:
@@ -181,7 +181,7 @@ const removed = 128 + 9
 
 // look returns the code of a container that has ended, once it is known what has become of it. A container
 // that was not started yet does not run either, but has no code.
-func (c *Contained) look(ctx context.Context) (code int, ended bool) {
+func (c *ContainerAgent) look(ctx context.Context) (code int, ended bool) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -201,17 +201,17 @@ func (c *Contained) look(ctx context.Context) (code int, ended bool) {
 	}
 }
 
-func (p *begun) close() {
+func (p *runningContainer) close() {
 	for _, conn := range p.attached {
 		conn.Close()
 	}
-	if p.forget != nil {
-		p.forget()
+	if p.cancel != nil {
+		p.cancel()
 	}
 }
 
 // follow waits until the container has ended and all its output is copied.
-func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) {
+func (c *ContainerAgent) follow(ctx context.Context, p *runningContainer) (code int, err error) {
 	defer p.close()
 	stopped := true
 	select {
@@ -219,9 +219,9 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 		stopped = c.Stopping()
 	case <-ctx.Done():
 		code = c.stop(p)
-	case err = <-p.broken:
+	case err = <-p.clientFailed:
 		code = c.stop(p)
-	case <-c.Gone():
+	case <-c.WatcherEnded():
 		if stopped = c.runs(); stopped {
 			err = errWatcher
 		}
@@ -240,17 +240,17 @@ func (c *Contained) follow(ctx context.Context, p *begun) (code int, err error) 
 
 // runs reports whether the container is running. It is needed because the watcher ends as soon as a
 // container is removed, perhaps before the exit code arrives.
-func (c *Contained) runs() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), pinging)
+func (c *ContainerAgent) runs() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	got, err := c.API.ContainerInspect(ctx, c.id)
 	return err == nil && got.State.Running || err != nil && !errdefs.IsNotFound(err)
 }
 
 // stop asks the container to end, and kills it after watch.AgentGrace.
-func (c *Contained) stop(p *begun) int {
+func (c *ContainerAgent) stop(p *runningContainer) int {
 	c.Log("container %.12s is stopped", c.id)
-	ctx, cancel := context.WithTimeout(context.Background(), tidying)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
 	seconds := int(watch.AgentGrace / time.Second)
 	err := c.API.ContainerStop(ctx, c.id, container.StopOptions{Timeout: &seconds})
@@ -267,23 +267,23 @@ func (c *Contained) stop(p *begun) int {
 
 // drain waits until all output of the container is copied. After a stop or the end of ctx, it waits only
 // for a limited time, because the client may have stopped reading.
-func (p *begun) drain(ctx context.Context, stopped bool) {
+func (p *runningContainer) drain(ctx context.Context, stopped bool) {
 	if !stopped {
 		select {
-		case <-p.copies:
+		case <-p.outputDone:
 			return
 		case <-ctx.Done():
 		}
 	}
 	select {
-	case <-p.copies:
-	case <-time.After(patience):
+	case <-p.outputDone:
+	case <-time.After(defaultStallTimeout):
 	}
 }
 
-func (c *Contained) remove() {
+func (c *ContainerAgent) remove() {
 	// The removal must not be cancelled with the agent's context.
-	ctx, cancel := context.WithTimeout(context.Background(), tidying)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
 	err := c.API.ContainerRemove(ctx, c.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {

@@ -59,7 +59,7 @@ func TestAwait(t *testing.T) {
 			case error:
 				failed <- first
 			}
-			c := &Contained{API: waited{code: 7, states: &tt.states}, Log: func(string, ...any) {}}
+			c := &ContainerAgent{API: waited{code: 7, states: &tt.states}, Log: func(string, ...any) {}}
 			if got := c.await(t.Context(), done, failed); got != tt.want {
 				t.Errorf("%s: await = %d, want %d", tt.name, got, tt.want)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // pump copies the data between client and agent, and keeps the agent's last lines.
-func (c *Contained) pump(p *begun) {
+func (c *ContainerAgent) pump(p *runningContainer) {
 	// Ends with the client's stdin, or with the process: a read from stdin may block forever.
 	go c.feed(p)
 	var wg sync.WaitGroup
@@ -22,13 +22,13 @@ func (c *Contained) pump(p *begun) {
 	// Ends with those two.
 	go func() {
 		wg.Wait()
-		close(p.copies)
+		close(p.outputDone)
 	}()
 }
 
-func (c *Contained) feed(p *begun) {
+func (c *ContainerAgent) feed(p *runningContainer) {
 	to := p.attached[0]
-	_, err := to.Conn.Write(c.Hello)
+	_, err := to.Conn.Write(c.Handshake)
 	if err == nil {
 		_, err = io.Copy(to.Conn, c.Stdin)
 	}
@@ -45,11 +45,11 @@ func (c *Contained) feed(p *begun) {
 	}
 }
 
-func (c *Contained) takeStdout(p *begun) {
+func (c *ContainerAgent) takeStdout(p *runningContainer) {
 	lines := c.tail.stream()
 	defer lines.flush()
 	frames := p.attached[0].Reader
-	client := &writing{w: c.Stdout}
+	client := &errorWriter{w: c.Stdout}
 	to := io.MultiWriter(client, lines)
 	var err error
 	if c.Extra.TTY {
@@ -58,35 +58,35 @@ func (c *Contained) takeStdout(p *begun) {
 		err = demux(to, io.Discard, frames)
 	}
 	if client.err != nil {
-		p.broken <- fmt.Errorf("the client takes no more output: %w", client.err)
+		p.clientFailed <- fmt.Errorf("the client takes no more output: %w", client.err)
 		return
 	}
 	c.noteEnd("stdout", err)
 }
 
-func (c *Contained) takeStderr(p *begun) {
+func (c *ContainerAgent) takeStderr(p *runningContainer) {
 	lines := c.tail.stream()
 	defer lines.flush()
-	s := newSpill(c.Stderr, patience)
+	s := newDroppingWriter(c.Stderr, defaultStallTimeout)
 	defer s.close()
 	c.noteEnd("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
 }
 
 // noteEnd logs an error at the end of a stream. It is not a failure: only the container's exit code
 // counts.
-func (c *Contained) noteEnd(name string, err error) {
+func (c *ContainerAgent) noteEnd(name string, err error) {
 	if err != nil {
 		c.Log("%s: %v", name, err)
 	}
 }
 
-// writing is a writer that keeps its last error.
-type writing struct {
+// errorWriter is a writer that keeps its last error.
+type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (w *writing) Write(p []byte) (n int, err error) {
+func (w *errorWriter) Write(p []byte) (n int, err error) {
 	n, err = w.w.Write(p)
 	if err != nil {
 		w.err = err

@@ -22,30 +22,30 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 // all bytes, and writers wait for it. After a time without progress, writers do not wait any more. Bytes
 // that do not fit into the buffer are dropped, and the reader later gets their number. An agent therefore
 // continues if nobody reads its stderr.
-type spill struct {
-	dst     io.Writer
-	patient time.Duration // time limit without progress
-	queue   chan []byte
-	done    chan struct{}
-	taken   atomic.Int64 // number of chunks that the reader has taken
-	stalled bool         // used by the writer only, like dropped
-	dropped int
+type droppingWriter struct {
+	dst          io.Writer
+	stallTimeout time.Duration // time limit without progress
+	queue        chan []byte
+	done         chan struct{}
+	taken        atomic.Int64 // number of chunks that the reader has taken
+	stalled      bool         // used by the writer only, like dropped
+	dropped      int
 }
 
 const (
-	chunk    = 8 << 10 // bytes; small, so that a slow reader shows progress
-	chunks   = 256     // at most 2 MiB are buffered
-	patience = 2 * time.Second
+	chunk               = 8 << 10 // bytes; small, so that a slow reader shows progress
+	chunks              = 256     // at most 2 MiB are buffered
+	defaultStallTimeout = 2 * time.Second
 )
 
-func newSpill(dst io.Writer, patient time.Duration) *spill {
-	s := &spill{dst: dst, patient: patient, queue: make(chan []byte, chunks), done: make(chan struct{})}
+func newDroppingWriter(dst io.Writer, patient time.Duration) *droppingWriter {
+	s := &droppingWriter{dst: dst, stallTimeout: patient, queue: make(chan []byte, chunks), done: make(chan struct{})}
 	// Ends after close when the reader has taken all chunks, or with the process.
 	go s.run()
 	return s
 }
 
-func (s *spill) run() {
+func (s *droppingWriter) run() {
 	defer close(s.done)
 	var err error
 	for b := range s.queue {
@@ -57,7 +57,7 @@ func (s *spill) run() {
 }
 
 // Write queues p or drops it. It never fails.
-func (s *spill) Write(p []byte) (int, error) {
+func (s *droppingWriter) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		m := min(len(p)-n, chunk)
 		s.put(append([]byte{}, p[n:n+m]...))
@@ -66,7 +66,7 @@ func (s *spill) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *spill) put(b []byte) {
+func (s *droppingWriter) put(b []byte) {
 	note := s.note(b)
 	select {
 	case s.queue <- note:
@@ -75,7 +75,7 @@ func (s *spill) put(b []byte) {
 	default:
 	}
 	if !s.stalled {
-		t := time.NewTimer(s.patient)
+		t := time.NewTimer(s.stallTimeout)
 		defer t.Stop()
 		select {
 		case s.queue <- note:
@@ -88,7 +88,7 @@ func (s *spill) put(b []byte) {
 }
 
 // note puts a message before b if bytes were dropped.
-func (s *spill) note(b []byte) []byte {
+func (s *droppingWriter) note(b []byte) []byte {
 	if s.dropped == 0 {
 		return b
 	}
@@ -96,9 +96,9 @@ func (s *spill) note(b []byte) []byte {
 }
 
 // close returns when the reader has taken all chunks, or has made no progress for a while.
-func (s *spill) close() {
+func (s *droppingWriter) close() {
 	close(s.queue)
-	tick := time.NewTicker(s.patient)
+	tick := time.NewTicker(s.stallTimeout)
 	defer tick.Stop()
 	for before := s.taken.Load(); ; {
 		select {

@@ -61,7 +61,7 @@ func TestDemux(t *testing.T) {
 func TestSpillSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newSpill(w, patience)
+		s := newDroppingWriter(w, defaultStallTimeout)
 		sent := bytes.Repeat([]byte("0123456789abcdef"), chunks*chunk/8) // twice the buffer size
 		got := make(chan []byte, 1)
 		// Ends when the pipe is closed, below.
@@ -69,7 +69,7 @@ func TestSpillSlow(t *testing.T) {
 			var all []byte
 			buf := make([]byte, chunk)
 			for {
-				time.Sleep(patience / 2)
+				time.Sleep(defaultStallTimeout / 2)
 				n, err := io.ReadFull(r, buf)
 				all = append(all, buf[:n]...)
 				if err != nil {
@@ -92,14 +92,14 @@ func TestSpillSlow(t *testing.T) {
 func TestSpillStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newSpill(w, patience)
+		s := newDroppingWriter(w, defaultStallTimeout)
 		start := time.Now()
 		one := bytes.Repeat([]byte{'a'}, chunk)
 		for range 4 * chunks {
 			s.Write(one)
 		}
-		if took := time.Since(start); took != patience {
-			t.Errorf("writing took %s, want %s", took, patience)
+		if took := time.Since(start); took != defaultStallTimeout {
+			t.Errorf("writing took %s, want %s", took, defaultStallTimeout)
 		}
 		// Ends when the pipe is closed, below.
 		all := make(chan string, 1)
@@ -124,19 +124,19 @@ func TestSpillStalled(t *testing.T) {
 func TestSpillUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newSpill(w, patience)
+		s := newDroppingWriter(w, defaultStallTimeout)
 		s.Write([]byte("x"))
 		start := time.Now()
 		s.close()
-		if took := time.Since(start); took != patience {
-			t.Errorf("close took %s, want %s", took, patience)
+		if took := time.Since(start); took != defaultStallTimeout {
+			t.Errorf("close took %s, want %s", took, defaultStallTimeout)
 		}
 		r.Close()
 	})
 }
 
 func TestTail(t *testing.T) {
-	var all tail
+	var all lastLines
 	out, errs := all.stream(), all.stream()
 	for i := range 60 {
 		fmt.Fprintf(out, "line %d\r\n", i)

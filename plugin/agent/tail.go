@@ -12,14 +12,14 @@ const (
 	maxLine  = 4 << 10 // bytes per line
 )
 
-// tail keeps the last lines that an agent writes on both streams, in the order in which they end.
-type tail struct {
+// lastLines keeps the last lines that an agent writes on both streams, in the order in which they end.
+type lastLines struct {
 	mu    sync.Mutex // guards the fields below
 	lines [maxLines][]byte
 	n     int // number of lines so far
 }
 
-func (t *tail) add(line []byte) {
+func (t *lastLines) add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slot := &t.lines[t.n%maxLines]
@@ -28,7 +28,7 @@ func (t *tail) add(line []byte) {
 }
 
 // last returns the lines in printable form.
-func (t *tail) last() []string {
+func (t *lastLines) last() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []string
@@ -39,16 +39,16 @@ func (t *tail) last() []string {
 }
 
 // stream returns a writer for one stream. Its flush adds an unfinished last line.
-func (t *tail) stream() *tailed { return &tailed{tail: t} }
+func (t *lastLines) stream() *tailWriter { return &tailWriter{tail: t} }
 
-type tailed struct {
-	tail *tail
+type tailWriter struct {
+	tail *lastLines
 	line []byte // the unfinished line
 	cut  bool
 }
 
 // Write never fails.
-func (w *tailed) Write(p []byte) (int, error) {
+func (w *tailWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		end := bytes.IndexByte(p, '\n')
@@ -62,20 +62,20 @@ func (w *tailed) Write(p []byte) (int, error) {
 	}
 }
 
-func (w *tailed) grow(p []byte) {
+func (w *tailWriter) grow(p []byte) {
 	room := maxLine - len(w.line)
 	w.cut = w.cut || len(p) > room
 	w.line = append(w.line, p[:min(len(p), room)]...)
 }
 
 // flush adds the unfinished line, if there is one.
-func (w *tailed) flush() {
+func (w *tailWriter) flush() {
 	if len(w.line) > 0 {
 		w.close()
 	}
 }
 
-func (w *tailed) close() {
+func (w *tailWriter) close() {
 	line := bytes.TrimSuffix(w.line, []byte("\r"))
 	if w.cut {
 		line = append(line, "..."...)

@@ -42,9 +42,9 @@ type copier interface {
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 }
 
-// own makes the container's user the owner of the workspace, which is mounted at target. Only the engine
+// chownWorkspace makes the container's user the owner of the workspace, which is mounted at target. Only the engine
 // may give a directory to another user. The group stays this user's group and may write.
-func own(ctx context.Context, api Engine, id, target, user string) error {
+func chownWorkspace(ctx context.Context, api Engine, id, target, user string) error {
 	uid, err := lookupUID(ctx, api, id, user)
 	if err != nil {
 		return err

@@ -47,8 +47,8 @@ func Decide(share, word string) error {
 	return nil
 }
 
-// Mark puts a nonce into share and returns it.
-func Mark(share string) (string, error) {
+// WriteNonce puts a nonce into share and returns it.
+func WriteNonce(share string) (string, error) {
 	var b [16]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	text := hex.EncodeToString(b[:])

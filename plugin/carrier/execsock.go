@@ -26,7 +26,7 @@ import (
 type Exec struct {
 	*whole
 	keys Keys
-	ln   *crowd
+	ln   *connLimiter
 	loop sync.WaitGroup
 }
 
@@ -43,7 +43,7 @@ var ErrNoWorkdir = errors.New("no directory of the session's")
 
 // ListenExec answers what comes to ln. dir is a private directory for output. Close ends it.
 func ListenExec(ln net.Listener, dir string, keys Keys) *Exec {
-	l := &Exec{whole: newWhole(dir), keys: keys, ln: &crowd{Listener: ln}}
+	l := &Exec{whole: newWhole(dir), keys: keys, ln: &connLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l
@@ -62,7 +62,7 @@ func (l *Exec) accept() {
 			continue
 		}
 		// ends with the connection, or with the call, which its server's end ends.
-		all.Go(func() { l.serve(conn.(*guest)) })
+		all.Go(func() { l.serve(conn.(*limitedConn)) })
 	}
 }
 
@@ -93,9 +93,9 @@ var errNoLine = errors.New("invalid request: want one line of JSON")
 const stCompleted = "completed"
 
 // serve answers one request.
-func (l *Exec) serve(conn *guest) {
+func (l *Exec) serve(conn *limitedConn) {
 	defer conn.Close()
-	ask, why := l.hear(conn)
+	ask, why := l.readRequest(conn)
 	if why != "" {
 		l.refuse(conn, why)
 	}
@@ -111,9 +111,9 @@ func (l *Exec) serve(conn *guest) {
 	l.answer(conn, ask)
 }
 
-// hear reads a request, and says why it is refused. Where there is neither, nothing was said.
-func (l *Exec) hear(conn net.Conn) (ask wire.Exec, refusal string) {
-	conn.SetReadDeadline(time.Now().Add(greeting))
+// readRequest reads a request, and says why it is refused. Where there is neither, nothing was said.
+func (l *Exec) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
+	conn.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
 	switch {
 	case err == nil:
@@ -126,14 +126,14 @@ func (l *Exec) hear(conn net.Conn) (ask wire.Exec, refusal string) {
 }
 
 // answer makes the call and writes what became of it.
-func (l *Exec) answer(conn *guest, ask wire.Exec) {
+func (l *Exec) answer(conn *limitedConn, ask wire.Exec) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer conn.SetReadDeadline(time.Unix(1, 0))
 	defer cancel()
 	// ends when the caller hangs up, or with ctx and the deadline above.
-	watching.Go(func() { attend(ctx, conn.Conn, cancel) })
+	watching.Go(func() { notifyHangup(ctx, conn.Conn, cancel) })
 	r := l.make(ctx, ask)
 	defer r.close()
 	over := make(chan struct{})
@@ -150,9 +150,9 @@ func (l *Exec) answer(conn *guest, ask wire.Exec) {
 	writeExec(conn, r)
 }
 
-// attend calls gone when the other end of conn has hung up. One that only has no more to say
+// notifyHangup calls gone when the other end of conn has hung up. One that only has no more to say
 // is there still. What it says is not heard.
-func attend(ctx context.Context, conn net.Conn, gone func()) {
+func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 	io.Copy(io.Discard, conn)
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
@@ -186,17 +186,17 @@ func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
 		return ask, err.Error()
 	}
 	call := wire.Exec{Cwd: cwd}
-	if err := req.fill(&call); err != nil {
+	if err := req.setCommand(&call); err != nil {
 		return ask, "invalid request: " + err.Error()
 	}
-	if err := checkWords(append(call.Args, call.Env...)); err != nil {
+	if err := checkArgs(append(call.Args, call.Env...)); err != nil {
 		return ask, err.Error()
 	}
 	return call, ""
 }
 
-// fill puts into ask what req wants to be run.
-func (req *execRequest) fill(ask *wire.Exec) (err error) {
+// setCommand puts into ask what req wants to be run.
+func (req *execRequest) setCommand(ask *wire.Exec) (err error) {
 	ask.Args = append([]string{req.Command}, req.Args...)
 	if req.Args == nil {
 		if ask.Args, err = splitWords(req.Command); err != nil {
@@ -224,8 +224,8 @@ func (req *execRequest) fill(ask *wire.Exec) (err error) {
 const maxTimeout = 10 * 365 * 24 * time.Hour
 
 func (l *Exec) refuse(conn net.Conn, why string) {
-	conn.SetWriteDeadline(time.Now().Add(greeting))
-	writeObject(conn, member{"status", stError}, member{"exit_code", wire.CodeFailed}, member{"error", why})
+	conn.SetWriteDeadline(time.Now().Add(headerTimeout))
+	writeObject(conn, jsonField{"status", stError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
 }
 
 // writeExec writes what became of a call. It fails only if the caller has gone.
@@ -237,6 +237,6 @@ func writeExec(w io.Writer, r *reply) {
 	case stDenied:
 		a.status, a.reason = stError, "Command denied: "+a.reason
 	}
-	writeObject(w, member{"status", a.status}, member{"exit_code", a.code}, member{"stdout", r.out}, member{"stderr", r.err},
-		member{"error", a.reason}, member{"truncated", r.out.cut || r.err.cut})
+	writeObject(w, jsonField{"status", a.status}, jsonField{"exit_code", a.code}, jsonField{"stdout", r.out}, jsonField{"stderr", r.err},
+		jsonField{"error", a.reason}, jsonField{"truncated", r.out.cut || r.err.cut})
 }

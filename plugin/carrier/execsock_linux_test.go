@@ -230,14 +230,14 @@ func TestKeys(t *testing.T) {
 //
 // Attack 177.
 func TestCrowd(t *testing.T) {
-	c := &crowd{}
-	one := &guest{c: c, from: "10.0.0.1"}
+	c := &connLimiter{}
+	one := &limitedConn{c: c, from: "10.0.0.1"}
 	if out := c.admit(one); out != nil {
 		t.Fatal("nobody has to go yet")
 	}
-	var first *guest
-	for i := range 10 * maxStrangers {
-		g := &guest{c: c, from: "10.0.0.2"}
+	var first *limitedConn
+	for i := range 10 * maxUnknown {
+		g := &limitedConn{c: c, from: "10.0.0.2"}
 		if i == 0 {
 			first = g
 		}
@@ -245,15 +245,15 @@ func TestCrowd(t *testing.T) {
 		if out == one {
 			t.Fatal("the only one of its address had to go")
 		}
-		if i == maxStrangers-1 && out != first {
+		if i == maxUnknown-1 && out != first {
 			t.Error("the oldest of the many is not the one to go")
 		}
 	}
-	if len(c.strangers) != maxStrangers {
-		t.Errorf("%d strangers", len(c.strangers))
+	if len(c.unknown) != maxUnknown {
+		t.Errorf("%d strangers", len(c.unknown))
 	}
 	one.known()
-	if len(c.strangers) != maxStrangers-1 {
+	if len(c.unknown) != maxUnknown-1 {
 		t.Error("one that is known is none")
 	}
 }

@@ -23,13 +23,13 @@ import (
 // other side's: what is read is read once, from a regular file with one name and a cap;
 // what is written is written to files that were made here.
 type Files struct {
-	log    *slog.Logger
-	limits *limit.Session
-	path   string    // of the first directory, for people
-	places []*place  // only the loop uses it, and Close after that
-	notify *notifier // nil: there is none, and polling has to do
-	proven bool      // events are known to come; the loop's own
-	untold time.Time // when a request was found without an event; the loop's own
+	log         *slog.Logger
+	limits      *limit.Session
+	path        string        // of the first directory, for people
+	places      []*requestDir // only the loop uses it, and Close after that
+	notify      *notifier     // nil: there is none, and polling has to do
+	eventsWork  bool          // events are known to come; the loop's own
+	missedSince time.Time     // when a request was found without an event; the loop's own
 
 	calls    chan net.Conn
 	done     chan struct{} // closed by Close
@@ -46,10 +46,10 @@ type Files struct {
 	sent  int        // bytes of requests that were read, and nobody has heard yet
 }
 
-// Place is a directory of requests.
-type Place struct {
-	Box      *dir.Box // which Close closes
-	Commands []string // whose requests are served from it
+// RequestDir is a directory of requests.
+type RequestDir struct {
+	Dir      *dir.SharedDir // which Close closes
+	Commands []string       // whose requests are served from it
 	// Others returns what other processes serve from the same directory, at the moment.
 	// Nil: nobody does.
 	Others func() []string
@@ -60,26 +60,26 @@ type Place struct {
 	Allows func(uid int) bool
 	// Renew makes the place again after its directory was deleted or replaced. If it is nil, nobody
 	// looks for that.
-	Renew func() (Place, error)
+	Renew func() (RequestDir, error)
 }
 
-// place is a Place and what is going on in it.
-type place struct {
-	Place
+// requestDir is a Place and what is going on in it.
+type requestDir struct {
+	RequestDir
 	// The loop's own:
-	mod   time.Time            // of the directory, when it was last read
-	read  time.Time            // when that was
-	empty map[string]time.Time // requests that may be unfinished, when they were first seen
-	aged  map[string]time.Time // files that say that they are of the future, likewise
-	tried time.Time            // when it was last to be renewed
-	wait  time.Duration        // how long after that it is not
-	lost  bool                 // it could not be renewed
+	mod         time.Time            // of the directory, when it was last read
+	read        time.Time            // when that was
+	empty       map[string]time.Time // requests that may be unfinished, when they were first seen
+	aged        map[string]time.Time // files that say that they are of the future, likewise
+	renewTried  time.Time            // when it was last to be renewed
+	wait        time.Duration        // how long after that it is not
+	renewFailed bool                 // it could not be renewed
 
-	mu      sync.Mutex // guards the fields below
-	flying  map[string]*filesCall
-	beating int       // calls in flight whose callers touch .heartbeat
-	beaten  time.Time // when the last of these ended
-	retired bool      // no request is taken from it any more
+	mu             sync.Mutex // guards the fields below
+	flying         map[string]*filesCall
+	heartbeatCalls int       // calls in flight whose callers touch .heartbeat
+	heartbeatEnded time.Time // when the last of these ended
+	retired        bool      // no request is taken from it any more
 }
 
 // maxFlying is how many calls there are at a time. Further requests wait as files.
@@ -91,12 +91,12 @@ const maxSent = 8 << 20
 
 // ListenFiles serves the requests in places, those that are there already and those that
 // come. What their answers have on the disk counts for limits. Close ends it.
-func ListenFiles(places []Place, log *slog.Logger, limits *limit.Session) (*Files, error) {
+func ListenFiles(places []RequestDir, log *slog.Logger, limits *limit.Session) (*Files, error) {
 	l := &Files{
-		log: log, limits: limits, path: places[0].Box.Path(), calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
+		log: log, limits: limits, path: places[0].Dir.Path(), calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
 	}
 	for _, p := range places {
-		l.places = append(l.places, newPlace(p))
+		l.places = append(l.places, newRequestDir(p))
 	}
 	l.watch() // before anything is looked for: nothing comes unseen
 	for _, p := range l.places {
@@ -108,8 +108,8 @@ func ListenFiles(places []Place, log *slog.Logger, limits *limit.Session) (*File
 	return l, nil
 }
 
-func newPlace(p Place) *place {
-	return &place{Place: p, wait: renewing, flying: map[string]*filesCall{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
+func newRequestDir(p RequestDir) *requestDir {
+	return &requestDir{RequestDir: p, wait: renewing, flying: map[string]*filesCall{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
 }
 
 // Accept returns the caller's end of the next call, which speaks the wire's frames.
@@ -163,9 +163,9 @@ func (l *Files) Close() error {
 		}
 		for _, p := range l.places {
 			if p.Others == nil || len(p.Others()) == 0 {
-				_ = p.Box.Remove(heartbeat) // a caller may have removed it
+				_ = p.Dir.Remove(heartbeat) // a caller may have removed it
 			}
-			err = errors.Join(err, p.Box.Close())
+			err = errors.Join(err, p.Dir.Close())
 		}
 	})
 	return err
@@ -232,11 +232,11 @@ func (l *Files) retryLocked() {
 
 // take looks at the request of id, and reports whether it has taken it. Else it is nobody's,
 // or left: for another process, or for later.
-func (l *Files) take(p *place, id string) bool {
+func (l *Files) take(p *requestDir, id string) bool {
 	if !l.enter() {
 		return false
 	}
-	ask, ok := l.hear(p, id)
+	ask, ok := l.readRequest(p, id)
 	if !ok {
 		l.mu.Lock()
 		l.count--
@@ -255,32 +255,32 @@ func (l *Files) take(p *place, id string) bool {
 }
 
 // start notes that a call is in flight.
-func (p *place) start(c *filesCall) {
+func (p *requestDir) start(c *filesCall) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flying[c.ask.id] = c
-	if c.ask.beats {
-		p.beating++
+	if c.ask.heartbeat {
+		p.heartbeatCalls++
 	}
 }
 
-// land has last write the last of a call's files, and its id be free. Who sees them may use
+// finish has last write the last of a call's files, and its id be free. Who sees them may use
 // the id again at once: of that call nothing is looked at before.
-func (p *place) land(c *filesCall, last func()) {
+func (p *requestDir) finish(c *filesCall, last func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last()
 	delete(p.flying, c.ask.id)
-	if c.ask.beats {
-		p.beating--
-		p.beaten = time.Now()
+	if c.ask.heartbeat {
+		p.heartbeatCalls--
+		p.heartbeatEnded = time.Now()
 	}
 	if p.retired && len(p.flying) == 0 {
-		_ = p.Box.Close() // nothing is left in it to lose
+		_ = p.Dir.Close() // nothing is left in it to lose
 	}
 }
 
-func (p *place) call(id string) *filesCall {
+func (p *requestDir) call(id string) *filesCall {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.flying[id]

@@ -23,7 +23,7 @@ var errFull = errors.New("more than 1 GiB was written to one stream")
 type filesOutput struct {
 	f    *os.File
 	n    int64
-	held limit.Hold
+	held limit.Reservation
 }
 
 // add appends b. A nil filesOutput takes everything: nobody can have it.
@@ -63,11 +63,11 @@ func (c *filesCall) open() error {
 		name string
 		o    **filesOutput
 	}{{".stdout", &c.out}, {".stderr", &c.err}} {
-		f, err := c.p.Box.Create(c.ask.id+s.name, c.ask.owner)
+		f, err := c.p.Dir.Create(c.ask.id+s.name, c.ask.owner)
 		if err != nil {
 			return err
 		}
-		*s.o = &filesOutput{f: f, held: limit.Hold{From: c.limits, Kind: limit.Spool}}
+		*s.o = &filesOutput{f: f, held: limit.Reservation{From: c.limits, Kind: limit.Spool}}
 	}
 	return nil
 }
@@ -97,24 +97,24 @@ func (c *filesCall) finish(e wire.Exit) {
 	}
 	c.err.add([]byte(e.Text))
 	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
-		c.p.Box.Remove(c.ask.id + "." + what)
+		c.p.Dir.Remove(c.ask.id + "." + what)
 	}
-	if c.ask.ours || e.Outcome != wire.Exited {
+	if c.ask.hasCmdFile || e.Outcome != wire.Exited {
 		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		if err == nil {
 			c.put("status", append(line, '\n'))
 		}
 	}
-	c.p.land(c, func() {
+	c.p.finish(c, func() {
 		// Not once .exit is there: a reader that fetches removes these one by one. What one
 		// that goes from here on misses is swept.
-		if c.silent || c.abandoned() {
+		if c.callerGone || c.abandoned() {
 			c.discard()
 			return
 		}
 		c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
-		c.bell.Ring()
+		c.wakeup.Notify()
 		// Who ends a call mostly removes all that it finds, and may have looked just before.
 		if c.ended && c.abandoned() {
 			c.discard()
@@ -125,12 +125,12 @@ func (c *filesCall) finish(e wire.Exit) {
 // discard removes the answer.
 func (c *filesCall) discard() {
 	for _, what := range []string{"stdout", "stderr", "status", "exit"} {
-		c.p.Box.Remove(c.ask.id + "." + what)
+		c.p.Dir.Remove(c.ask.id + "." + what)
 	}
 }
 
 // put makes a file in one step. One that cannot be made is one that its reader has planted
 // a directory for.
 func (c *filesCall) put(what string, text []byte) {
-	_ = c.p.Box.Write(c.ask.id+"."+what, text, c.ask.owner)
+	_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
 }

@@ -17,19 +17,19 @@ import (
 
 // filesAsk is a request, read once. It is the caller's, or a refusal of it.
 type filesAsk struct {
-	id    string
-	owner dir.Entry // whose the request was
-	exec  wire.Exec
-	ours  bool // it came with a .cmd: its caller reads .status
-	alive bool // its caller says that it changes <id>.alive
-	beats bool // its caller touches .heartbeat
+	id         string
+	owner      dir.Entry // whose the request was
+	exec       wire.Exec
+	hasCmdFile bool // it came with a .cmd: its caller reads .status
+	alive      bool // its caller says that it changes <id>.alive
+	heartbeat  bool // its caller touches .heartbeat
 
 	refusal string // what the caller is told instead
 	code    byte
 }
 
-// ours is the owner of what is our own.
-var ours = dir.Entry{UID: -1}
+// ownEntry is the owner of what is our own.
+var ownEntry = dir.Entry{UID: -1}
 
 const (
 	// settling is how long a request that may be half written has to become whole.
@@ -40,16 +40,16 @@ const (
 	ambiguous = 2
 )
 
-// hear reads the request of id and claims it. It reports false when there is none for us.
+// readRequest reads the request of id and claims it. It reports false when there is none for us.
 // What is no plain file is removed unread; nobody is answered who could have put anything in.
-func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
-	text, e, err := p.Box.Read(id+".req", wire.MaxExec)
+func (l *Files) readRequest(p *requestDir, id string) (ask filesAsk, ok bool) {
+	text, e, err := p.Dir.Read(id+".req", wire.MaxExec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && e.Inode == 0: // not there, or out of descriptors
 		return ask, false
 	case !e.Regular:
 		if !e.Dir {
-			p.Box.Remove(id + ".req")
+			p.Dir.Remove(id + ".req")
 		}
 		return ask, false
 	}
@@ -57,11 +57,11 @@ func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
 	if !p.settled(id, text, side, e, err) {
 		return ask, false
 	}
-	ask = filesAsk{id: id, owner: e, ours: side != nil}
+	ask = filesAsk{id: id, owner: e, hasCmdFile: side != nil}
 	if !p.allows(e) {
 		ask.refuse(wire.CodeFailed, "the request belongs to uid %d, for which this proxy is not open", e.UID)
 	}
-	ask.fill(p, text, side, err)
+	ask.parse(p, text, side, err)
 	if ask.refusal == "" && !ask.choose(p, side) {
 		return ask, false // another process's
 	}
@@ -69,15 +69,15 @@ func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
 		ask.refuse(wire.CodeTimeout, "the request is older than %s: nobody waits for it any more", waiting)
 	}
 	if p.call(id) != nil { // two of one id: the files are the first one's
-		p.Box.Remove(id + ".req")
+		p.Dir.Remove(id + ".req")
 		return ask, false
 	}
 	// Who removes it has it. Of two processes that read it only one does.
-	if p.Box.Remove(id+".req") != nil {
+	if p.Dir.Remove(id+".req") != nil {
 		return ask, false
 	}
 	delete(p.empty, id)
-	ask.beats = !ask.alive && p.beats(e, time.Now())
+	ask.heartbeat = !ask.alive && p.hasHeartbeat(e, time.Now())
 	if l.over() {
 		ask.refuse(wire.CodeFailed, "the proxy is shutting down")
 	}
@@ -85,11 +85,11 @@ func (l *Files) hear(p *place, id string) (ask filesAsk, ok bool) {
 }
 
 // allows reports whether a file may come from its owner.
-func (p *place) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
+func (p *requestDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
 // sidecar is what <id>.cmd says, or nil.
-func (l *Files) sidecar(p *place, id string) []string {
-	text, e, err := p.Box.Read(id+".cmd", wire.MaxExec)
+func (l *Files) sidecar(p *requestDir, id string) []string {
+	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (l *Files) sidecar(p *place, id string) []string {
 // settled reports whether a request is whole. One that was written in place, and not put
 // there by a rename as it should, can be seen before its end: an argument without its NUL,
 // or nothing at all, which would mean the command without arguments.
-func (p *place) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
+func (p *requestDir) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
 	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true
 	}
@@ -127,8 +127,8 @@ func (a *filesAsk) refuse(code byte, format string, args ...any) {
 	}
 }
 
-// fill makes the call of what was read.
-func (a *filesAsk) fill(p *place, text []byte, side []string, err error) {
+// parse makes the call of what was read.
+func (a *filesAsk) parse(p *requestDir, text []byte, side []string, err error) {
 	switch {
 	case dir.TooLong(err):
 		a.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
@@ -158,14 +158,14 @@ func (a *filesAsk) fill(p *place, text []byte, side []string, err error) {
 		}
 	}
 	// Clients of before there was a .cmd put all of stdin there first.
-	if e, err := p.Box.Stat(a.id + ".stdin"); side == nil && err == nil && e.Regular {
+	if e, err := p.Dir.Stat(a.id + ".stdin"); side == nil && err == nil && e.Regular {
 		a.exec.FDs[0] = wire.FDFile
 	}
 }
 
 // choose finds out which command is called. It reports false when that is another
 // process's, which serves the same directory.
-func (a *filesAsk) choose(p *place, side []string) bool {
+func (a *filesAsk) choose(p *requestDir, side []string) bool {
 	var others []string
 	if p.Others != nil {
 		others = p.Others()

@@ -19,19 +19,19 @@ import (
 
 // filesCall is one call: between frames, which whoever accepts it speaks, and files.
 type filesCall struct {
-	p    *place
-	ask  filesAsk
-	conn net.Conn // our end
-	woke chan struct{}
+	p       *requestDir
+	ask     filesAsk
+	conn    net.Conn // our end
+	wakeups chan struct{}
 
-	out, err *filesOutput
-	bell     *dir.Bell                   // has the caller look; nil if it has none
-	owed     int                         // bytes of output that are written, but not granted again yet
-	ended    bool                        // the caller has said so; tend's, then finish's
-	cancels  atomic.Bool                 // the caller has said that it goes
-	stale    atomic.Bool                 // the caller no longer touches .heartbeat
-	over     atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
-	silent   bool                        // the caller has gone without a word; tend's, then finish's
+	out, err   *filesOutput
+	wakeup     *dir.Wakeup                 // has the caller look; nil if it has none
+	ungranted  int                         // bytes of output that are written, but not granted again yet
+	ended      bool                        // the caller has said so; tend's, then finish's
+	cancels    atomic.Bool                 // the caller has said that it goes
+	stale      atomic.Bool                 // the caller no longer touches .heartbeat
+	over       atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
+	callerGone bool                        // the caller has gone without a word; tend's, then finish's
 
 	limits *limit.Session
 	ending func() bool // the host refuses requests
@@ -40,14 +40,14 @@ type filesCall struct {
 	stdin *filesInput
 }
 
-func newFilesCall(p *place, ask filesAsk) *filesCall {
-	return &filesCall{p: p, ask: ask, woke: make(chan struct{}, 1)}
+func newFilesCall(p *requestDir, ask filesAsk) *filesCall {
+	return &filesCall{p: p, ask: ask, wakeups: make(chan struct{}, 1)}
 }
 
-// wake has the call look at its files.
-func (c *filesCall) wake() {
+// lookNow has the call look at its files.
+func (c *filesCall) lookNow() {
 	select {
-	case c.woke <- struct{}{}:
+	case c.wakeups <- struct{}{}:
 	default:
 	}
 }
@@ -55,12 +55,12 @@ func (c *filesCall) wake() {
 // serve answers the request, by a call unless it is refused.
 func (c *filesCall) serve(l *Files) {
 	c.limits, c.ending = l.limits, l.over
-	c.bell = c.p.Box.Bell(c.ask.id + ".bell")
-	defer c.bell.Close()
+	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
+	defer c.wakeup.Close()
 	if err := c.open(); err != nil {
 		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
 	}
-	c.bell.Ring()
+	c.wakeup.Notify()
 	defer c.out.close()
 	defer c.err.close()
 	exec := c.ask.exec.Append(nil)
@@ -94,7 +94,7 @@ func (c *filesCall) serve(l *Files) {
 		_ = c.send(wire.KindExec, exec) // else follow finds the host gone
 		hear()
 		exec = nil
-		c.tend(over)
+		c.watchCaller(over)
 	})
 	end := c.follow()
 	close(over)
@@ -150,7 +150,7 @@ func (c *filesCall) follow() wire.Exit {
 			err = c.write(c.err, b)
 		case wire.KindNotice:
 			err = c.err.add(b)
-			c.bell.Ring()
+			c.wakeup.Notify()
 		case wire.KindStarted:
 			s, perr := wire.ParseStarted(b)
 			if err = perr; err == nil && s.FDs[0] == wire.Pumped {
@@ -176,12 +176,12 @@ func (c *filesCall) write(o *filesOutput, b []byte) error {
 	if err := o.add(b); err != nil {
 		return err
 	}
-	c.bell.Ring()
-	if c.owed += len(b); c.owed < wire.Window/4 {
+	c.wakeup.Notify()
+	if c.ungranted += len(b); c.ungranted < wire.Window/4 {
 		return nil
 	}
-	n := c.owed
-	c.owed = 0
+	n := c.ungranted
+	c.ungranted = 0
 	return c.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n)))
 }
 

@@ -21,17 +21,17 @@ import (
 // serveSeven answers every call of make in the directory requests below base with the code 7.
 func serveSeven(t *testing.T, base string) *Files {
 	t.Helper()
-	box, err := dir.MakeBox(base, "requests", dir.ForOwner)
+	box, err := dir.MakeSharedDir(base, "requests", dir.ForOwner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := Place{Box: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}
-	place.Renew = func() (Place, error) {
+	place := RequestDir{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}
+	place.Renew = func() (RequestDir, error) {
 		var err error
-		place.Box, err = dir.MakeBox(base, "requests", dir.ForOwner)
+		place.Dir, err = dir.MakeSharedDir(base, "requests", dir.ForOwner)
 		return place, err
 	}
-	l, err := ListenFiles([]Place{place}, slog.New(slog.DiscardHandler), &limit.Session{})
+	l, err := ListenFiles([]RequestDir{place}, slog.New(slog.DiscardHandler), &limit.Session{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +155,13 @@ func servedYet(id string) bool {
 
 // TestNextWait has a directory deleted again and again: it is made again ever less often.
 func TestNextWait(t *testing.T) {
-	wait := newPlace(Place{}).wait
+	wait := newRequestDir(RequestDir{}).wait
 	for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
 		if wait = nextWait(wait, wait); wait != want*time.Second {
 			t.Errorf("waits %v, want %v", wait, want*time.Second)
 		}
 	}
-	if got := nextWait(wait, seldom+1); got != renewing {
+	if got := nextWait(wait, maxRenewInterval+1); got != renewing {
 		t.Errorf("after a while it waits %v, want %v", got, renewing)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // AnswerLost answers the calls of commands in box that a watcher had begun when it was killed.
 // If others serve the same directory, a call that does not name its command is not answered.
-func AnswerLost(box *dir.Box, commands []string, others bool) {
-	p := &place{Place: Place{Box: box, Commands: commands}, flying: map[string]*filesCall{}}
+func AnswerLost(box *dir.SharedDir, commands []string, others bool) {
+	p := &requestDir{RequestDir: RequestDir{Dir: box, Commands: commands}, flying: map[string]*filesCall{}}
 	var ids []string
 	box.Names(func(name string) bool { // a call that cannot be read gets no answer
 		if id, what, ok := split(name); ok && what == "stdout" && p.abandoned(id, others) {
@@ -29,37 +29,37 @@ func AnswerLost(box *dir.Box, commands []string, others bool) {
 }
 
 // abandoned reports whether a call was begun, has no answer, and is not another watcher's.
-func (p *place) abandoned(id string, others bool) bool {
+func (p *requestDir) abandoned(id string, others bool) bool {
 	for _, what := range []string{".req", ".exit"} {
-		if _, err := p.Box.Stat(id + what); err == nil {
+		if _, err := p.Dir.Stat(id + what); err == nil {
 			return false
 		}
 	}
-	text, _, err := p.Box.Read(id+".cmd", wire.MaxExec)
+	text, _, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if side := fields(text); err == nil && len(side) > 0 {
 		return slices.Contains(p.Commands, strings.TrimSuffix(side[0], "\n"))
 	}
 	return !others
 }
 
-func (p *place) answerLost(id string) {
-	out, e, err := p.Box.Append(id + ".stdout")
+func (p *requestDir) answerLost(id string) {
+	out, e, err := p.Dir.Append(id + ".stdout")
 	if err != nil {
 		return
 	}
 	c := newFilesCall(p, filesAsk{id: id, owner: e})
 	c.out = lostOutput(out, e)
 	defer c.out.close()
-	if errs, e, err := p.Box.Append(id + ".stderr"); err == nil {
+	if errs, e, err := p.Dir.Append(id + ".stderr"); err == nil {
 		c.err = lostOutput(errs, e)
 		defer c.err.close()
 	}
-	c.bell = p.Box.Bell(id + ".bell")
-	defer c.bell.Close()
+	c.wakeup = p.Dir.Wakeup(id + ".bell")
+	defer c.wakeup.Close()
 	c.finish(failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
 }
 
 // lostOutput is a stream to which a killed watcher has written e.Size bytes.
 func lostOutput(f *os.File, e dir.Entry) *filesOutput {
-	return &filesOutput{f: f, n: e.Size, held: limit.Hold{From: new(limit.Session), Kind: limit.Spool}}
+	return &filesOutput{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session), Kind: limit.Spool}}
 }

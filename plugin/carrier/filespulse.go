@@ -16,60 +16,60 @@ import (
 const (
 	// heartbeat is the file that all callers of a directory share.
 	heartbeat = ".heartbeat"
-	// silent is how long <id>.alive may stay the same: long enough for a busy machine.
-	silent = 15 * time.Second
+	// aliveTimeout is how long <id>.alive may stay the same: long enough for a busy machine.
+	aliveTimeout = 15 * time.Second
 	// stale is how long .heartbeat may stay the same.
 	stale = 4 * time.Second
-	// beforehand is how long before its request a caller may have touched .heartbeat.
-	beforehand = 1500 * time.Millisecond
+	// heartbeatLead is how long before its request a caller may have touched .heartbeat.
+	heartbeatLead = 1500 * time.Millisecond
 )
 
-// pulse is a file that a caller changes each second.
-type pulse struct {
-	name  string
-	max   time.Duration // how long it may stay the same
-	shows bool          // the caller changes it
-	mark  string
-	seen  time.Time // when it was seen to change
+// changingFile is a file that a caller changes each second.
+type changingFile struct {
+	name    string
+	max     time.Duration // how long it may stay the same
+	shows   bool          // the caller changes it
+	version string
+	changed time.Time // when it was seen to change
 }
 
 // missed reports whether the caller changed the file before and has stopped.
-func (p *pulse) missed(box *dir.Box, now time.Time) bool {
-	if e, err := box.Stat(p.name); err == nil && e.Mark() != p.mark {
-		p.mark, p.seen, p.shows = e.Mark(), now, true
+func (p *changingFile) missed(box *dir.SharedDir, now time.Time) bool {
+	if e, err := box.Stat(p.name); err == nil && e.Version() != p.version {
+		p.version, p.changed, p.shows = e.Version(), now, true
 	}
-	return p.shows && now.Sub(p.seen) > p.max
+	return p.shows && now.Sub(p.changed) > p.max
 }
 
 // share makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
-func (l *Files) share(p *place) {
+func (l *Files) share(p *requestDir) {
 	if err := p.putHeartbeat(); err != nil {
-		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Box.Path(), "error", err)
+		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
 	}
 }
 
 // putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it.
 // The time of 1970 means that nobody has touched it yet.
-func (p *place) putHeartbeat() error {
-	if e, err := p.Box.Stat(heartbeat); err == nil && e.Regular && e.Mode == 0o666 {
+func (p *requestDir) putHeartbeat() error {
+	if e, err := p.Dir.Stat(heartbeat); err == nil && e.Regular && e.Mode == 0o666 {
 		return nil
 	}
-	return p.Box.PutAt(heartbeat, nil, 0o666, time.Unix(0, 0))
+	return p.Dir.PutAt(heartbeat, nil, 0o666, time.Unix(0, 0))
 }
 
-// beats reports whether the caller that made a request touches .heartbeat. swe-swe's client
+// hasHeartbeat reports whether the caller that made a request touches .heartbeat. swe-swe's client
 // does so between writing its request and renaming it. If no other call in flight touches the
 // file, or did so lately, a touch shortly before the request counts, too.
-func (p *place) beats(request dir.Entry, now time.Time) bool {
-	e, err := p.Box.Stat(heartbeat)
+func (p *requestDir) hasHeartbeat(request dir.Entry, now time.Time) bool {
+	e, err := p.Dir.Stat(heartbeat)
 	if err != nil || !e.Regular || e.Mod.Unix() == 0 {
 		return false
 	}
 	earliest := request.Mod
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.beating == 0 && now.Sub(p.beaten) > beforehand {
-		earliest = earliest.Add(-beforehand)
+	if p.heartbeatCalls == 0 && now.Sub(p.heartbeatEnded) > heartbeatLead {
+		earliest = earliest.Add(-heartbeatLead)
 	}
 	return !e.Mod.Before(earliest)
 }

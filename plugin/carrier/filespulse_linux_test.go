@@ -16,15 +16,15 @@ import (
 )
 
 // openPlace returns an empty place and its directory.
-func openPlace(t *testing.T) (*place, string) {
+func openPlace(t *testing.T) (*requestDir, string) {
 	t.Helper()
 	base := t.TempDir()
-	box, err := dir.MakeBox(base, "x", dir.ForEveryone)
+	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { box.Close() })
-	return newPlace(Place{Box: box}), filepath.Join(base, "x")
+	return newRequestDir(RequestDir{Dir: box}), filepath.Join(base, "x")
 }
 
 // touch gives a file, which it makes, a time.
@@ -60,9 +60,9 @@ func TestBeats(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, at := openPlace(t)
-			p.beating, p.beaten = tt.beating, now.Add(-tt.beaten)
+			p.heartbeatCalls, p.heartbeatEnded = tt.beating, now.Add(-tt.beaten)
 			touch(t, at+"/.heartbeat", now.Add(-tt.touched))
-			if got := p.beats(dir.Entry{Mod: now}, now); got != tt.want {
+			if got := p.hasHeartbeat(dir.Entry{Mod: now}, now); got != tt.want {
 				t.Errorf("beats = %v, want %v", got, tt.want)
 			}
 		})
@@ -88,7 +88,7 @@ func TestBeatsPlanted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.beats(dir.Entry{Mod: time.Now()}, time.Now()) {
+			if p.hasHeartbeat(dir.Entry{Mod: time.Now()}, time.Now()) {
 				t.Error("it is taken for a heartbeat")
 			}
 			p.putHeartbeat() // fails for a directory, which stays
@@ -104,23 +104,23 @@ func TestBeatsPlanted(t *testing.T) {
 func TestPulse(t *testing.T) {
 	p, at := openPlace(t)
 	began := time.Now()
-	quiet := pulse{name: "quiet.alive", max: stale, seen: began}
-	heart := pulse{name: heartbeat, max: stale, seen: began}
+	quiet := changingFile{name: "quiet.alive", max: stale, changed: began}
+	heart := changingFile{name: heartbeat, max: stale, changed: began}
 	for i := range 10 {
 		now := began.Add(time.Duration(i) * time.Second)
 		touch(t, at+"/.heartbeat", now.Add(-time.Hour)) // another clock
-		if heart.missed(p.Box, now) {
+		if heart.missed(p.Dir, now) {
 			t.Fatalf("missed after %d beats", i)
 		}
 	}
 	last := began.Add(9 * time.Second)
-	if heart.missed(p.Box, last.Add(stale)) {
+	if heart.missed(p.Dir, last.Add(stale)) {
 		t.Error("missed too early")
 	}
-	if !heart.missed(p.Box, last.Add(stale+time.Millisecond)) {
+	if !heart.missed(p.Dir, last.Add(stale+time.Millisecond)) {
 		t.Error("not missed")
 	}
-	if quiet.missed(p.Box, began.Add(time.Hour)) {
+	if quiet.missed(p.Dir, began.Add(time.Hour)) {
 		t.Error("a caller is missed that has never shown that it lives")
 	}
 }
@@ -128,12 +128,12 @@ func TestPulse(t *testing.T) {
 // TestHeartbeatShared makes .heartbeat for every user, and what it makes is no beat.
 func TestHeartbeatShared(t *testing.T) {
 	p, at := openPlace(t)
-	box, err := dir.MakeBox(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes
+	box, err := dir.MakeSharedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes
 	if err != nil {
 		t.Fatal(err)
 	}
 	touch(t, at+"/.heartbeat", time.Now()) // mode 0600, of a caller of before
-	l, err := ListenFiles([]Place{{Box: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.DiscardHandler), &limit.Session{})
+	l, err := ListenFiles([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.DiscardHandler), &limit.Session{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestHeartbeatShared(t *testing.T) {
 	if err != nil || fi.Mode() != 0o666 {
 		t.Errorf("it has mode %v, %v", fi.Mode(), err)
 	}
-	if p.beats(dir.Entry{Mod: time.Now()}, time.Now()) {
+	if p.hasHeartbeat(dir.Entry{Mod: time.Now()}, time.Now()) {
 		t.Error("the host's own is taken for a caller's")
 	}
 	if err := l.Close(); err != nil {

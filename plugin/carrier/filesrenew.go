@@ -9,18 +9,18 @@ import "time"
 
 // renewing is how often a directory that is gone is to be made again. Where that happens again and
 // again it takes longer each time, up to seldom: making one costs the host more than deleting it.
-const renewing, seldom = time.Second, time.Minute
+const renewing, maxRenewInterval = time.Second, time.Minute
 
 // renew replaces the places whose directories were deleted or replaced.
 func (l *Files) renew(now time.Time) {
 	for i, p := range l.places {
-		if p.Renew == nil || l.over() || now.Sub(p.tried) < p.wait || p.Box.Named() {
+		if p.Renew == nil || l.over() || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
 			continue
 		}
-		wait := nextWait(p.wait, now.Sub(p.tried))
-		p.tried = now
+		wait := nextWait(p.wait, now.Sub(p.renewTried))
+		p.renewTried = now
 		if next := l.renewed(p); next != nil {
-			next.tried, next.wait = now, wait
+			next.renewTried, next.wait = now, wait
 			l.places[i] = next
 			p.retire()
 		}
@@ -30,28 +30,28 @@ func (l *Files) renew(now time.Time) {
 // nextWait returns how long a place is not renewed, after one that had to wait for wait and was
 // tried last such a time ago.
 func nextWait(wait, since time.Duration) time.Duration {
-	if since > seldom {
+	if since > maxRenewInterval {
 		return renewing
 	}
-	return min(2*wait, seldom)
+	return min(2*wait, maxRenewInterval)
 }
 
 // renewed returns the place that stands for p from here on, or nil.
-func (l *Files) renewed(p *place) *place {
+func (l *Files) renewed(p *requestDir) *requestDir {
 	again, err := p.Renew()
 	if err != nil {
-		if !p.lost {
-			l.log.Error("the directory of requests was deleted, moved or replaced, and is not served anew", "directory", p.Box.Path(), "error", err)
+		if !p.renewFailed {
+			l.log.Error("the directory of requests was deleted, moved or replaced, and is not served anew", "directory", p.Dir.Path(), "error", err)
 		}
-		p.lost = true
+		p.renewFailed = true
 		return nil
 	}
-	l.log.Warn("the directory of requests was deleted or replaced: it is served anew", "directory", p.Box.Path())
-	next := newPlace(again)
+	l.log.Warn("the directory of requests was deleted or replaced: it is served anew", "directory", p.Dir.Path())
+	next := newRequestDir(again)
 	if l.notify != nil {
 		if err := l.notify.exchange(p, next); err != nil {
 			l.log.Warn("no notification of files: polling", "error", err)
-			l.proven = false
+			l.eventsWork = false
 		}
 	}
 	l.share(next)
@@ -59,11 +59,11 @@ func (l *Files) renewed(p *place) *place {
 }
 
 // retire closes the directory when the calls in flight have ended.
-func (p *place) retire() {
+func (p *requestDir) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.retired = true
 	if len(p.flying) == 0 {
-		_ = p.Box.Close() // nothing is left in it to lose
+		_ = p.Dir.Close() // nothing is left in it to lose
 	}
 }

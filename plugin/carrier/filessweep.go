@@ -12,16 +12,16 @@ const orphaned = 5 * time.Minute
 // sweep removes the files of calls that are over and whose caller has not fetched them:
 // it died, or the host did. A call in flight is spared, of another process's too: each has a
 // file that is never old. A time in the future counts from when it was first seen.
-func (p *place) sweep(now time.Time) {
+func (p *requestDir) sweep(now time.Time) {
 	newest := map[string]time.Time{}
 	names := map[string][]string{}
 	future := map[string]time.Time{}
-	p.Box.Names(func(name string) bool {
+	p.Dir.Names(func(name string) bool {
 		id, what, ok := split(name)
 		if !ok || what == "req" {
 			return true // a request is somebody's wish, however old: hear sees to it
 		}
-		e, err := p.Box.Stat(name)
+		e, err := p.Dir.Stat(name)
 		if err != nil || e.Dir {
 			return true
 		}
@@ -46,7 +46,7 @@ func (p *place) sweep(now time.Time) {
 			continue
 		}
 		for _, name := range names[id] {
-			p.Box.Remove(name)
+			p.Dir.Remove(name)
 		}
 	}
 }

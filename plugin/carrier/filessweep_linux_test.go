@@ -17,7 +17,7 @@ import (
 // Attack 19.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
-	box, err := dir.MakeBox(base, "x", dir.ForEveryone)
+	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSweep(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, "x", "dir.exit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := newPlace(Place{Box: box})
+	p := newRequestDir(RequestDir{Dir: box})
 	p.flying["flying"] = &filesCall{}
 	left := func() (names []string) {
 		box.Names(func(name string) bool { names = append(names, name); return true })

@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// beating is how often the host shows a caller that it is there.
-const beating = 10 * time.Second
+// keepaliveInterval is how often the host shows a caller that it is there.
+const keepaliveInterval = 10 * time.Second
 
 // filesInput is the caller's stdin: a file that it writes to while it is read.
 type filesInput struct {
@@ -26,7 +26,7 @@ type filesInput struct {
 	buf    [16 << 10]byte
 
 	read    int64 // bytes that were passed on
-	held    limit.Hold
+	held    limit.Reservation
 	backlog dir.Backlog
 }
 
@@ -59,19 +59,19 @@ func (c *filesCall) openInput() error {
 	if c.stdin != nil || c.ask.exec.FDs[0] == wire.FDNull {
 		return nil
 	}
-	in := &filesInput{held: limit.Hold{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
+	in := &filesInput{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.whole {
-		in.f, _, err = c.p.Box.Open(c.ask.id + ".stdin")
+		in.f, _, err = c.p.Dir.Open(c.ask.id + ".stdin")
 	} else {
-		in.f, err = c.p.Box.Create(c.ask.id+".stdin", c.ask.owner)
+		in.f, err = c.p.Dir.Create(c.ask.id+".stdin", c.ask.owner)
 	}
 	if err != nil {
 		return err
 	}
 	c.stdin = in
-	c.bell.Ring()
-	c.wake()
+	c.wakeup.Notify()
+	c.lookNow()
 	return nil
 }
 
@@ -85,37 +85,37 @@ func (c *filesCall) credit(n int) {
 		c.stdin.ended = true
 	default:
 		c.stdin.credit += n
-		c.wake()
+		c.lookNow()
 	}
 }
 
-// tend looks after the caller until over is closed: whether it is there and wants to stay,
+// watchCaller looks after the caller until over is closed: whether it is there and wants to stay,
 // and what it has for stdin.
-func (c *filesCall) tend(over <-chan struct{}) {
+func (c *filesCall) watchCaller(over <-chan struct{}) {
 	beat := time.Now()
-	alive := pulse{name: c.ask.id + ".alive", max: silent, shows: c.ask.alive, seen: beat}
-	heart := pulse{name: heartbeat, max: stale, seen: beat}
+	alive := changingFile{name: c.ask.id + ".alive", max: aliveTimeout, shows: c.ask.alive, changed: beat}
+	heart := changingFile{name: heartbeat, max: stale, changed: beat}
 	for wait := polling; ; {
 		t := time.NewTimer(wait)
 		select {
 		case <-over:
 			t.Stop()
 			return
-		case <-c.woke:
+		case <-c.wakeups:
 			t.Stop()
 		case <-t.C:
 		}
 		now := time.Now()
-		c.silent = alive.missed(c.p.Box, now) || c.bell.Deserted()
+		c.callerGone = alive.missed(c.p.Dir, now) || c.wakeup.NoReader()
 		c.ended = c.cancelled()
-		c.stale.Store(c.ask.beats && heart.missed(c.p.Box, now))
-		if c.silent || c.ended || c.stale.Load() || c.abandoned() {
+		c.stale.Store(c.ask.heartbeat && heart.missed(c.p.Dir, now))
+		if c.callerGone || c.ended || c.stale.Load() || c.abandoned() {
 			c.conn.Close() // which ends the whole tree
 			return
 		}
-		if now.Sub(beat) >= beating {
+		if now.Sub(beat) >= keepaliveInterval {
 			beat = now
-			c.beat()
+			c.touchAlive()
 		}
 		c.mu.Lock()
 		in := c.stdin
@@ -129,7 +129,7 @@ func (c *filesCall) tend(over <-chan struct{}) {
 			}
 		}
 		wait = min(wait*2, idling)
-		if c.feed() {
+		if c.sendStdin() {
 			wait = polling / 10
 		}
 	}
@@ -137,12 +137,12 @@ func (c *filesCall) tend(over <-chan struct{}) {
 
 // cancelled reports whether the caller has said that it goes, and passes on by which signal.
 func (c *filesCall) cancelled() bool {
-	e, err := c.p.Box.Stat(c.ask.id + ".cancel")
+	e, err := c.p.Dir.Stat(c.ask.id + ".cancel")
 	if err != nil || !e.Regular {
 		return false
 	}
 	c.cancels.Store(true)
-	text, _, _ := c.p.Box.Read(c.ask.id+".cancel", 16)
+	text, _, _ := c.p.Dir.Read(c.ask.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
 		c.send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
 	}
@@ -152,17 +152,17 @@ func (c *filesCall) cancelled() bool {
 // abandoned reports whether the caller has removed what it was to read.
 func (c *filesCall) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
 
-// beat shows the caller, and other processes that serve the directory, that the call goes on.
-func (c *filesCall) beat() {
+// touchAlive shows the caller, and other processes that serve the directory, that the call goes on.
+func (c *filesCall) touchAlive() {
 	name := c.ask.id + ".beat"
-	if f, err := c.p.Box.Create(name, c.ask.owner); err == nil {
+	if f, err := c.p.Dir.Create(name, c.ask.owner); err == nil {
 		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")
 		f.Close()
 	}
 }
 
-// feed sends what has come of stdin. It reports whether more can be expected soon.
-func (c *filesCall) feed() bool {
+// sendStdin sends what has come of stdin. It reports whether more can be expected soon.
+func (c *filesCall) sendStdin() bool {
 	for {
 		c.mu.Lock()
 		in := c.stdin
@@ -173,7 +173,7 @@ func (c *filesCall) feed() bool {
 		max := min(in.credit, len(in.buf))
 		c.mu.Unlock()
 		// Before what is read: what was written before the end is read after it.
-		_, err := c.p.Box.Stat(c.ask.id + ".eof")
+		_, err := c.p.Dir.Stat(c.ask.id + ".eof")
 		last := in.whole || err == nil
 		n, err := in.f.Read(in.buf[:max])
 		if n > 0 {

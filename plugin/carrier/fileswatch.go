@@ -17,9 +17,9 @@ const (
 	polling = 50 * time.Millisecond
 	// idling is how often one looks where events have proven to come.
 	idling = 500 * time.Millisecond
-	// surely is how often a directory is read whether it seems to have changed or not: its
+	// forcedPoll is how often a directory is read whether it seems to have changed or not: its
 	// owner can set its time.
-	surely = 5 * time.Second
+	forcedPoll = 5 * time.Second
 	// sweeping is how often what nobody has fetched is looked for.
 	sweeping = time.Minute
 )
@@ -36,7 +36,7 @@ func (l *Files) watch() {
 		return
 	}
 	l.notify = w
-	l.proven = l.selfTest()
+	l.eventsWork = l.selfTest()
 }
 
 // selfTest reports whether a file that is made is told of soon, in every directory.
@@ -44,15 +44,15 @@ func (l *Files) selfTest() bool {
 	late := time.NewTimer(time.Second)
 	defer late.Stop()
 	for _, p := range l.places {
-		f, err := p.Box.Create(probe, ours)
+		f, err := p.Dir.Create(probe, ownEntry)
 		if err != nil {
 			return false
 		}
 		f.Close()
 		seen := l.await(event{p, probe}, late.C)
-		p.Box.Remove(probe)
+		p.Dir.Remove(probe)
 		if !seen {
-			l.log.Warn("notification of files does not work here: polling", "directory", p.Box.Path())
+			l.log.Warn("notification of files does not work here: polling", "directory", p.Dir.Path())
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func (l *Files) look() {
 		case <-l.done:
 			return
 		case ev := <-events:
-			l.heed(ev)
+			l.handleEvent(ev)
 			continue
 		case <-errs: // the queue has run over, mostly
 			l.scan(time.Time{})
@@ -106,54 +106,54 @@ func (l *Files) look() {
 				}
 			}
 			l.renew(now)
-			if l.scan(now) && l.untold.IsZero() {
-				l.untold = now
+			if l.scan(now) && l.missedSince.IsZero() {
+				l.missedSince = now
 			}
-			l.doubt(now)
-			tick.Reset(l.pace())
+			l.checkEvents(now)
+			tick.Reset(l.nextPoll())
 		}
 	}
 }
 
-// pace is how long until the next look.
-func (l *Files) pace() time.Duration {
-	if l.proven && !l.unsettled() {
+// nextPoll is how long until the next look.
+func (l *Files) nextPoll() time.Duration {
+	if l.eventsWork && !l.awaitsEnd() {
 		return idling
 	}
 	return polling
 }
 
-// unsettled reports whether a request waits for its end to be written.
-func (l *Files) unsettled() bool {
-	return slices.ContainsFunc(l.places, func(p *place) bool { return len(p.empty) > 0 })
+// awaitsEnd reports whether a request waits for its end to be written.
+func (l *Files) awaitsEnd() bool {
+	return slices.ContainsFunc(l.places, func(p *requestDir) bool { return len(p.empty) > 0 })
 }
 
-// doubt has one look more often when a request was found of which no event tells, not even
+// checkEvents has one look more often when a request was found of which no event tells, not even
 // a second later.
-func (l *Files) doubt(now time.Time) {
-	if l.untold.IsZero() || now.Sub(l.untold) < time.Second {
+func (l *Files) checkEvents(now time.Time) {
+	if l.missedSince.IsZero() || now.Sub(l.missedSince) < time.Second {
 		return
 	}
-	if l.proven {
+	if l.eventsWork {
 		l.log.Info("a request came without notification: polling")
 	}
-	l.proven, l.untold = false, time.Time{}
+	l.eventsWork, l.missedSince = false, time.Time{}
 }
 
-// told takes an event of a request as the proof that events come.
-func (l *Files) told() { l.proven, l.untold = true, time.Time{} }
+// noteEvent takes an event of a request as the proof that events come.
+func (l *Files) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
 
-// heed takes an event for what it is worth: a name to look at.
-func (l *Files) heed(ev event) {
+// handleEvent takes an event for what it is worth: a name to look at.
+func (l *Files) handleEvent(ev event) {
 	id, what, ok := split(ev.name)
 	switch {
 	case !ok, !slices.Contains(l.places, ev.p): // a directory that was deleted
 	case what == "req":
-		l.told()
+		l.noteEvent()
 		l.take(ev.p, id)
 	default:
 		if c := ev.p.call(id); c != nil {
-			c.wake()
+			c.lookNow()
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (l *Files) scan(now time.Time) (taken bool) {
 			continue
 		}
 		var ids []string
-		p.Box.Names(func(name string) bool { // what cannot be read now is read the next time
+		p.Dir.Names(func(name string) bool { // what cannot be read now is read the next time
 			if id, what, ok := split(name); ok && what == "req" && !p.blocked(name) {
 				ids = append(ids, id)
 			}
@@ -186,21 +186,21 @@ func (l *Files) scan(now time.Time) (taken bool) {
 
 // blocked reports whether there is a directory under the name of a request: it stays, and is
 // not to keep others from being heard.
-func (p *place) blocked(name string) bool {
-	e, err := p.Box.Stat(name)
+func (p *requestDir) blocked(name string) bool {
+	e, err := p.Dir.Stat(name)
 	return err == nil && e.Dir
 }
 
 // changed reports whether the directory is to be read: it has a new time, one so young that
 // something may have come in it since, or it was not read for long. One with an empty
 // request is: that may be a beginning.
-func (p *place) changed(now time.Time) bool {
-	mod, err := p.Box.Mod()
+func (p *requestDir) changed(now time.Time) bool {
+	mod, err := p.Dir.Mod()
 	if err != nil {
 		return false
 	}
 	young := now.Sub(mod) < time.Second && now.After(mod)
-	if mod.Equal(p.mod) && !young && now.Sub(p.read) < surely && len(p.empty) == 0 {
+	if mod.Equal(p.mod) && !young && now.Sub(p.read) < forcedPoll && len(p.empty) == 0 {
 		return false
 	}
 	p.mod, p.read = mod, now

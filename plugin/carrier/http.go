@@ -36,8 +36,8 @@ const (
 	// asking is how long a caller waits for a person: a client's own patience is 300 seconds,
 	// and it is to hear why.
 	asking = 295 * time.Second
-	// greeting is how long a connection has for the header of its request, and again for the body.
-	greeting = 5 * time.Second
+	// headerTimeout is how long a connection has for the header of its request, and again for the body.
+	headerTimeout = 5 * time.Second
 	// taking is how long it has to take the answer.
 	taking = time.Minute
 	// closing is how long answers have to go out when the session ends.
@@ -71,7 +71,7 @@ func (h *HTTP) Open(device string, addr netip.Addr, ports ...uint16) (string, er
 		at := netip.AddrPortFrom(addr, port)
 		var ln net.Listener
 		if ln, err = listenOn(device, at); err == nil {
-			return h.serve(&crowd{Listener: ln, near: near}), nil
+			return h.serve(&connLimiter{Listener: ln, near: near}), nil
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = fmt.Errorf("%w: %s", ErrTaken, at)
@@ -101,9 +101,9 @@ func networkOf(device string, addr netip.Addr) (netip.Prefix, error) {
 func (h *HTTP) serve(ln net.Listener) string {
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: greeting, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog:    log.New(io.Discard, "", 0), // anybody could fill a log with it
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	srv.SetKeepAlivesEnabled(false)
 	h.mu.Lock()
@@ -114,7 +114,7 @@ func (h *HTTP) serve(ln net.Listener) string {
 	return at.String()
 }
 
-type guestKey struct{}
+type connKey struct{}
 
 // Close takes no more requests, and returns when those that were accepted have their answers:
 // whoever serves them has to end them.

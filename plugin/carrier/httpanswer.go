@@ -60,7 +60,7 @@ func (r *reply) result() result {
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// For all of the body: net/http waits for what is not read of one that is refused.
 	body := http.NewResponseController(w)
-	body.SetReadDeadline(time.Now().Add(greeting)) // fails in tests only, which do not dawdle
+	body.SetReadDeadline(time.Now().Add(headerTimeout)) // fails in tests only, which do not dawdle
 	if code, why := h.refusal(r); code != 0 {
 		refuse(w, code, why)
 		return
@@ -70,7 +70,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leave()
-	g, onPort := r.Context().Value(guestKey{}).(*guest)
+	g, onPort := r.Context().Value(connKey{}).(*limitedConn)
 	if onPort {
 		g.known() // not before: as a stranger it can be crowded out
 	}
@@ -90,7 +90,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if onPort {
 		var stop func()
-		ctx, stop = heeding(ctx, g.Conn)
+		ctx, stop = withHangup(ctx, g.Conn)
 		defer stop()
 	}
 	reply := h.make(ctx, ask)
@@ -103,9 +103,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, code, reply.result(), reply)
 }
 
-// heeding returns a context that is done when the other end of conn has hung up: net/http stops looking
+// withHangup returns a context that is done when the other end of conn has hung up: net/http stops looking
 // at the first byte behind a request. stop ends it, and has to be called.
-func heeding(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
+func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	// ends when the caller hangs up, or with ctx.
@@ -113,7 +113,7 @@ func heeding(ctx context.Context, conn net.Conn) (_ context.Context, stop func()
 		defer cancel()
 		tick := time.NewTicker(polling)
 		defer tick.Stop()
-		for !saidAll(conn) {
+		for !closedForWriting(conn) {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
@@ -139,6 +139,6 @@ func write(w http.ResponseWriter, code int, a result, r *reply) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	writeObject(w,
-		member{"status", a.status}, member{"pattern", a.pattern}, member{"reason", a.reason}, member{"exit_code", a.code},
-		member{"stdout", r.out}, member{"stderr", r.err}, member{"truncated", r.out.cut || r.err.cut})
+		jsonField{"status", a.status}, jsonField{"pattern", a.pattern}, jsonField{"reason", a.reason}, jsonField{"exit_code", a.code},
+		jsonField{"stdout", r.out}, jsonField{"stderr", r.err}, jsonField{"truncated", r.out.cut || r.err.cut})
 }

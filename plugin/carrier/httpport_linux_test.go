@@ -99,7 +99,7 @@ func TestHTTPDawdlers(t *testing.T) {
 	slow := dialTo(t, at)
 	io.WriteString(slow, "POST /request HTTP/1.1\r\nHost: host\r\n")
 	var crowd []net.Conn
-	for range 2 * maxStrangers {
+	for range 2 * maxUnknown {
 		crowd = append(crowd, dialTo(t, at))
 	}
 	body := dialTo(t, at)
@@ -109,7 +109,7 @@ func TestHTTPDawdlers(t *testing.T) {
 	if got := answered(t, conn); !strings.Contains(got, `"stdout":"make"`) {
 		t.Errorf("a request among strangers: %s", got)
 	}
-	for _, c := range append(crowd[:maxStrangers/2], idle, slow) {
+	for _, c := range append(crowd[:maxUnknown/2], idle, slow) {
 		if n, err := c.Read(make([]byte, 1)); n == 0 && err != nil && !strings.Contains(err.Error(), "timeout") {
 			continue
 		}

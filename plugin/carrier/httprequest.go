@@ -100,7 +100,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 	if err := spelling.Decode(body, &req); err != nil {
 		return ask, unreadable(err, errNotJSON)
 	}
-	args, err := req.words()
+	args, err := req.args()
 	if err != nil {
 		return ask, err
 	}
@@ -108,7 +108,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 	if ask.Cwd == "" {
 		ask.Cwd = h.cwd()
 	}
-	return ask, checkWords(append(args, ask.Cwd))
+	return ask, checkArgs(append(args, ask.Cwd))
 }
 
 // unreadable says what is wrong with a request of JSON: plain, unless two programs could differ over it.
@@ -120,7 +120,7 @@ func unreadable(err, plain error) error {
 	return plain
 }
 
-func (req *httpRequest) words() (words []string, err error) {
+func (req *httpRequest) args() (words []string, err error) {
 	switch {
 	case req.Args != nil:
 		for _, arg := range req.Args {
@@ -140,8 +140,8 @@ func (req *httpRequest) words() (words []string, err error) {
 	return words, nil
 }
 
-// checkWords refuses what no argument of a program can be.
-func checkWords(words []string) error {
+// checkArgs refuses what no argument of a program can be.
+func checkArgs(words []string) error {
 	for _, s := range words {
 		if strings.IndexByte(s, 0) >= 0 {
 			return errNUL

@@ -57,8 +57,8 @@ func MadeKey(file string) (string, error) {
 	return key, nil
 }
 
-// Tell has the container that share is mounted in know its token.
-func Tell(share, token string) error {
+// WriteToken has the container that share is mounted in know its token.
+func WriteToken(share, token string) error {
 	if err := put(share, Token, token); err != nil {
 		return fmt.Errorf("write the token: %w", err)
 	}

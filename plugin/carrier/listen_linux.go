@@ -29,9 +29,9 @@ func listenOn(device string, at netip.AddrPort) (net.Listener, error) {
 // hungUp reports whether the other end of conn is closed, and not only for writing (poll(2)).
 func hungUp(conn net.Conn) bool { return polled(conn, 0) }
 
-// saidAll reports whether the other end of conn is closed, for writing at least, whatever of it
+// closedForWriting reports whether the other end of conn is closed, for writing at least, whatever of it
 // has not been read.
-func saidAll(conn net.Conn) bool { return polled(conn, unix.POLLRDHUP) }
+func closedForWriting(conn net.Conn) bool { return polled(conn, unix.POLLRDHUP) }
 
 // polled reports whether one of events is there, or conn is of no use any more.
 func polled(conn net.Conn, events int16) bool {

@@ -19,5 +19,5 @@ func listenOn(string, netip.AddrPort) (net.Listener, error) {
 // hungUp takes an end that has no more to say for one that is closed.
 func hungUp(net.Conn) bool { return true }
 
-// saidAll is for systems that have connections of that kind.
-func saidAll(net.Conn) bool { return true }
+// closedForWriting is for systems that have connections of that kind.
+func closedForWriting(net.Conn) bool { return true }

@@ -22,24 +22,24 @@ type notifier struct {
 	done   chan struct{}
 	ended  sync.WaitGroup
 
-	mu     sync.Mutex       // guards the field below
-	places map[int32]*place // by watch descriptor
+	mu     sync.Mutex            // guards the field below
+	places map[int32]*requestDir // by watch descriptor
 }
 
 // event is a file that has come.
 type event struct {
-	p    *place
+	p    *requestDir
 	name string
 }
 
-func newNotifier(places []*place) (*notifier, error) {
+func newNotifier(places []*requestDir) (*notifier, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil { // too many instances, for one: fs.inotify.max_user_instances
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
 	n := &notifier{
 		Events: make(chan event), Errors: make(chan error), done: make(chan struct{}),
-		f: os.NewFile(uintptr(fd), "inotify"), fd: fd, places: map[int32]*place{},
+		f: os.NewFile(uintptr(fd), "inotify"), fd: fd, places: map[int32]*requestDir{},
 	}
 	for _, p := range places {
 		if err := n.add(p); err != nil {
@@ -52,10 +52,10 @@ func newNotifier(places []*place) (*notifier, error) {
 }
 
 // add watches p.
-func (n *notifier) add(p *place) error {
+func (n *notifier) add(p *requestDir) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	wd, err := unix.InotifyAddWatch(n.fd, p.Box.Held(), unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE)
+	wd, err := unix.InotifyAddWatch(n.fd, p.Dir.FDPath(), unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE)
 	if err != nil {
 		return os.NewSyscallError("inotify_add_watch", err)
 	}
@@ -64,7 +64,7 @@ func (n *notifier) add(p *place) error {
 }
 
 // exchange watches next in place of p.
-func (n *notifier) exchange(p, next *place) error {
+func (n *notifier) exchange(p, next *requestDir) error {
 	n.mu.Lock()
 	for wd, known := range n.places {
 		if known == p {
@@ -76,8 +76,8 @@ func (n *notifier) exchange(p, next *place) error {
 	return n.add(next)
 }
 
-// place returns the directory of the watch descriptor wd, or nil.
-func (n *notifier) place(wd int32) *place {
+// requestDir returns the directory of the watch descriptor wd, or nil.
+func (n *notifier) requestDir(wd int32) *requestDir {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.places[wd]
@@ -103,13 +103,13 @@ func (n *notifier) read() {
 			size := min(int(binary.NativeEndian.Uint32(b[12:])), len(b)-unix.SizeofInotifyEvent)
 			name := b[unix.SizeofInotifyEvent:][:size]
 			b = b[unix.SizeofInotifyEvent+size:]
-			n.tell(wd, mask, name)
+			n.dispatch(wd, mask, name)
 		}
 	}
 }
 
-// tell passes on what is news.
-func (n *notifier) tell(wd int32, mask uint32, name []byte) {
+// dispatch passes on what is news.
+func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
 		select {
 		case n.Errors <- unix.EOVERFLOW:
@@ -118,11 +118,11 @@ func (n *notifier) tell(wd int32, mask uint32, name []byte) {
 		return
 	}
 	text := unix.ByteSliceToString(name)
-	p := n.place(wd)
+	p := n.requestDir(wd)
 	if p == nil {
 		return
 	}
-	if _, what, ok := split(text); text != probe && (!ok || !newsworthy[what]) {
+	if _, what, ok := split(text); text != probe && (!ok || !watchedSuffixes[what]) {
 		return
 	}
 	select {
@@ -131,5 +131,5 @@ func (n *notifier) tell(wd int32, mask uint32, name []byte) {
 	}
 }
 
-// newsworthy is what files of a call's are looked at as soon as they come.
-var newsworthy = map[string]bool{"req": true, "cancel": true, "stdin": true, "eof": true}
+// watchedSuffixes is what files of a call's are looked at as soon as they come.
+var watchedSuffixes = map[string]bool{"req": true, "cancel": true, "stdin": true, "eof": true}

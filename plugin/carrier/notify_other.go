@@ -13,14 +13,14 @@ type notifier struct {
 }
 
 type event struct {
-	p    *place
+	p    *requestDir
 	name string
 }
 
-func newNotifier([]*place) (*notifier, error) {
+func newNotifier([]*requestDir) (*notifier, error) {
 	return nil, errors.New("calls by files are not supported on this system")
 }
 
-func (*notifier) exchange(*place, *place) error { return nil }
+func (*notifier) exchange(*requestDir, *requestDir) error { return nil }
 
 func (*notifier) Close() error { return nil }

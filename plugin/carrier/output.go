@@ -14,11 +14,11 @@ import (
 // output is what a command writes to one stream. A little is held, more goes to a file
 // without a name; what has no room is passed over, and that is marked.
 type output struct {
-	l       *whole
-	held    []byte
-	spilled int64
-	f       *os.File
-	cut     bool
+	l      *whole
+	held   []byte
+	inFile int64
+	f      *os.File
+	cut    bool
 }
 
 // maxHeld is how many bytes of a stream are held in memory.
@@ -26,23 +26,23 @@ const maxHeld = 16 << 10
 
 func (o *output) write(b []byte) {
 	n := min(len(b), maxHeld-len(o.held))
-	if o.spilled > 0 || o.cut {
+	if o.inFile > 0 || o.cut {
 		n = 0
 	}
 	o.held = append(o.held, b[:n]...)
 	if b = b[n:]; len(b) == 0 {
 		return
 	}
-	if room := maxKept - maxHeld - o.spilled; int64(len(b)) > room {
+	if room := maxKept - maxHeld - o.inFile; int64(len(b)) > room {
 		b, o.cut = b[:room], true
 	}
-	if !o.spill(b) {
+	if !o.writeFile(b) {
 		o.cut = true
 	}
 }
 
-// spill appends b to the file, if there is room.
-func (o *output) spill(b []byte) bool {
+// writeFile appends b to the file, if there is room.
+func (o *output) writeFile(b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
@@ -55,7 +55,7 @@ func (o *output) spill(b []byte) bool {
 		return false
 	}
 	n, err := o.f.Write(b)
-	o.spilled += int64(n)
+	o.inFile += int64(n)
 	o.l.spare.Add(int64(len(b) - n))
 	return err == nil
 }
@@ -71,7 +71,7 @@ func (o *output) open() bool {
 }
 
 func (o *output) close() {
-	o.l.spare.Add(o.spilled)
+	o.l.spare.Add(o.inFile)
 	if o.f != nil {
 		o.f.Close()
 	}
@@ -84,18 +84,18 @@ func (o *output) reader() io.Reader {
 	if o.f == nil {
 		return bytes.NewReader(o.held)
 	}
-	return io.MultiReader(bytes.NewReader(o.held), io.NewSectionReader(o.f, 0, o.spilled))
+	return io.MultiReader(bytes.NewReader(o.held), io.NewSectionReader(o.f, 0, o.inFile))
 }
 
-// member is one of a JSON object's. Its value is an *output, or what json.Marshal takes.
-type member struct {
+// jsonField is one of a JSON object's. Its value is an *output, or what json.Marshal takes.
+type jsonField struct {
 	name  string
 	value any
 }
 
 // writeObject writes an object of members on one line, without ever holding it. Members
 // without anything in them, but for numbers, are left out.
-func writeObject(w io.Writer, members ...member) error {
+func writeObject(w io.Writer, members ...jsonField) error {
 	b := bufio.NewWriterSize(w, 8<<10)
 	sep := byte('{')
 	for _, m := range members {

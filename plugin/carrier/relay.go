@@ -64,7 +64,7 @@ func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exi
 	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*relayed{}}
 	l.more.L = &l.mu
 	defer l.end()
-	socket, err := r.greet(stream)
+	socket, err := r.readHello(stream)
 	if err == nil {
 		err = up(socket)
 	}
@@ -80,8 +80,8 @@ func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exi
 	return err
 }
 
-// greet reads what the relay says of itself.
-func (r *Relay) greet(stream io.Reader) (socket bool, err error) {
+// readHello reads what the relay says of itself.
+func (r *Relay) readHello(stream io.Reader) (socket bool, err error) {
 	call, b, err := readChunk(stream, make([]byte, wire.MaxChunk))
 	if err != nil {
 		return false, fmt.Errorf("hear of the relay: %w", err)

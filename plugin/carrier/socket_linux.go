@@ -85,16 +85,16 @@ type conn struct {
 	*net.UnixConn
 	raw syscall.RawConn
 
-	mu     sync.Mutex // guards the fields below
-	heard  bool
-	closed bool
-	fds    []int
+	mu       sync.Mutex // guards the fields below
+	received bool
+	closed   bool
+	fds      []int
 }
 
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
-	heard := c.heard
-	c.heard = true
+	heard := c.received
+	c.received = true
 	c.mu.Unlock()
 	if heard || !dir.MayReceive() {
 		return c.receive(p, func(fd int) (int, error) { return unix.Read(fd, p) })
@@ -124,7 +124,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // came along and that it gives no room.
 func (c *conn) receive(p []byte, read func(fd int) (int, error)) (n int, err error) {
 	rerr := c.raw.Read(func(fd uintptr) bool {
-		dir.Hurry(func() {
+		dir.InterruptibleClose(func() {
 			for err = unix.EINTR; err == unix.EINTR; {
 				n, err = read(int(fd))
 			}
@@ -171,7 +171,7 @@ func (c *conn) Close() error {
 	c.mu.Unlock()
 	err := c.raw.Control(func(fd uintptr) {
 		unix.Shutdown(int(fd), unix.SHUT_RDWR) // nothing more comes
-		dir.Hurry(func() { drain(int(fd)) })
+		dir.InterruptibleClose(func() { drain(int(fd)) })
 	})
 	return errors.Join(err, c.UnixConn.Close())
 }

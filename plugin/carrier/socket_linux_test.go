@@ -165,7 +165,7 @@ func TestPassedOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
-		c.(*conn).heard = false // as if it were the first message of a connection
+		c.(*conn).received = false // as if it were the first message of a connection
 		if _, err := c.Read(make([]byte, 1)); err == nil {
 			t.Errorf("%s is accepted", name)
 		}

@@ -17,10 +17,10 @@ func TestUmask(t *testing.T) {
 	if err := Decide(share, ByFiles); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Mark(share); err != nil {
+	if _, err := WriteNonce(share); err != nil {
 		t.Fatal(err)
 	}
-	if err := Tell(share, "token"); err != nil {
+	if err := WriteToken(share, "token"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{File, nonce, Token} {

@@ -28,7 +28,7 @@ type whole struct {
 	mu     sync.Mutex // guards the field below, and beginning a call
 	over   bool
 	flight sync.WaitGroup // calls
-	room   chan struct{}  // for calls at a time
+	slots  chan struct{}  // for calls at a time
 }
 
 const (
@@ -36,13 +36,13 @@ const (
 	maxWhole = 64
 	// maxKept is how many bytes of each stream are kept. The command may write more.
 	maxKept = 16 << 20
-	// maxSpilled is how many bytes of all of them are on disk at a time.
-	maxSpilled = 256 << 20
+	// maxInFiles is how many bytes of all of them are on disk at a time.
+	maxInFiles = 256 << 20
 )
 
 func newWhole(dir string) *whole {
-	l := &whole{dir: dir, calls: make(chan net.Conn), done: make(chan struct{}), room: make(chan struct{}, maxWhole)}
-	l.spare.Store(maxSpilled)
+	l := &whole{dir: dir, calls: make(chan net.Conn), done: make(chan struct{}), slots: make(chan struct{}, maxWhole)}
+	l.spare.Store(maxInFiles)
 	return l
 }
 
@@ -72,7 +72,7 @@ func (l *whole) enter() bool {
 		return false
 	}
 	select {
-	case l.room <- struct{}{}:
+	case l.slots <- struct{}{}:
 		l.flight.Add(1)
 		return true
 	default:
@@ -81,7 +81,7 @@ func (l *whole) enter() bool {
 }
 
 func (l *whole) leave() {
-	<-l.room
+	<-l.slots
 	l.flight.Done()
 }
 
@@ -95,8 +95,8 @@ func (l *whole) end() {
 	}
 }
 
-// told is the caller's end of a call, which hears why the call's command runs.
-type told struct {
+// callerConn is the caller's end of a call, which hears why the call's command runs.
+type callerConn struct {
 	net.Conn
 	carrier string
 	asked   bool
@@ -104,10 +104,10 @@ type told struct {
 }
 
 // OneAnswer implements what exec/call asks.
-func (c *told) OneAnswer() string { return c.carrier }
+func (c *callerConn) OneAnswer() string { return c.carrier }
 
 // Decided implements what exec/call tells. What it writes is read behind a later frame.
-func (c *told) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
+func (c *callerConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
 
 // reply is what became of a call. Close it.
 type reply struct {
@@ -142,7 +142,7 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 	}
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	t := &told{Conn: theirs, carrier: l.name}
+	t := &callerConn{Conn: theirs, carrier: l.name}
 	select {
 	case l.calls <- t:
 	case <-l.done:
@@ -186,7 +186,7 @@ func (r *reply) follow(conn net.Conn) {
 			r.err.write(b)
 		case wire.KindExit:
 			if e, err := wire.ParseExit(b); err == nil {
-				r.ended(e)
+				r.setExit(e)
 			}
 			return
 		default:
@@ -201,8 +201,8 @@ func (r *reply) follow(conn net.Conn) {
 	}
 }
 
-// ended notes how the call ended. What a verb of hostexec's own says then is its stderr.
-func (r *reply) ended(e wire.Exit) {
+// setExit notes how the call ended. What a verb of hostexec's own says then is its stderr.
+func (r *reply) setExit(e wire.Exit) {
 	r.exit, r.why = e, parseEnding(e.Text)
 	if e.Outcome == wire.Exited || e.Outcome == wire.Signaled {
 		r.err.write([]byte(e.Text))

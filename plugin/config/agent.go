@@ -59,21 +59,21 @@ func LoadAgent(path string) (Agent, error) {
 	}
 	r := &reader{file: path}
 	var a Agent
-	if root := r.tree(text); root != nil {
-		r.lenient(root, "the file", map[string]func(*yaml.Node){"agent": func(n *yaml.Node) { a.read(r, n) }})
+	if root := r.parseYAML(text); root != nil {
+		r.fieldsWithWarnings(root, "the file", map[string]func(*yaml.Node){"agent": func(n *yaml.Node) { a.read(r, n) }})
 	}
-	a.take(r)
+	a.addDiagnostics(r)
 	return a, a.Err()
 }
 
 // read merges n into a. Values in n replace values that were read before.
 func (a *Agent) read(r *reader, n *yaml.Node) {
 	word := func(what string, into *string) func(*yaml.Node) { return scalar(r, what, into, text) }
-	r.lenient(n, "agent", map[string]func(*yaml.Node){
+	r.fieldsWithWarnings(n, "agent", map[string]func(*yaml.Node){
 		"name":      word("name", &a.Name),
 		"mode":      word("mode", &a.Mode),
 		"command":   word("command", &a.Command),
-		"args":      r.words("args", &a.Args),
+		"args":      r.scalars("args", &a.Args),
 		"env":       func(n *yaml.Node) { a.readEnv(r, n) },
 		"container": func(n *yaml.Node) { a.readContainer(r, n) },
 	})
@@ -105,20 +105,20 @@ func (a *Agent) readContainer(r *reader, n *yaml.Node) {
 			said[key] = value
 		}
 	}
-	r.lenient(n, "agent.container", known)
+	r.fieldsWithWarnings(n, "agent.container", known)
 	a.Container = said
 }
 
-// take adds the problems and warnings of r to a.
-func (a *Agent) take(r *reader) {
+// addDiagnostics adds the problems and warnings of r to a.
+func (a *Agent) addDiagnostics(r *reader) {
 	a.problems = append(a.problems, r.problems...)
 	for _, w := range r.warnings {
 		a.Warnings = append(a.Warnings, w.String())
 	}
 }
 
-// lenient is like fields, but an unknown key is a warning, not an error.
-func (r *reader) lenient(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
+// fieldsWithWarnings is like fields, but an unknown key is a warning, not an error.
+func (r *reader) fieldsWithWarnings(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
 	r.each(n, what, func(key, value *yaml.Node) {
 		if read, ok := known[key.Value]; ok {
 			read(value)
@@ -135,7 +135,7 @@ func (c *Config) agent(d *document) {
 	}
 	r := &reader{file: d.file}
 	c.Agent.read(r, d.agent)
-	c.Agent.take(r)
+	c.Agent.addDiagnostics(r)
 	for _, p := range append(r.problems, r.warnings...) {
 		p.Fatal = len(r.problems) > 0 // policy check fails; requests are still decided
 		c.warnings = append(c.warnings, p)

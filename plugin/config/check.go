@@ -40,7 +40,7 @@ func Check(src Source) []policy.Problem {
 		if set.Exec == "" || set.Place.Contained() { // a contained command uses the program of its image
 			continue
 		}
-		if err := program(set.Exec, set.SHA256); err != nil {
+		if err := checkProgram(set.Exec, set.SHA256); err != nil {
 			all = append(all, policy.Problem{Where: set.Where, Rule: name, Text: "exec: " + err.Error(), Fatal: true})
 		}
 	}
@@ -48,14 +48,14 @@ func Check(src Source) []policy.Problem {
 	return all
 }
 
-// program checks that only the user and root can change the program at path.
-func program(path, digest string) error {
+// checkProgram checks that only the user and root can change the program at path.
+func checkProgram(path, digest string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: install it, or have exec say where it is", path, bare(err))
+		return fmt.Errorf("%s: %w: install it, or have exec say where it is", path, withoutPath(err))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, bare(err))
+		return fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
 	fi, err := os.Stat(real)
 	switch {
@@ -83,10 +83,10 @@ func program(path, digest string) error {
 	if digest == "" {
 		return nil
 	}
-	return compare(real, digest)
+	return checkDigest(real, digest)
 }
 
-func compare(path, digest string) error {
+func checkDigest(path, digest string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

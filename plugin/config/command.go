@@ -30,8 +30,8 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	known := d.settings(&set.Settings)
 	known["exec"] = scalar(d.reader, "exec", &set.Exec, absolute)
 	known["sha256"] = scalar(d.reader, "sha256", &set.SHA256, digestOf)
-	known["prepend"] = d.words("prepend", &set.Prepend)
-	known["where"] = scalar(d.reader, "where", &place, Where)
+	known["prepend"] = d.scalars("prepend", &set.Prepend)
+	known["where"] = scalar(d.reader, "where", &place, ParsePlace)
 	known["container"] = d.container(&limits)
 	known["gitdir"] = scalar(d.reader, "gitdir", &set.GitDir, choice(policy.GitHost, policy.GitMount))
 	known["rules"] = func(n *yaml.Node) {
@@ -49,11 +49,11 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	if set.SHA256 != "" && set.Exec == "" {
 		d.fail(key, "sha256 without exec: of which program?")
 	}
-	d.place(key, &set, place, limits)
+	d.setPlace(key, &set, place, limits)
 	return set
 }
 
-var hex64 = spelling.Form{Of: "0-9a-f", Min: 64, Max: 64}
+var hex64 = spelling.Form{Chars: "0-9a-f", Min: 64, Max: 64}
 
 func digestOf(s string) (string, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "sha256:"))
@@ -66,14 +66,14 @@ func digestOf(s string) (string, error) {
 // settings returns the keys that defaults, commands and rules have in common.
 func (d *document) settings(s *policy.Settings) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
-		"stdin":     maybe(d.reader, "stdin", &s.Stdin, stdin),
-		"tty":       maybe(d.reader, "tty", &s.TTY, tty),
-		"timeout":   maybe(d.reader, "timeout", &s.Timeout, duration),
-		"output":    maybe(d.reader, "output", &s.Output, size),
-		"new_privs": maybe(d.reader, "new_privs", &s.NewPrivs, truth),
-		"leave":     maybe(d.reader, "leave", &s.Leave, truth),
-		"keep":      maybe(d.reader, "keep", &s.Keep, truth),
-		"record":    maybe(d.reader, "record", &s.Record, truth),
+		"stdin":     optionalScalar(d.reader, "stdin", &s.Stdin, stdin),
+		"tty":       optionalScalar(d.reader, "tty", &s.TTY, tty),
+		"timeout":   optionalScalar(d.reader, "timeout", &s.Timeout, duration),
+		"output":    optionalScalar(d.reader, "output", &s.Output, size),
+		"new_privs": optionalScalar(d.reader, "new_privs", &s.NewPrivs, parseBool),
+		"leave":     optionalScalar(d.reader, "leave", &s.Leave, parseBool),
+		"keep":      optionalScalar(d.reader, "keep", &s.Keep, parseBool),
+		"record":    optionalScalar(d.reader, "record", &s.Record, parseBool),
 		"env":       func(n *yaml.Node) { s.Env = d.env(n) },
 	}
 }
@@ -113,13 +113,13 @@ func tty(s string) (bool, error) {
 	case "allow":
 		return true, nil
 	}
-	if b, err := truth(s); err == nil {
+	if b, err := parseBool(s); err == nil {
 		return b, nil
 	}
 	return false, fmt.Errorf("%q is neither never nor allow", s)
 }
 
-var envName = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envName = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 func (d *document) env(n *yaml.Node) *policy.Env {
 	e := &policy.Env{}
@@ -135,9 +135,9 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 		return ok
 	}
 	d.fields(n, "env", map[string]func(*yaml.Node){
-		"clean": scalar(d.reader, "clean", &e.Clean, truth),
+		"clean": scalar(d.reader, "clean", &e.Clean, parseBool),
 		"pass": func(n *yaml.Node) {
-			d.words("pass", &e.Pass)(n)
+			d.scalars("pass", &e.Pass)(n)
 			for _, s := range e.Pass {
 				name(n, s)
 			}
@@ -145,7 +145,7 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 		"set": func(n *yaml.Node) {
 			e.Set = map[string]string{}
 			d.each(n, "set", func(key, value *yaml.Node) {
-				w, ok := d.word(value, key.Value)
+				w, ok := d.scalar(value, key.Value)
 				if strings.ContainsRune(w, 0) {
 					d.fail(value, "env: %s holds a NUL", key.Value)
 				} else if ok && name(key, key.Value) {
@@ -157,7 +157,7 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 	return e
 }
 
-var idForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._-", Min: 1, Max: 64}
+var idForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 func ruleID(s string) (string, error) {
 	if !idForm.Matches(s) {
@@ -176,18 +176,18 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	var argv bool
 	known := d.settings(&r.Settings)
 	known["id"] = scalar(d.reader, "id", &r.ID, ruleID)
-	known["do"] = maybe(d.reader, "do", &do, policy.ParseAction)
+	known["do"] = optionalScalar(d.reader, "do", &do, policy.ParseAction)
 	known["argv"] = func(n *yaml.Node) {
 		argv = true
 		d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
 	}
-	known["fixed"] = d.words("fixed", &r.Fixed)
-	known["effects"] = d.words("effects", &r.Effects)
+	known["fixed"] = d.scalars("fixed", &r.Fixed)
+	known["effects"] = d.scalars("effects", &r.Effects)
 	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
-	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, truth)
+	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, parseBool)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
 	known["test"] = func(n *yaml.Node) {
-		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.Yes), "no": d.argvs("no", &r.No)})
+		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
 	}
 	d.fields(n, "rule", known)
 	r.Accept, r.Always = accept != "", !argv
@@ -234,7 +234,7 @@ func (d *document) argvs(what string, into *[][]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
 			var argv []string
-			d.words(what, &argv)(n)
+			d.scalars(what, &argv)(n)
 			*into = append(*into, argv)
 		})
 	}

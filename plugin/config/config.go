@@ -40,16 +40,16 @@ type Source struct {
 	File      string // replaces config.yaml; empty: not set
 }
 
-// Global returns the path of the file that applies to all projects.
-func (s Source) Global() string {
+// GlobalFile returns the path of the file that applies to all projects.
+func (s Source) GlobalFile() string {
 	if s.File != "" {
 		return s.File
 	}
 	return filepath.Join(s.Store, "config.yaml")
 }
 
-// OfProject returns the path of the project's file, or "" if the directory has no name.
-func (s Source) OfProject() string {
+// ProjectFile returns the path of the project's file, or "" if the directory has no name.
+func (s Source) ProjectFile() string {
 	name := ProjectName(s.Project)
 	if name == "" {
 		return ""
@@ -57,8 +57,8 @@ func (s Source) OfProject() string {
 	return filepath.Join(s.Store, "projects", name+".yaml")
 }
 
-// Proposal returns the path of the workspace's file, or "" if there is no workspace.
-func (s Source) Proposal() string {
+// ProposalFile returns the path of the workspace's file, or "" if there is no workspace.
+func (s Source) ProposalFile() string {
 	if s.Workspace == "" {
 		return ""
 	}
@@ -73,12 +73,12 @@ func ProjectName(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	name := strings.TrimLeft(strings.Map(named, filepath.Base(dir)), "._+-")
+	name := strings.TrimLeft(strings.Map(projectNameRune, filepath.Base(dir)), "._+-")
 	return name[:min(len(name), 64)]
 }
 
-// named returns r, or the character that replaces it in a project name.
-func named(r rune) rune {
+// projectNameRune returns r, or the character that replaces it in a project name.
+func projectNameRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._+-", r):
 		return r
@@ -140,8 +140,8 @@ type Notify struct {
 // every request and Err says why.
 func Load(src Source) *Config {
 	c := &Config{rules: map[string]policy.Ruleset{}}
-	c.read(src.Global(), global, src)
-	if path := src.OfProject(); path != "" {
+	c.read(src.GlobalFile(), global, src)
+	if path := src.ProjectFile(); path != "" {
 		c.read(path, project, src)
 	}
 	c.propose(src)
@@ -213,7 +213,7 @@ func (c *Config) Policy(cmds []policy.Command) *policy.Policy {
 	if c.Err != nil {
 		p.Broken = c.Err.Error()
 	}
-	c.identify(p)
+	c.resolvePrograms(p)
 	return p
 }
 
@@ -237,8 +237,8 @@ func (c *Config) Files() []string {
 	return files
 }
 
-// Parts returns the files of the configuration that exist.
-func (c *Config) Parts() (files []string) {
+// ExistingFiles returns the files of the configuration that exist.
+func (c *Config) ExistingFiles() (files []string) {
 	for _, s := range c.stamps {
 		if s.info != nil && filepath.Ext(s.path) == ".yaml" { // excludes the trust directory
 			files = append(files, s.path)

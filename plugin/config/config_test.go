@@ -237,7 +237,7 @@ func TestBroken(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			src := home(t, map[string]string{"state/config.yaml": tt.text})
 			c := Load(src)
-			if c.Err == nil || !strings.Contains(c.Err.Error(), tt.want) || !strings.HasPrefix(c.Err.Error(), src.Global()) {
+			if c.Err == nil || !strings.Contains(c.Err.Error(), tt.want) || !strings.HasPrefix(c.Err.Error(), src.GlobalFile()) {
 				t.Fatalf("Err = %v, want %q", c.Err, tt.want)
 			}
 			p := c.Policy([]policy.Command{{Name: "x", Action: policy.Allow, Explicit: true, Path: "/x"}})

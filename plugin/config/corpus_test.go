@@ -201,7 +201,7 @@ func everyPreset(t *testing.T) *policy.Policy {
 	t.Helper()
 	src := Source{Store: t.TempDir()}
 	for _, preset := range Presets() {
-		if err := preset.Install(src.Global()); err != nil {
+		if err := preset.Install(src.GlobalFile()); err != nil {
 			t.Fatal(err)
 		}
 	}

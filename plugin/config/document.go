@@ -59,7 +59,7 @@ type audit struct {
 // parse reads the text of a file. Errors are in the document's problems.
 func parse(file string, text []byte, r role) *document {
 	d := &document{reader: &reader{file: file}, role: r, text: text, commands: map[string]policy.Ruleset{}}
-	root := d.tree(text)
+	root := d.parseYAML(text)
 	if root == nil {
 		return d
 	}
@@ -113,9 +113,9 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 		"manual_approve": d.patterns(name+".manual_approve", false, &a.manual),
 	}
 	if d.role != workspace {
-		known["timeout"] = maybe(d.reader, "timeout", &a.timeout, patience)
-		known["durable"] = maybe(d.reader, "durable", &a.durable, truth)
-		known["wait"] = maybe(d.reader, "wait", &a.always, waits)
+		known["timeout"] = optionalScalar(d.reader, "timeout", &a.timeout, parseApprovalTimeout)
+		known["durable"] = optionalScalar(d.reader, "durable", &a.durable, parseBool)
+		known["wait"] = optionalScalar(d.reader, "wait", &a.always, parseWait)
 		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
 			if said { // under the section's other name
 				known[key] = func(n *yaml.Node) {
@@ -127,13 +127,13 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 	d.fields(n, name, known)
 }
 
-func waits(s string) (always bool, err error) {
+func parseWait(s string) (always bool, err error) {
 	_, err = choice("always", "approver")(s)
 	return s == "always", err
 }
 
-// patience parses the time that the user has to answer. Zero is an error.
-func patience(s string) (time.Duration, error) {
+// parseApprovalTimeout parses the time that the user has to answer. Zero is an error.
+func parseApprovalTimeout(s string) (time.Duration, error) {
 	t, err := duration(s)
 	if err == nil && t == 0 {
 		err = errors.New("no time to answer")
@@ -151,7 +151,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func
 			if read := scalar(d.reader, what, &source, text); n.Kind == yaml.MappingNode {
 				known := map[string]func(*yaml.Node){"pattern": read}
 				if auto {
-					known["anywhere"] = scalar(d.reader, "anywhere", &anywhere, truth)
+					known["anywhere"] = scalar(d.reader, "anywhere", &anywhere, parseBool)
 				}
 				if d.fields(n, what, known); source == "" && len(d.problems) == bad {
 					d.fail(n, "%s: pattern is missing: write {pattern: '^...$'}", what)
@@ -176,10 +176,10 @@ func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func
 func (d *document) readAudit(n *yaml.Node) {
 	a := &d.audit
 	d.fields(n, "audit", map[string]func(*yaml.Node){
-		"sync":          maybe(d.reader, "sync", &a.sync, choice("always", "approved")),
-		"per_container": maybe(d.reader, "per_container", &a.perContainer, truth),
-		"rotate":        maybe(d.reader, "rotate", &a.rotate, rotation),
-		"keep":          maybe(d.reader, "keep", &a.keep, kept),
+		"sync":          optionalScalar(d.reader, "sync", &a.sync, choice("always", "approved")),
+		"per_container": optionalScalar(d.reader, "per_container", &a.perContainer, parseBool),
+		"rotate":        optionalScalar(d.reader, "rotate", &a.rotate, parseRotate),
+		"keep":          optionalScalar(d.reader, "keep", &a.keep, parseKeep),
 		"redact": func(n *yaml.Node) {
 			d.list(n, "redact", func(n *yaml.Node) {
 				var re *regexp.Regexp
@@ -193,13 +193,13 @@ func (d *document) readAudit(n *yaml.Node) {
 
 func (d *document) readJobs(n *yaml.Node) {
 	d.fields(n, "jobs", map[string]func(*yaml.Node){
-		"output": scalar(d.reader, "output", &d.jobs.Output, room),
-		"disk":   scalar(d.reader, "disk", &d.jobs.Disk, room),
+		"output": scalar(d.reader, "output", &d.jobs.Output, parsePositiveSize),
+		"disk":   scalar(d.reader, "disk", &d.jobs.Disk, parsePositiveSize),
 	})
 }
 
-// room parses a size. Zero is an error.
-func room(s string) (int64, error) {
+// parsePositiveSize parses a size. Zero is an error.
+func parsePositiveSize(s string) (int64, error) {
 	n, err := size(s)
 	if err == nil && n == 0 {
 		err = errors.New("0 switches no limit off, and leaves room for nothing: a size such as 64KiB or 1GiB is wanted")
@@ -221,13 +221,13 @@ func redaction(s string) (*regexp.Regexp, error) {
 func (d *document) readNotify(n *yaml.Node) {
 	d.fields(n, "notify", map[string]func(*yaml.Node){
 		"command": func(n *yaml.Node) {
-			d.words("command", &d.notify.Command)(n)
+			d.scalars("command", &d.notify.Command)(n)
 			if c := d.notify.Command; len(c) > 0 && !filepath.IsAbs(c[0]) {
 				d.fail(n, "command: %q is not an absolute path", c[0])
 			}
 		},
-		"desktop": maybe(d.reader, "desktop", &d.notify.Desktop, truth),
-		"bell":    maybe(d.reader, "bell", &d.notify.Bell, truth),
+		"desktop": optionalScalar(d.reader, "desktop", &d.notify.Desktop, parseBool),
+		"bell":    optionalScalar(d.reader, "bell", &d.notify.Bell, parseBool),
 	})
 }
 
@@ -235,7 +235,7 @@ func (d *document) readNotify(n *yaml.Node) {
 func (d *document) readProxies(n *yaml.Node) {
 	seen := map[string]bool{}
 	d.list(n, "proxies", func(n *yaml.Node) {
-		p, ok := d.word(n, "proxies")
+		p, ok := d.scalar(n, "proxies")
 		if !ok {
 			return
 		}

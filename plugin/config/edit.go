@@ -45,18 +45,18 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 		rule := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		words := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for _, a := range argv[1:] {
-			words.Content = append(words.Content, word(a))
+			words.Content = append(words.Content, quotedNode(a))
 		}
-		rule.Content = []*yaml.Node{bareWord("id"), bareWord(id), bareWord("do"), bareWord(r.Do.String()), bareWord("argv"), words}
+		rule.Content = []*yaml.Node{plainNode("id"), plainNode(id), plainNode("do"), plainNode(r.Do.String()), plainNode("argv"), words}
 		if len(r.Effects) > 0 {
 			effects := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 			for _, e := range r.Effects {
-				effects.Content = append(effects.Content, bareWord(e))
+				effects.Content = append(effects.Content, plainNode(e))
 			}
-			rule.Content = append(rule.Content, bareWord("effects"), effects)
+			rule.Content = append(rule.Content, plainNode("effects"), effects)
 		}
 		if r.Accept {
-			rule.Content = append(rule.Content, bareWord("accept"), bareWord(policy.CodeAccepted))
+			rule.Content = append(rule.Content, plainNode("accept"), plainNode(policy.CodeAccepted))
 		}
 		rules.Style = 0
 		rules.Content = append(rules.Content, rule)
@@ -121,14 +121,14 @@ func edit(file string, change func(root *yaml.Node) error) error {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
 	d := &reader{file: file}
-	root := d.tree(text)
+	root := d.parseYAML(text)
 	if len(d.problems) > 0 {
 		return errors.New(d.problems[0].String())
 	}
 	doc := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
 	if root == nil {
 		root = &yaml.Node{Kind: yaml.MappingNode, HeadComment: strings.TrimSpace(string(text))}
-		root.Content = []*yaml.Node{bareWord("version"), bareWord("1")}
+		root.Content = []*yaml.Node{plainNode("version"), plainNode("1")}
 		doc.Content[0] = root
 	}
 	if err := change(root); err != nil {
@@ -197,7 +197,7 @@ func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
 	case c == nil:
 		c = &yaml.Node{Kind: kind}
 		n.Style = 0
-		n.Content = append(n.Content, bareWord(key), c)
+		n.Content = append(n.Content, plainNode(key), c)
 	case null(c):
 		*c = yaml.Node{Kind: kind, HeadComment: c.HeadComment, LineComment: c.LineComment, FootComment: c.FootComment}
 	case c.Kind != kind:
@@ -215,10 +215,10 @@ func drop(n *yaml.Node, key string) {
 	}
 }
 
-// bareWord returns a scalar without quotes.
-func bareWord(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
+// plainNode returns a scalar without quotes.
+func plainNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
-// word returns a quoted argument, so that YAML does not interpret it.
-func word(s string) *yaml.Node {
+// quotedNode returns a quoted argument, so that YAML does not interpret it.
+func quotedNode(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
 }

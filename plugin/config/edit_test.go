@@ -36,7 +36,7 @@ commands:
       - {id: status, do: allow, argv: [status]} # often
 `
 	src := home(t, map[string]string{"state/config.yaml": text})
-	file := src.Global()
+	file := src.GlobalFile()
 	odd := []string{"git", "commit", "-m", "a: b # c\n\"yes\"", "1", "", "no"}
 	title, err := Add(file, odd, policy.Rule{Do: policy.Ask})
 	if err != nil {
@@ -71,21 +71,21 @@ commands:
 // TestAddToNothing adds a rule without a file. Removing the rule removes its command too.
 func TestAddToNothing(t *testing.T) {
 	src := home(t, nil)
-	title, err := Add(src.OfProject(), []string{"make", "test"}, policy.Rule{Do: policy.Allow, Effects: []string{"code", "read"}, Accept: true})
+	title, err := Add(src.ProjectFile(), []string{"make", "test"}, policy.Rule{Do: policy.Allow, Effects: []string{"code", "read"}, Accept: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Grade.Code() || !slices.Equal(v.Effects, []string{"code", "read"}) {
 		t.Errorf("%v, code %v", v.Action, v.Grade.Code())
 	}
-	if err := Remove(src.OfProject(), title); err != nil {
+	if err := Remove(src.ProjectFile(), title); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, src.OfProject()); strings.Contains(got, "make") {
+	if got := read(t, src.ProjectFile()); strings.Contains(got, "make") {
 		t.Errorf("left:\n%s", got)
 	}
 	for _, argv := range [][]string{nil, {""}, {"../x"}, {"make", "\xff"}, {"make", "a\x00b"}} {
-		if _, err := Add(src.Global(), argv, policy.Rule{Do: policy.Allow}); err == nil {
+		if _, err := Add(src.GlobalFile(), argv, policy.Rule{Do: policy.Allow}); err == nil {
 			t.Errorf("added %q", argv)
 		}
 	}
@@ -95,13 +95,13 @@ func TestAddToNothing(t *testing.T) {
 func TestRemoveUnnamed(t *testing.T) {
 	const text = "commands: {ls: {rules: [{do: allow, argv: [a]}, {do: allow, argv: [b]}]}}"
 	src := home(t, map[string]string{"state/config.yaml": text, "state/projects/app.yaml": text})
-	if err := Remove(src.OfProject(), "ls/#2"); !errors.Is(err, ErrNoRule) {
+	if err := Remove(src.ProjectFile(), "ls/#2"); !errors.Is(err, ErrNoRule) {
 		t.Errorf("the global rule was removed from the project: %v", err)
 	}
-	if err := Remove(src.Global(), "ls/#2"); err != nil {
+	if err := Remove(src.GlobalFile(), "ls/#2"); err != nil {
 		t.Error(err)
 	}
-	if err := Remove(src.OfProject(), "ls/project#1"); err != nil {
+	if err := Remove(src.ProjectFile(), "ls/project#1"); err != nil {
 		t.Error(err)
 	}
 	if a, b := decide(Load(src), "ls", "a"), decide(Load(src), "ls", "b"); a.Rule != "ls/#1" || b.Rule != "ls/project#1" {
@@ -113,10 +113,10 @@ func TestRemoveUnnamed(t *testing.T) {
 func TestEditRefuses(t *testing.T) {
 	for name, text := range map[string]string{"broken": "commands: [", "of another shape": "commands: [x]", "unknown key": "bogus: 1"} {
 		src := home(t, map[string]string{"state/config.yaml": text})
-		if _, err := Add(src.Global(), []string{"ls"}, policy.Rule{Do: policy.Allow}); err == nil {
+		if _, err := Add(src.GlobalFile(), []string{"ls"}, policy.Rule{Do: policy.Allow}); err == nil {
 			t.Errorf("%s: added", name)
 		}
-		if got := read(t, src.Global()); got != text {
+		if got := read(t, src.GlobalFile()); got != text {
 			t.Errorf("%s: became %q", name, got)
 		}
 	}
@@ -129,21 +129,21 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	git = git.For(func(name string) (string, bool) { return "/opt/bin/" + name, true })
-	if err := git.Install(src.Global()); err != nil {
+	if err := git.Install(src.GlobalFile()); err != nil {
 		t.Fatal(err)
 	}
-	text := read(t, src.Global())
+	text := read(t, src.GlobalFile())
 	for _, want := range []string{"# mine", "exec: /opt/bin/git", "# .git/config and hooks are programs."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if err := git.Install(src.Global()); err == nil || !strings.Contains(err.Error(), "commands.git is there already") {
+	if err := git.Install(src.GlobalFile()); err == nil || !strings.Contains(err.Error(), "commands.git is there already") {
 		t.Errorf("installed twice: %v", err)
 	}
 	strict, _ := FindPreset("strict")
-	write(t, src.OfProject(), "defaults: {tty: allow}\n")
-	if err := strict.Install(src.OfProject()); err == nil || read(t, src.OfProject()) != "defaults: {tty: allow}\n" {
+	write(t, src.ProjectFile(), "defaults: {tty: allow}\n")
+	if err := strict.Install(src.ProjectFile()); err == nil || read(t, src.ProjectFile()) != "defaults: {tty: allow}\n" {
 		t.Errorf("strict was written over other defaults: %v", err)
 	}
 	if _, err := FindPreset("nope"); err == nil || !strings.Contains(err.Error(), "there are docker, gh, git") {
@@ -160,7 +160,7 @@ func TestPrograms(t *testing.T) {
 		if err := errors.Join(os.Chmod(prog, mode), os.Chmod(dir, dirMode)); err != nil {
 			t.Fatal(err)
 		}
-		return program(path, "")
+		return checkProgram(path, "")
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(prog, link); err != nil {
@@ -186,7 +186,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	os.Chmod(prog, 0o755)
-	if err := program(prog, strings.Repeat("0", 64)); err == nil {
+	if err := checkProgram(prog, strings.Repeat("0", 64)); err == nil {
 		t.Error("another program has the digest")
 	}
 }

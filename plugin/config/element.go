@@ -20,16 +20,16 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 	switch {
 	case has(n, "re"):
 		e.Kind = policy.Re
-		d.token(n, "re", &e, nil)
+		d.readPattern(n, "re", &e, nil)
 	case has(n, "args"):
 		e.Kind, e.Max = policy.Args, -1
-		d.token(n, "args", &e, d.span(&e))
+		d.readPattern(n, "args", &e, d.countKeys(&e))
 	case has(n, "any"):
 		e.Kind = policy.Any
-		d.fields(n, "any", map[string]func(*yaml.Node){"any": d.words("any", &e.Words)})
+		d.fields(n, "any", map[string]func(*yaml.Node){"any": d.scalars("any", &e.Words)})
 	case has(n, "insert"):
 		e.Kind = policy.Insert
-		d.fields(n, "insert", map[string]func(*yaml.Node){"insert": d.words("insert", &e.Words)})
+		d.fields(n, "insert", map[string]func(*yaml.Node){"insert": d.scalars("insert", &e.Words)})
 	case has(n, "path"):
 		d.path(n, &e)
 	case len(n.Content) == 0:
@@ -39,7 +39,7 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 	default:
 		e.Kind = policy.Options
 		d.fields(n, "argv", map[string]func(*yaml.Node){
-			"flags": d.words("flags", &e.Flags),
+			"flags": d.scalars("flags", &e.Flags),
 			"opts":  d.opts(&e.Opts),
 		})
 	}
@@ -55,20 +55,20 @@ func has(n *yaml.Node, key string) bool {
 	return false
 }
 
-// span returns the keys for the number of arguments that an element takes.
-func (d *document) span(e *policy.Element) map[string]func(*yaml.Node) {
+// countKeys returns the keys for the number of arguments that an element takes.
+func (d *document) countKeys(e *policy.Element) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"min": scalar(d.reader, "min", &e.Min, count),
 		"max": scalar(d.reader, "max", &e.Max, count),
 	}
 }
 
-// token reads an element that is a pattern. The keys in more are allowed besides the pattern's own.
-func (d *document) token(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
+// readPattern reads an element that is a pattern. The keys in more are allowed besides the pattern's own.
+func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
 	source, wide, bad := "", false, len(d.problems)
 	known := map[string]func(*yaml.Node){
 		key:       scalar(d.reader, key, &source, text),
-		"unicode": scalar(d.reader, "unicode", &wide, truth),
+		"unicode": scalar(d.reader, "unicode", &wide, parseBool),
 	}
 	for k, f := range more {
 		known[k] = f
@@ -86,7 +86,7 @@ func (d *document) token(n *yaml.Node, key string, e *policy.Element, more map[s
 func (d *document) path(n *yaml.Node, e *policy.Element) {
 	var root, kind string
 	*e = policy.Element{Kind: policy.Path, Min: 1, Max: 1}
-	known := d.span(e)
+	known := d.countKeys(e)
 	known["path"] = scalar(d.reader, "path", &root, choice("ws"))
 	known["type"] = scalar(d.reader, "type", &kind, choice("any", "file", "dir"))
 	known["snapshot"] = scalar(d.reader, "snapshot", &e.Snapshot, snapshot)
@@ -101,7 +101,7 @@ func (d *document) path(n *yaml.Node, e *policy.Element) {
 }
 
 func snapshot(s string) (policy.Snapshot, error) {
-	copied, err := truth(s)
+	copied, err := parseBool(s)
 	if err != nil || copied {
 		return policy.SnapshotAll, err
 	}
@@ -111,7 +111,7 @@ func snapshot(s string) (policy.Snapshot, error) {
 func (d *document) opts(into *[]policy.Opt) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.each(n, "opts", func(key, value *yaml.Node) {
-			w, ok := d.word(value, key.Value)
+			w, ok := d.scalar(value, key.Value)
 			if !ok {
 				return
 			}

@@ -39,13 +39,13 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 	}
 	if err != nil {
 		st.info, _ = os.Stat(path) // so that the file is not stale until it changes
-		return nil, st, bare(err)
+		return nil, st, withoutPath(err)
 	}
 	defer f.Close()
 	if st.info, err = f.Stat(); err != nil {
-		return nil, st, bare(err)
+		return nil, st, withoutPath(err)
 	}
-	st.fresh = recent(st.info)
+	st.fresh = recentlyModified(st.info)
 	switch {
 	case !st.info.Mode().IsRegular():
 		return nil, st, errors.New("not a plain file")
@@ -62,8 +62,8 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 	return append([]byte{}, text...), st, err
 }
 
-// bare returns err without the path, which the message already contains.
-func bare(err error) error {
+// withoutPath returns err without the path, which the message already contains.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -71,9 +71,9 @@ func bare(err error) error {
 	return err
 }
 
-// recent reports whether a file changed less than a second ago. Another change could then keep the same
+// recentlyModified reports whether a file changed less than a second ago. Another change could then keep the same
 // time stamp. A time in the future counts as well if it is less than a second away.
-func recent(info fs.FileInfo) bool { return time.Since(info.ModTime()).Abs() < time.Second }
+func recentlyModified(info fs.FileInfo) bool { return time.Since(info.ModTime()).Abs() < time.Second }
 
 // stamp holds the metadata of a file at the time it was read.
 type stamp struct {

@@ -15,7 +15,7 @@ func TestLinkToNothing(t *testing.T) {
 	if err := os.MkdirAll(src.Store, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("nowhere", src.Global()); err != nil {
+	if err := os.Symlink("nowhere", src.GlobalFile()); err != nil {
 		t.Fatal(err)
 	}
 	c := Load(src)

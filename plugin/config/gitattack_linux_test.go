@@ -74,7 +74,7 @@ func TestGitPresetStays(t *testing.T) {
 	}
 	rules := map[string]bool{}
 	for _, r := range p.Rules["git"].Rules {
-		calls = append(calls, r.Yes...)
+		calls = append(calls, r.MustMatch...)
 		rules[r.Title("git")] = true
 	}
 	for _, args := range calls {

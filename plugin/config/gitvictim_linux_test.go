@@ -106,13 +106,13 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Se
 	t.Helper()
 	src := Source{Store: t.TempDir()}
 	if rules != "" {
-		if err := os.WriteFile(src.Global(), []byte(rules), 0o600); err != nil {
+		if err := os.WriteFile(src.GlobalFile(), []byte(rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, p := range Presets() {
 		if p.Name == "git" && rules == "" {
-			if err := p.Install(src.Global()); err != nil {
+			if err := p.Install(src.GlobalFile()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -128,13 +128,13 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Se
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := records.Open(filepath.Join(t.TempDir(), "audit.log"), records.Who{}, records.Options{})
+	log, err := records.Open(filepath.Join(t.TempDir(), "audit.log"), records.SessionInfo{}, records.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { errors.Join(log.Close(), dirs.Close()) })
 	s := &call.Server{Runner: v.host, Queue: &questions.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: v.environ()}
-	s.SetScene(&call.Scene{Audit: log, Dirs: dirs, Environ: v.environ(), Policy: c.Policy(nil)})
+	s.SetState(&call.SessionState{Audit: log, Dirs: dirs, Environ: v.environ(), Policy: c.Policy(nil)})
 	return s
 }
 
@@ -192,7 +192,7 @@ func moreCalls(t *testing.T) (more [][]string) {
 	}
 	for _, r := range p.Rules["git"].Rules {
 		if !decides[r.Title("git")] {
-			more = append(more, r.Yes...)
+			more = append(more, r.MustMatch...)
 		}
 	}
 	return more

@@ -10,9 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// identify sets p.Programs: the programs that the commands resolve to on this host. A name such as mk may
+// resolvePrograms sets p.Programs: the programs that the commands resolve to on this host. A name such as mk may
 // be a link to make. It runs before decisions, so that a decision opens no file.
-func (c *Config) identify(p *policy.Policy) {
+func (c *Config) resolvePrograms(p *policy.Policy) {
 	p.Programs = map[string][]string{}
 	add := func(name, path string) {
 		if path == "" {

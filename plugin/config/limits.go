@@ -21,20 +21,20 @@ type Limits struct {
 func (d *document) readLimits(n *yaml.Node) {
 	l := &d.limits
 	d.fields(n, "limits", map[string]func(*yaml.Node){
-		"calls":     scalar(d.reader, "calls", &l.Limits[limit.Calls], amount),
-		"processes": scalar(d.reader, "processes", &l.Limits[limit.Processes], amount),
-		"argv":      scalar(d.reader, "argv", &l.Limits[limit.Argv], room),
-		"spool":     scalar(d.reader, "spool", &l.Limits[limit.Spool], room),
-		"requests":  scalar(d.reader, "requests", &l.Limits[limit.Requests], amount),
-		"refusals":  scalar(d.reader, "refusals", &l.Refusals, amount),
+		"calls":     scalar(d.reader, "calls", &l.Limits[limit.Calls], parsePositiveCount),
+		"processes": scalar(d.reader, "processes", &l.Limits[limit.Processes], parsePositiveCount),
+		"argv":      scalar(d.reader, "argv", &l.Limits[limit.Argv], parsePositiveSize),
+		"spool":     scalar(d.reader, "spool", &l.Limits[limit.Spool], parsePositiveSize),
+		"requests":  scalar(d.reader, "requests", &l.Limits[limit.Requests], parsePositiveCount),
+		"refusals":  scalar(d.reader, "refusals", &l.Refusals, parsePositiveCount),
 	})
 }
 
 // maxAmount is larger than any count on a real host.
 const maxAmount = 1 << 22
 
-// amount parses a positive number.
-func amount(s string) (int64, error) {
+// parsePositiveCount parses a positive number.
+func parsePositiveCount(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
 	case err != nil || n < 0 || n > maxAmount:
@@ -57,8 +57,8 @@ func (l Limits) over(below Limits) Limits {
 // Never means that a log is never rotated, or never removed.
 const Never = -1
 
-// rotation parses the size at which a log is rotated; off or 0 means never.
-func rotation(s string) (int64, error) {
+// parseRotate parses the size at which a log is rotated; off or 0 means never.
+func parseRotate(s string) (int64, error) {
 	if s == "off" {
 		return Never, nil
 	}
@@ -66,8 +66,8 @@ func rotation(s string) (int64, error) {
 	return cmp.Or(n, Never), err
 }
 
-// kept parses the number of rotated logs that are kept; 0 or all means all.
-func kept(s string) (int, error) {
+// parseKeep parses the number of rotated logs that are kept; 0 or all means all.
+func parseKeep(s string) (int, error) {
 	if s == "all" {
 		return Never, nil
 	}

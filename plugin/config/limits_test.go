@@ -20,16 +20,16 @@ func TestLimitsOver(t *testing.T) {
 
 func TestRotation(t *testing.T) {
 	for text, want := range map[string]int64{"off": Never, "0": Never, "10MiB": 10 << 20} {
-		if got, err := rotation(text); err != nil || got != want {
+		if got, err := parseRotate(text); err != nil || got != want {
 			t.Errorf("rotate: %s is %d, %v, want %d", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]int{"all": Never, "0": Never, "3": 3} {
-		if got, err := kept(text); err != nil || got != want {
+		if got, err := parseKeep(text); err != nil || got != want {
 			t.Errorf("keep: %s is %d, %v, want %d", text, got, err, want)
 		}
 	}
-	if _, err := rotation("never"); err == nil {
+	if _, err := parseRotate("never"); err == nil {
 		t.Error("rotate: never is understood")
 	}
 }

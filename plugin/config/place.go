@@ -17,15 +17,15 @@ import (
 
 var (
 	// imageForm matches all names that the engine could accept. The engine checks them.
-	imageForm   = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
-	networkForm = spelling.Form{First: "A-Za-z0-9", Of: "A-Za-z0-9_.:-", Min: 1, Max: 128}
+	imageForm   = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
+	networkForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.:-", Min: 1, Max: 128}
 	// engineForm matches only characters that need no quotes in a shell, because messages show command
 	// lines with the address.
-	engineForm = spelling.Form{Of: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
+	engineForm = spelling.Form{Chars: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
 )
 
-// Where parses the place where a command runs: host, or container:IMAGE.
-func Where(s string) (policy.Place, error) {
+// ParsePlace parses the place where a command runs: host, or container:IMAGE.
+func ParsePlace(s string) (policy.Place, error) {
 	image, contained := strings.CutPrefix(s, "container:")
 	switch {
 	case s == "host":
@@ -54,8 +54,8 @@ func isEngine(host string) bool {
 // limits are the keys that Limit accepts.
 var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
 
-// Limit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
-func Limit(p *policy.Place, key, value string) (known bool, err error) {
+// SetLimit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
+func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
 		if !isEngine(value) {
@@ -100,8 +100,8 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 		known := map[string]func(*yaml.Node){}
 		for _, key := range limits {
 			known[key] = func(n *yaml.Node) {
-				if w, ok := d.word(n, key); ok {
-					if _, err := Limit(p, key, w); err != nil {
+				if w, ok := d.scalar(n, key); ok {
+					if _, err := SetLimit(p, key, w); err != nil {
 						d.fail(n, "%s: %v", key, err)
 					}
 				}
@@ -111,8 +111,8 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 	}
 }
 
-// place checks and sets the place where a command runs.
-func (d *document) place(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
+// setPlace checks and sets the place where a command runs.
+func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
 	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
 		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)

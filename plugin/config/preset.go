@@ -72,19 +72,19 @@ func (p Preset) Install(file string) error {
 	}
 	r := &reader{file: p.Name}
 	return edit(file, func(root *yaml.Node) error {
-		return graft(root, r.tree([]byte(p.Text)), "")
+		return addKeys(root, r.parseYAML([]byte(p.Text)), "")
 	})
 }
 
-// graft adds the keys of more to n. It returns an error if n has one of them.
-func graft(n, more *yaml.Node, path string) error {
+// addKeys adds the keys of more to n. It returns an error if n has one of them.
+func addKeys(n, more *yaml.Node, path string) error {
 	for i := 0; i+1 < len(more.Content); i += 2 {
 		key, value := more.Content[i], more.Content[i+1]
 		old := lookup(n, key.Value)
 		switch {
 		case path == "" && key.Value == "version" && old != nil:
 		case path == "" && key.Value == "commands" && old != nil && old.Kind == yaml.MappingNode:
-			if err := graft(old, value, "commands."); err != nil {
+			if err := addKeys(old, value, "commands."); err != nil {
 				return err
 			}
 		case old != nil && !null(old):

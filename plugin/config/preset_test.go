@@ -16,7 +16,7 @@ func TestPresets(t *testing.T) {
 	for _, p := range all {
 		t.Run(p.Name, func(t *testing.T) {
 			src := Source{Store: t.TempDir()}
-			if err := p.Install(src.Global()); err != nil {
+			if err := p.Install(src.GlobalFile()); err != nil {
 				t.Fatal(err)
 			}
 			c := Load(src)

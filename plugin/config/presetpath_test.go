@@ -33,7 +33,7 @@ func TestPresetPaths(t *testing.T) {
 	for _, preset := range Presets() {
 		t.Run(preset.Name, func(t *testing.T) {
 			src := Source{Store: t.TempDir()}
-			if err := preset.Install(src.Global()); err != nil {
+			if err := preset.Install(src.GlobalFile()); err != nil {
 				t.Fatal(err)
 			}
 			p := Load(src).Policy(nil)
@@ -241,7 +241,7 @@ func TestPresetGitHasNoIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := Source{Store: t.TempDir()}
-	if err := preset.Install(src.Global()); err != nil {
+	if err := preset.Install(src.GlobalFile()); err != nil {
 		t.Fatal(err)
 	}
 	p := Load(src).Policy(nil)

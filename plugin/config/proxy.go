@@ -48,7 +48,7 @@ func ParseProxy(value string) (state.Command, error) {
 			return c, err
 		}
 	}
-	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.Place{}) {
+	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{}) {
 		return c, errors.New("docker_host, network and limits are a container's: where=container:IMAGE has to be there, too")
 	}
 	return c, nil
@@ -91,7 +91,7 @@ func longValue(c *state.Command, option string) error {
 	case "path":
 		return setPath(c, value)
 	case "where":
-		p, err := Where(value)
+		p, err := ParsePlace(value)
 		if err != nil {
 			return fmt.Errorf("where: %w", err)
 		}
@@ -99,17 +99,17 @@ func longValue(c *state.Command, option string) error {
 		return nil
 	}
 	p := policy.Place(*place(c))
-	if known, err := Limit(&p, key, value); known {
-		*c.Where = state.Place(p)
+	if known, err := SetLimit(&p, key, value); known {
+		*c.Where = state.ContainerSpec(p)
 		return err
 	}
 	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", quoted(key))
 }
 
 // place returns c.Where, and allocates it if it is nil.
-func place(c *state.Command) *state.Place {
+func place(c *state.Command) *state.ContainerSpec {
 	if c.Where == nil {
-		c.Where = &state.Place{}
+		c.Where = &state.ContainerSpec{}
 	}
 	return c.Where
 }

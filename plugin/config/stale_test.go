@@ -11,7 +11,7 @@ import (
 func TestStale(t *testing.T) {
 	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(src.Global(), old, old); err != nil {
+	if err := os.Chtimes(src.GlobalFile(), old, old); err != nil {
 		t.Fatal(err)
 	}
 	c := Load(src)
@@ -22,9 +22,9 @@ func TestStale(t *testing.T) {
 		t.Error("the same files have two digests")
 	}
 	for _, change := range []func(){
-		func() { write(t, src.Global(), "version: 1 ") },
-		func() { write(t, src.OfProject(), "") },
-		func() { os.Remove(src.Global()) },
+		func() { write(t, src.GlobalFile(), "version: 1 ") },
+		func() { write(t, src.ProjectFile(), "") },
+		func() { os.Remove(src.GlobalFile()) },
 	} {
 		before := Load(src)
 		change()
@@ -32,7 +32,7 @@ func TestStale(t *testing.T) {
 			t.Error("not stale although a file has changed")
 		}
 	}
-	write(t, src.Global(), "version: 1")
+	write(t, src.GlobalFile(), "version: 1")
 	if !Load(src).Stale() {
 		t.Error("a file that was only just written could change again without a trace")
 	}
@@ -55,15 +55,15 @@ func TestStaleProposal(t *testing.T) {
 		}
 	}
 	const proposal = "version: 1\ncommands: {}\n"
-	write(t, src.Proposal(), proposal)
-	age(src.Global(), src.trustDir())
+	write(t, src.ProposalFile(), proposal)
+	age(src.GlobalFile(), src.trustDir())
 	c := Load(src)
 	for _, text := range []string{"x", proposal, "y: [", proposal} {
-		if write(t, src.Proposal(), text); c.Stale() {
+		if write(t, src.ProposalFile(), text); c.Stale() {
 			t.Fatal("stale although nobody trusts what has changed")
 		}
 	}
-	_, _, digest, err := Propose(src)
+	_, _, digest, err := ReadProposal(src)
 	if err == nil {
 		err = Trust(src, digest)
 	}
@@ -73,11 +73,11 @@ func TestStaleProposal(t *testing.T) {
 	if !c.Stale() {
 		t.Error("not stale although the proposal is trusted now")
 	}
-	age(src.Proposal(), src.trustDir())
+	age(src.ProposalFile(), src.trustDir())
 	if c = Load(src); c.Stale() || len(c.Warnings) != 0 {
 		t.Errorf("trusted: stale %t, warnings %q", c.Stale(), c.Warnings)
 	}
-	if write(t, src.Proposal(), "z"); !c.Stale() {
+	if write(t, src.ProposalFile(), "z"); !c.Stale() {
 		t.Error("not stale although what is trusted has changed")
 	}
 	if c = Load(src); c.Stale() || len(c.Warnings) != 1 {

@@ -43,9 +43,9 @@ func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`) })
 
-// garbled returns the line, from 1, and the kind of the first invalid character in text. The parser
+// findInvalidText returns the line, from 1, and the kind of the first invalid character in text. The parser
 // rejects these characters too, but does not report the line.
-func garbled(text []byte) (line int, what string) {
+func findInvalidText(text []byte) (line int, what string) {
 	line = 1
 	for len(text) > 0 {
 		c, n := utf8.DecodeRune(text)
@@ -62,10 +62,10 @@ func garbled(text []byte) (line int, what string) {
 	return 0, ""
 }
 
-// tree parses text, which must be one document without anchors and aliases. It returns nil if the document
+// parseYAML parses text, which must be one document without anchors and aliases. It returns nil if the document
 // is empty or invalid.
-func (r *reader) tree(text []byte) *yaml.Node {
-	if line, what := garbled(text); line > 0 {
+func (r *reader) parseYAML(text []byte) *yaml.Node {
+	if line, what := findInvalidText(text); line > 0 {
 		r.fail(&yaml.Node{Line: line}, "%s", what)
 		return nil
 	}
@@ -84,14 +84,14 @@ func (r *reader) tree(text []byte) *yaml.Node {
 		r.fail(&yaml.Node{Line: max(line, 1)}, "%s", m[2])
 		return nil
 	}
-	if len(doc.Content) == 0 || !r.plain(&doc) {
+	if len(doc.Content) == 0 || !r.rejectAliases(&doc) {
 		return nil
 	}
 	return doc.Content[0]
 }
 
-// plain rejects anchors, aliases and tags, because they change the meaning of other text.
-func (r *reader) plain(n *yaml.Node) bool {
+// rejectAliases rejects anchors, aliases and tags, because they change the meaning of other text.
+func (r *reader) rejectAliases(n *yaml.Node) bool {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		r.fail(n, "anchors and aliases are not allowed")
@@ -101,7 +101,7 @@ func (r *reader) plain(n *yaml.Node) bool {
 		return false
 	}
 	for _, sub := range n.Content {
-		if !r.plain(sub) {
+		if !r.rejectAliases(sub) {
 			return false
 		}
 	}
@@ -166,8 +166,8 @@ func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 	}
 }
 
-// word returns the text of a scalar as written. A command gets numbers and booleans as words, too.
-func (r *reader) word(n *yaml.Node, what string) (string, bool) {
+// scalar returns the text of a scalar as written. A command gets numbers and booleans as words, too.
+func (r *reader) scalar(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case null(n):
 		r.fail(n, "%s: the value is missing (\"\" is an empty one)", what)
@@ -181,11 +181,11 @@ func (r *reader) word(n *yaml.Node, what string) (string, bool) {
 	return "", false
 }
 
-func (r *reader) words(what string, into *[]string) func(*yaml.Node) {
+func (r *reader) scalars(what string, into *[]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		*into = []string{}
 		r.list(n, what, func(n *yaml.Node) {
-			if w, ok := r.word(n, what); ok {
+			if w, ok := r.scalar(n, what); ok {
 				*into = append(*into, w)
 			}
 		})
@@ -195,7 +195,7 @@ func (r *reader) words(what string, into *[]string) func(*yaml.Node) {
 // scalar returns a function that reads a scalar with parse and stores it in into.
 func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
-		w, ok := r.word(n, what)
+		w, ok := r.scalar(n, what)
 		if !ok {
 			return
 		}
@@ -208,8 +208,8 @@ func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error
 	}
 }
 
-// maybe is like scalar, but into stays nil if the key is unset.
-func maybe[T any](r *reader, what string, into **T, parse func(string) (T, error)) func(*yaml.Node) {
+// optionalScalar is like scalar, but into stays nil if the key is unset.
+func optionalScalar[T any](r *reader, what string, into **T, parse func(string) (T, error)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		v, bad := new(T), len(r.problems)
 		scalar(r, what, v, parse)(n)
@@ -221,7 +221,7 @@ func maybe[T any](r *reader, what string, into **T, parse func(string) (T, error
 
 func text(s string) (string, error) { return s, nil }
 
-func truth(s string) (bool, error) {
+func parseBool(s string) (bool, error) {
 	switch s {
 	case "true", "yes", "on":
 		return true, nil

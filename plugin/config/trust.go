@@ -18,10 +18,10 @@ import (
 // ErrNone means that the workspace has no proposal.
 var ErrNone = errors.New("there is no .hostexec.yaml")
 
-// Propose returns the workspace's proposal and its digest. The digest covers path and content, so that
+// ReadProposal returns the workspace's proposal and its digest. The digest covers path and content, so that
 // moving or editing the file ends the trust.
-func Propose(src Source) (path string, content []byte, digest string, err error) {
-	path = src.Proposal()
+func ReadProposal(src Source) (path string, content []byte, digest string, err error) {
+	path = src.ProposalFile()
 	content, _, err = readForeign(path)
 	switch {
 	case path == "" || err == nil && content == nil:
@@ -29,10 +29,10 @@ func Propose(src Source) (path string, content []byte, digest string, err error)
 	case err != nil:
 		return path, nil, "", fmt.Errorf("read %s: %w", path, err)
 	}
-	return path, content, pin(path, content), nil
+	return path, content, proposalDigest(path, content), nil
 }
 
-func pin(path string, content []byte) string {
+func proposalDigest(path string, content []byte) string {
 	sum := sha256.Sum256(append([]byte(path+"\n"), content...))
 	return hex.EncodeToString(sum[:])
 }
@@ -43,7 +43,7 @@ func (s Source) trustDir() string { return filepath.Join(s.Store, "trust") }
 // proposal that cannot be parsed. It removes the trust in earlier versions of the file, because a
 // container could restore them.
 func Trust(src Source, digest string) error {
-	path, content, now, err := Propose(src)
+	path, content, now, err := ReadProposal(src)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func Distrust(src Source) (any bool, err error) {
 	for _, e := range entries {
 		file := filepath.Join(src.trustDir(), e.Name())
 		text, err := os.ReadFile(file)
-		if err != nil || strings.TrimSuffix(string(text), "\n") != src.Proposal() {
+		if err != nil || strings.TrimSuffix(string(text), "\n") != src.ProposalFile() {
 			continue
 		}
 		if err := os.Remove(file); err != nil {
@@ -120,13 +120,13 @@ func Distrust(src Source) (any bool, err error) {
 // propose adds the workspace's proposal if it is trusted. Until then, Stale watches the trust directory
 // only, so that a container cannot cause reloads by rewriting the file.
 func (c *Config) propose(src Source) {
-	path := src.Proposal()
+	path := src.ProposalFile()
 	if path == "" {
 		return
 	}
 	pins := stamp{path: src.trustDir()}
 	if pins.info, _ = os.Stat(pins.path); pins.info != nil {
-		pins.fresh = recent(pins.info)
+		pins.fresh = recentlyModified(pins.info)
 	}
 	c.stamps = append(c.stamps, pins)
 	content, st, err := readForeign(path)
@@ -137,7 +137,7 @@ func (c *Config) propose(src Source) {
 	if content == nil {
 		return
 	}
-	if _, err := os.Lstat(filepath.Join(src.trustDir(), pin(path, content))); err != nil {
+	if _, err := os.Lstat(filepath.Join(src.trustDir(), proposalDigest(path, content))); err != nil {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s is not trusted, and not used: docker hostexec trust shows it", path))
 		return
 	}

@@ -29,8 +29,8 @@ func TestTrust(t *testing.T) {
 	if c := Load(src); counts() || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not trusted") {
 		t.Errorf("it counts unseen: %q", c.Warnings)
 	}
-	path, content, digest, err := Propose(src)
-	if err != nil || path != src.Proposal() || string(content) != text {
+	path, content, digest, err := ReadProposal(src)
+	if err != nil || path != src.ProposalFile() || string(content) != text {
 		t.Fatalf("Propose = %s, %q, %v", path, content, err)
 	}
 	write(t, path, text+" ")
@@ -51,7 +51,7 @@ func TestTrust(t *testing.T) {
 	}
 	const newer = "approval: {auto_approve: ['^id$']}"
 	write(t, path, newer)
-	if err := Trust(src, pin(path, []byte(newer))); err != nil {
+	if err := Trust(src, proposalDigest(path, []byte(newer))); err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, text)
@@ -63,7 +63,7 @@ func TestTrust(t *testing.T) {
 	}
 	moved := src
 	moved.Workspace = t.TempDir()
-	write(t, moved.Proposal(), text)
+	write(t, moved.ProposalFile(), text)
 	if decide(Load(moved), "ls").Action == policy.Allow {
 		t.Error("it counts in another place")
 	}
@@ -81,7 +81,7 @@ func TestProposedProxies(t *testing.T) {
 		"state/config.yaml":  "proxies: [make=ask]",
 		"app/.hostexec.yaml": "proxies: [make, go]",
 	})
-	_, _, digest, err := Propose(src)
+	_, _, digest, err := ReadProposal(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,11 @@ func TestProposalLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := home(t, map[string]string{"state/config.yaml": base, "app/.hostexec.yaml": text})
-			_, _, digest, err := Propose(src)
+			_, _, digest, err := ReadProposal(src)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Trust(src, digest); err == nil || !strings.HasPrefix(err.Error(), src.Proposal()+":1: ") {
+			if err := Trust(src, digest); err == nil || !strings.HasPrefix(err.Error(), src.ProposalFile()+":1: ") {
 				t.Errorf("trusting it: %v", err)
 			}
 			// A proposal may have been trusted before the host configured the value. Nothing may be
@@ -127,7 +127,7 @@ func TestProposalLimits(t *testing.T) {
 			if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			write(t, filepath.Join(src.trustDir(), digest), src.Proposal()+"\n")
+			write(t, filepath.Join(src.trustDir(), digest), src.ProposalFile()+"\n")
 			if c := Load(src); c.Err == nil {
 				t.Errorf("the workspace changed it: %+v", c.rules)
 			}
@@ -164,17 +164,17 @@ func TestHostileProposal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := home(t, map[string]string{"state/config.yaml": "approval: {auto_approve: ['^ls$']}"})
-			if err := plant(src.Proposal()); err != nil {
+			if err := plant(src.ProposalFile()); err != nil {
 				t.Fatal(err)
 			}
 			c := Load(src)
 			if c.Err != nil || decide(c, "ls").Action != policy.Allow {
 				t.Errorf("the host's configuration is lost: %v", c.Err)
 			}
-			if _, st, _ := readForeign(src.Proposal()); name == "one of times to come" && st.stale() {
+			if _, st, _ := readForeign(src.ProposalFile()); name == "one of times to come" && st.stale() {
 				t.Error("each decision would read it anew")
 			}
-			if _, _, digest, err := Propose(src); err == nil {
+			if _, _, digest, err := ReadProposal(src); err == nil {
 				if err := Trust(src, digest); err == nil {
 					t.Error("it was trusted")
 				}

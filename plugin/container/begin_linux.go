@@ -23,8 +23,8 @@ import (
 var errElsewhere = errors.New("the container's working directory is not the one that is held: it was replaced meanwhile")
 
 // begin checks the working directory and the mounts of the first process, and lets it start c.
-func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
-	kind, _, fds, err := hear(g.conn)
+func (g *containerProcess) begin(p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
+	kind, _, fds, err := readFrame(g.conn)
 	if err != nil {
 		return fmt.Errorf("meet the container's first process: %w", err)
 	}
@@ -39,7 +39,7 @@ func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.
 	if err := g.send(c, files, size); err != nil {
 		return err
 	}
-	kind, payload, fds, err := hear(g.conn)
+	kind, payload, fds, err := readFrame(g.conn)
 	if err == nil && kind == wire.KindExit {
 		dir.Close(fds...)
 		return notStarted(p, c, payload)
@@ -58,20 +58,20 @@ func (g *guest) begin(p Place, c executor.Command, files [3]int, size *executor.
 
 // shown checks the working directory and the mounts of the container. fds are the working directory of its
 // first process and its root directory.
-func (p Place) shown(kind wire.Kind, cwd int, fds []int) error {
+func (p Spec) shown(kind wire.Kind, cwd int, fds []int) error {
 	switch {
 	case kind != wire.KindNotice || len(fds) != 2:
 		return wire.ErrKind
 	case !dir.Same(fds[0], cwd):
 		return errElsewhere
-	case p.Shown == nil:
+	case p.CheckMounts == nil:
 		return nil
 	}
-	return p.Shown(fds[1])
+	return p.CheckMounts(fds[1])
 }
 
 // send sends the command and its descriptors.
-func (g *guest) send(c executor.Command, files [3]int, size *executor.Winsize) error {
+func (g *containerProcess) send(c executor.Command, files [3]int, size *executor.Winsize) error {
 	m := wire.Exec{Args: append([]string{cmp.Or(c.Path, c.Args[0])}, c.Args...)}
 	if size != nil {
 		m.Winsize = wire.Winsize(*size)
@@ -108,7 +108,7 @@ func umask() string {
 
 // notStarted returns the error that the first process has sent. It wraps fs.ErrNotExist or
 // fs.ErrPermission if that is the reason.
-func notStarted(p Place, c executor.Command, payload []byte) error {
+func notStarted(p Spec, c executor.Command, payload []byte) error {
 	m, err := wire.ParseExit(payload)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func notStarted(p Place, c executor.Command, payload []byte) error {
 
 // terminal stores the master of the command's terminal, after a check that fd is one. The container
 // allocates the terminal, so that the terminal has a name there.
-func (g *guest) terminal(fd int) error {
+func (g *containerProcess) terminal(fd int) error {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev_major != 5 || st.Rdev_minor != 2 {
@@ -135,8 +135,8 @@ func (g *guest) terminal(fd int) error {
 	return nil
 }
 
-// hear reads one frame and at most two descriptors that come with it.
-func hear(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err error) {
+// readFrame reads one frame and at most two descriptors that come with it.
+func readFrame(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, err error) {
 	var head [wire.HeaderLen]byte
 	oob := make([]byte, unix.CmsgSpace(2*4))
 	n, oobn, _, _, err := conn.ReadMsgUnix(head[:1], oob)

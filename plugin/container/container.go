@@ -37,8 +37,8 @@ type Engine interface {
 	ContainerRemove(ctx context.Context, id string, opts container.RemoveOptions) error
 }
 
-// Rooms creates the containers for one session's commands. Set its fields before the first Run.
-type Rooms struct {
+// Containers creates the containers for one session's commands. Set its fields before the first Run.
+type Containers struct {
 	Session string // the session's id
 	Home    string // the state directory; distinguishes the containers of different users
 	Dir     string // private; has one folder per running container
@@ -48,14 +48,14 @@ type Rooms struct {
 	// Engine connects to the engine at host, in the form of DOCKER_HOST; empty means the session's engine.
 	Engine func(host string) (Engine, error)
 
-	wg     sync.WaitGroup // for containers that are being removed
-	once   sync.Once      // initialises all and making
-	all    turns          // limits existing containers
-	making turns          // limits containers that are being created
+	wg      sync.WaitGroup // for containers that are being removed
+	once    sync.Once      // initialises all and making
+	running semaphore      // limits existing containers
+	making  semaphore      // limits containers that are being created
 
-	mu   sync.Mutex      // guards the fields below
-	as   map[string]user // by engine; cached after the first request
-	left []leftover      // containers that an engine has not removed
+	mu           sync.Mutex      // guards the fields below
+	userByEngine map[string]user // by engine; cached after the first request
+	leftovers    []leftover      // containers that an engine has not removed
 }
 
 // leftover is a container that its engine has not removed on request. It may also be one that the engine
@@ -65,8 +65,8 @@ type leftover struct {
 	id  string
 }
 
-// Place is the configuration of a container.
-type Place struct {
+// Spec is the configuration of a container.
+type Spec struct {
 	Image   string
 	Host    string // of the engine; empty: the session's engine
 	Network string // empty: the engine's default
@@ -76,9 +76,9 @@ type Place struct {
 	Mounts  []Mount
 	Cwd     string // in the container, at or below one of the mounts
 
-	// Shown checks whether the container with the given root directory has the intended mounts. A source
+	// CheckMounts checks whether the container with the given root directory has the intended mounts. A source
 	// path may have been replaced before the engine resolved it. Nil means no check.
-	Shown func(root int) error
+	CheckMounts func(root int) error
 }
 
 // Mount is a mount of a host directory or file. Without a Source, Target becomes an empty directory or
@@ -90,25 +90,25 @@ type Mount struct {
 
 // Runner returns a runner of commands in new containers of p. A command's Path is a path in the image. If
 // it is empty, the name is looked up in the image's PATH.
-func (r *Rooms) Runner(p Place) *Runner { return &Runner{r, p} }
+func (r *Containers) Runner(p Spec) *Runner { return &Runner{r, p} }
 
 // Runner runs commands in containers.
 type Runner struct {
-	rooms *Rooms
-	place Place
+	containers *Containers
+	spec       Spec
 }
 
 // Run is like Run of executor.Host, but in a container.
 func (r *Runner) Run(ctx context.Context, c executor.Command, s executor.Streams) (executor.Status, error) {
-	return r.rooms.Host.RunIn(ctx, r, c, s)
+	return r.containers.Host.RunOn(ctx, r, c, s)
 }
 
 // Close returns when all containers are removed, or cannot be removed. Run must not be called after Close.
-func (r *Rooms) Close() {
+func (r *Containers) Close() {
 	r.wg.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), contact)
+	ctx, cancel := context.WithTimeout(context.Background(), firstReplyTimeout)
 	defer cancel()
-	for _, c := range r.left { // the engine may be available again
+	for _, c := range r.leftovers { // the engine may be available again
 		if err := removeNow(ctx, c.api, c.id); err != nil {
 			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
 		}

@@ -31,12 +31,12 @@ const (
 // target is the mount point of the container's folder.
 const target = "/run/hostexec"
 
-// answering is the time limit for one request to the engine. The end of a call does not cancel such a
+// engineTimeout is the time limit for one request to the engine. The end of a call does not cancel such a
 // request, because its result would be unknown.
-const answering = time.Minute
+const engineTimeout = time.Minute
 
-// contact is the time limit for the first reply of an engine.
-const contact = 20 * time.Second
+// firstReplyTimeout is the time limit for the first reply of an engine.
+const firstReplyTimeout = 20 * time.Second
 
 // defaultPids is the default limit of processes and threads. It is enough for any program and too low to
 // exhaust the host.
@@ -49,34 +49,34 @@ type user struct {
 	remap  bool     // the engine would map the user to another one
 }
 
-// who asks the engine at host, once, how to run as this user in its containers.
-func (r *Rooms) who(ctx context.Context, api Engine, host string) (user, error) {
+// containerUser asks the engine at host, once, how to run as this user in its containers.
+func (r *Containers) containerUser(ctx context.Context, api Engine, host string) (user, error) {
 	r.mu.Lock()
-	as, known := r.as[host]
+	as, known := r.userByEngine[host]
 	r.mu.Unlock()
 	if known {
 		return as, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, contact)
+	ctx, cancel := context.WithTimeout(ctx, firstReplyTimeout)
 	defer cancel()
 	info, err := api.Info(ctx)
 	if err != nil {
 		return user{}, err
 	}
-	if as, err = me(info.SecurityOptions); err != nil {
+	if as, err = userFor(info.SecurityOptions); err != nil {
 		return user{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.as == nil {
-		r.as = map[string]user{}
+	if r.userByEngine == nil {
+		r.userByEngine = map[string]user{}
 	}
-	r.as[host] = as
+	r.userByEngine[host] = as
 	return as, nil
 }
 
-// me returns this user for containers of an engine with these security options.
-func me(options []string) (as user, err error) {
+// userFor returns this user for containers of an engine with these security options.
+func userFor(options []string) (as user, err error) {
 	if slices.Contains(options, "name=rootless") {
 		return user{name: "0:0"}, nil // root of a rootless engine is this user
 	}
@@ -92,15 +92,15 @@ func me(options []string) (as user, err error) {
 }
 
 // create creates the container for c. dir is its folder on the host.
-func (r *Rooms) create(ctx context.Context, api Engine, c executor.Command, p Place, dir string) (id string, err error) {
-	as, err := r.who(ctx, api, p.Host)
+func (r *Containers) create(ctx context.Context, api Engine, c executor.Command, p Spec, dir string) (id string, err error) {
+	as, err := r.containerUser(ctx, api, p.Host)
 	if err != nil {
 		return "", explain(err, p, dir)
 	}
 	config, host := r.config(c, p, dir, as)
 	resp, err := api.ContainerCreate(ctx, config, host, nil, nil, name(c.ID))
 	if errors.Is(err, context.DeadlineExceeded) {
-		r.leave(api, name(c.ID))
+		r.retryRemove(api, name(c.ID))
 	}
 	return resp.ID, explain(err, p, dir)
 }
@@ -108,7 +108,7 @@ func (r *Rooms) create(ctx context.Context, api Engine, c executor.Command, p Pl
 // name returns the name of the container for a request.
 func name(request string) string { return "hostexec-" + request }
 
-func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*container.Config, *container.HostConfig) {
+func (r *Containers) config(c executor.Command, p Spec, dir string, as user) (*container.Config, *container.HostConfig) {
 	config := &container.Config{
 		Image:       p.Image,
 		Entrypoint:  []string{target + "/" + room.Name},
@@ -137,13 +137,13 @@ func (r *Rooms) config(c executor.Command, p Place, dir string, as user) (*conta
 		host.UsernsMode = "host" // files must belong to the user
 	}
 	for _, m := range p.Mounts {
-		host.Mounts = append(host.Mounts, m.asked())
+		host.Mounts = append(host.Mounts, m.apiMount())
 	}
 	return config, host
 }
 
-// asked returns m in the form of the engine's API.
-func (m Mount) asked() mount.Mount {
+// apiMount returns m in the form of the engine's API.
+func (m Mount) apiMount() mount.Mount {
 	switch {
 	case m.Source != "":
 		return mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly}
@@ -154,12 +154,12 @@ func (m Mount) asked() mount.Mount {
 }
 
 // remove removes a container. The container may be ending already.
-func (r *Rooms) remove(api Engine, id string) {
-	ctx, cancel := context.WithTimeout(context.Background(), answering)
+func (r *Containers) remove(api Engine, id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
 	if err := removeNow(ctx, api, id); err != nil {
 		r.Log.Warn("remove a command's container", "container", id, "error", err)
-		r.leave(api, id)
+		r.retryRemove(api, id)
 	}
 }
 
@@ -175,12 +175,12 @@ func removeNow(ctx context.Context, api Engine, id string) error {
 // maxLeft is the number of containers that Close tries to remove again. Sweep finds the rest.
 const maxLeft = 1000
 
-// leave makes Close try again to remove a container.
-func (r *Rooms) leave(api Engine, id string) {
+// retryRemove makes Close try again to remove a container.
+func (r *Containers) retryRemove(api Engine, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.left) < maxLeft {
-		r.left = append(r.left, leftover{api, id})
+	if len(r.leftovers) < maxLeft {
+		r.leftovers = append(r.leftovers, leftover{api, id})
 	}
 }
 

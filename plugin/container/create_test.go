@@ -16,9 +16,9 @@ import (
 //
 // Attacks 203, 206.
 func TestConfig(t *testing.T) {
-	r := &Rooms{Session: "0123", Home: "/home/you/.docker/hostexec"}
+	r := &Containers{Session: "0123", Home: "/home/you/.docker/hostexec"}
 	c := executor.Command{ID: "4567", Args: []string{"make", "-j", "4"}, Env: []string{"A=b"}}
-	p := Place{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}, {Target: "/w/vol"}, {Target: "/w/file", File: true}}}
+	p := Spec{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}, {Target: "/w/vol"}, {Target: "/w/file", File: true}}}
 	config, host := r.config(c, p, "/room", user{name: "1:2", groups: []string{"3"}})
 	switch {
 	case config.Image != "img" || config.WorkingDir != "/w/sub" || config.User != "1:2":
@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 	}
 
 	c.NewPrivs = true
-	_, host = r.config(c, Place{Image: "img"}, "/room", user{name: "1:2", remap: true})
+	_, host = r.config(c, Spec{Image: "img"}, "/room", user{name: "1:2", remap: true})
 	if *host.PidsLimit != defaultPids || host.SecurityOpt != nil || host.UsernsMode != "host" {
 		t.Errorf("without limits: %+v, %q, %q", host.PidsLimit, host.SecurityOpt, host.UsernsMode)
 	}

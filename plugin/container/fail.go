@@ -49,50 +49,50 @@ func (m missingNetwork) Hint() string {
 	return docker(m.host) + " network ls on the host shows those there are"
 }
 
-// silent means that the engine does not answer.
-type silent struct {
+// unresponsiveEngine means that the engine does not answer.
+type unresponsiveEngine struct {
 	host string
 	err  error
 }
 
-func (s silent) Error() string {
+func (s unresponsiveEngine) Error() string {
 	return "the engine" + at(s.host) + " does not answer: " + s.err.Error()
 }
 
-func (s silent) Unwrap() error { return s.err }
+func (s unresponsiveEngine) Unwrap() error { return s.err }
 
 // Hint returns what to do about it.
-func (s silent) Hint() string { return docker(s.host) + " info on the host tells more" }
+func (s unresponsiveEngine) Hint() string { return docker(s.host) + " info on the host tells more" }
 
-// abroad means that the engine does not see this host's files.
-type abroad struct{ host string }
+// remoteEngine means that the engine does not see this host's files.
+type remoteEngine struct{ host string }
 
-func (a abroad) Error() string {
+func (a remoteEngine) Error() string {
 	return "the engine" + at(a.host) + " does not see this host's directories"
 }
 
 // Hint returns what to do about it.
-func (a abroad) Hint() string { return sameHost }
+func (a remoteEngine) Hint() string { return sameHost }
 
 // sameHost is the hint for engines that do not share this host's files or sockets.
 const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
 
-// unreached means that the engine sees this host's files, but sockets do not work across (a virtual
+// unreachableSocket means that the engine sees this host's files, but sockets do not work across (a virtual
 // machine).
-type unreached struct{ host string }
+type unreachableSocket struct{ host string }
 
-func (u unreached) Error() string {
+func (u unreachableSocket) Error() string {
 	return "no socket of this host crosses into containers of the engine" + at(u.host)
 }
 
 // Hint returns what to do about it.
-func (u unreached) Hint() string { return sameHost }
+func (u unreachableSocket) Hint() string { return sameHost }
 
-// early returns the error for a container of p that ended with code before its command started. CodeFailed
+// endedEarly returns the error for a container of p that ended with code before its command started. CodeFailed
 // means that the first process could not connect to this host.
-func early(code int64, p Place) error {
+func endedEarly(code int64, p Spec) error {
 	if code == wire.CodeFailed {
-		return unreached{p.Host}
+		return unreachableSocket{p.Host}
 	}
 	return fmt.Errorf("the container ended with %d before its command began", code)
 }
@@ -113,12 +113,12 @@ func docker(host string) string {
 }
 
 // explain translates an engine error about creating a container of p. dir is the container's folder.
-func explain(err error, p Place, dir string) error {
+func explain(err error, p Spec, dir string) error {
 	switch {
 	case err == nil:
 		return nil
 	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded):
-		return silent{p.Host, err}
+		return unresponsiveEngine{p.Host, err}
 	case errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(err.Error()), "no such image"):
 		return missingImage{p.Image, p.Host}
 	case errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), "invalid reference format"):
@@ -126,7 +126,7 @@ func explain(err error, p Place, dir string) error {
 	case errdefs.IsNotFound(err) && p.Network != "" && strings.Contains(err.Error(), "network "+p.Network+" not found"):
 		return missingNetwork{p.Network, p.Host}
 	case strings.Contains(err.Error(), "path does not exist: "+dir):
-		return abroad{p.Host}
+		return remoteEngine{p.Host}
 	}
 	return err
 }

@@ -35,18 +35,18 @@ func TestExplain(t *testing.T) {
 		{"another directory", errors.New("bind source path does not exist: /other"), "", "bind source path does not exist: /other", ""},
 		{"a network", network, "", "the engine has no network image", "docker network ls"},
 	} {
-		err := explain(tt.err, Place{Image: "img", Host: tt.host, Network: "image"}, "/rooms/1")
+		err := explain(tt.err, Spec{Image: "img", Host: tt.host, Network: "image"}, "/rooms/1")
 		var hint interface{ Hint() string }
 		if !strings.HasPrefix(err.Error(), tt.text) || errors.As(err, &hint) != (tt.hint != "") || hint != nil && !strings.Contains(hint.Hint(), tt.hint) {
 			t.Errorf("%s: %v, hint %v", tt.name, err, hint)
 		}
 	}
 	for code, text := range map[int64]string{125: "no socket of this host crosses into containers of the engine at ssh://e", 137: "the container ended with 137 before its command began"} {
-		if err := early(code, Place{Host: "ssh://e"}); err.Error() != text {
+		if err := endedEarly(code, Spec{Host: "ssh://e"}); err.Error() != text {
 			t.Errorf("early(%d) = %v", code, err)
 		}
 	}
-	if err := explain(nil, Place{}, ""); err != nil {
+	if err := explain(nil, Spec{}, ""); err != nil {
 		t.Errorf("nothing: %v", err)
 	}
 }

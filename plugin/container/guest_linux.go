@@ -17,39 +17,39 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// guest is one command in its container.
-type guest struct {
-	rooms *Rooms
-	api   Engine
-	id    string // the container's id, once it is created
-	dir   string // the container's folder
-	conn  *net.UnixConn
-	pid   int
-	tty   *os.File
+// containerProcess is one command in its container.
+type containerProcess struct {
+	containers *Containers
+	api        Engine
+	id         string // the container's id, once it is created
+	dir        string // the container's folder
+	conn       *net.UnixConn
+	pid        int
+	tty        *os.File
 
-	removed <-chan container.WaitResponse // receives when the container is removed
-	unknown <-chan error                  // receives if removed will not
-	forget  context.CancelFunc            // cancels the requests behind both
+	removed    <-chan container.WaitResponse // receives when the container is removed
+	waitFailed <-chan error                  // receives if removed will not
+	cancelWait context.CancelFunc            // cancels the requests behind both
 
 	done    chan struct{}
 	stopped chan struct{}
 	status  syscall.WaitStatus // set before done is closed
 }
 
-func (g *guest) PID() int                 { return g.pid }
-func (g *guest) Terminal() *os.File       { return g.tty }
-func (g *guest) Done() <-chan struct{}    { return g.done }
-func (g *guest) Stopped() <-chan struct{} { return g.stopped }
+func (g *containerProcess) PID() int                 { return g.pid }
+func (g *containerProcess) Terminal() *os.File       { return g.tty }
+func (g *containerProcess) Done() <-chan struct{}    { return g.done }
+func (g *containerProcess) Stopped() <-chan struct{} { return g.stopped }
 
 // Signal implements executor.Guest. The caller does not wait for the result.
-func (g *guest) Signal(d executor.Delivery) {
+func (g *containerProcess) Signal(d executor.Delivery) {
 	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
 	g.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
 }
 
 // listen reads messages about the command until its end. If the connection ends without an exit message,
 // the container was killed with everything in it, for example by the engine or the OOM killer.
-func (g *guest) listen() {
+func (g *containerProcess) listen() {
 	defer close(g.done)
 	buf := make([]byte, 64)
 	for {
@@ -68,68 +68,68 @@ func (g *guest) listen() {
 			g.status = syscall.WaitStatus(m.Code & 0x7f)
 		default:
 			g.status = syscall.WaitStatus(syscall.SIGKILL)
-			g.rooms.Log.Warn("a command's container ended before it said how", "container", g.id, "error", err)
+			g.containers.Log.Warn("a command's container ended before it said how", "container", g.id, "error", err)
 		}
 		return
 	}
 }
 
-func (g *guest) noteStop() {
+func (g *containerProcess) noteStop() {
 	select {
 	case g.stopped <- struct{}{}:
 	default: // an earlier stop has not been read yet
 	}
 }
 
-// unwilling is the extra time for the first process to end before the container is killed.
-const unwilling = 2 * time.Second
+// endSlack is the extra time for the first process to end before the container is killed.
+const endSlack = 2 * time.Second
 
-var errUndead = errors.New("the engine does not end its container")
+var errNotEnded = errors.New("the engine does not end its container")
 
 // End implements executor.Guest. The first process asks all processes to end, with its own grace. After d,
 // the container is removed.
-func (g *guest) End(d time.Duration) error {
+func (g *containerProcess) End(d time.Duration) error {
 	g.conn.CloseWrite()
 	select {
 	case <-g.done:
 		return nil
-	case <-time.After(d + unwilling):
+	case <-time.After(d + endSlack):
 	}
-	g.rooms.remove(g.api, g.id)
+	g.containers.remove(g.api, g.id)
 	select {
 	case <-g.done:
 		return nil
-	case <-time.After(answering):
-		return errUndead
+	case <-time.After(engineTimeout):
+		return errNotEnded
 	}
 }
 
 // Reap implements executor.Guest. The container is removed in the background.
-func (g *guest) Reap() syscall.WaitStatus {
+func (g *containerProcess) Reap() syscall.WaitStatus {
 	<-g.done
 	g.conn.Close()
 	// Ends when the container is removed or cannot be removed; Rooms.Close waits for it.
-	g.rooms.wg.Go(g.leave)
+	g.containers.wg.Go(g.awaitRemoval)
 	return g.status
 }
 
-// leave returns when the container is removed. The engine removes it by itself; if it does not, leave
+// awaitRemoval returns when the container is removed. The engine removes it by itself; if it does not, leave
 // requests the removal.
-func (g *guest) leave() {
+func (g *containerProcess) awaitRemoval() {
 	select {
 	case <-g.removed:
-	case <-g.unknown:
-		g.rooms.remove(g.api, g.id)
+	case <-g.waitFailed:
+		g.containers.remove(g.api, g.id)
 	case <-time.After(10 * time.Second):
-		g.rooms.remove(g.api, g.id)
+		g.containers.remove(g.api, g.id)
 	}
 	g.close()
 }
 
 // discard removes a container whose command was not started.
-func (g *guest) discard() {
+func (g *containerProcess) discard() {
 	if g.id != "" {
-		g.rooms.remove(g.api, g.id)
+		g.containers.remove(g.api, g.id)
 	}
 	if g.conn != nil {
 		g.conn.Close()
@@ -140,12 +140,12 @@ func (g *guest) discard() {
 	g.close()
 }
 
-func (g *guest) close() {
-	defer g.rooms.all.giveBack()
-	if g.forget != nil {
-		g.forget()
+func (g *containerProcess) close() {
+	defer g.containers.running.release()
+	if g.cancelWait != nil {
+		g.cancelWait()
 	}
 	if err := os.RemoveAll(g.dir); err != nil {
-		g.rooms.Log.Warn("remove a command's room", "error", fmt.Sprint(err))
+		g.containers.Log.Warn("remove a command's room", "error", fmt.Sprint(err))
 	}
 }

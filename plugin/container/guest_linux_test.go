@@ -16,7 +16,7 @@ import (
 )
 
 // hears returns a guest whose first process has sent words and then closed the connection.
-func hears(t *testing.T, words []byte) *guest {
+func hears(t *testing.T, words []byte) *containerProcess {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -33,7 +33,7 @@ func hears(t *testing.T, words []byte) *guest {
 		t.Fatal(err)
 	}
 	unix.Close(fds[1])
-	g := &guest{rooms: &Rooms{Log: slog.New(slog.DiscardHandler)}, conn: conn.(*net.UnixConn), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
+	g := &containerProcess{containers: &Containers{Log: slog.New(slog.DiscardHandler)}, conn: conn.(*net.UnixConn), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
 	g.listen()
 	<-g.done
 	return g

@@ -35,7 +35,7 @@ type insideEngine interface {
 // Find returns the running container with the name ref. Unless exact is set, ref may also be an id or the
 // beginning of one.
 func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Inside, error) {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	c, err := api.ContainerInspect(ctx, ref)
 	switch {

@@ -18,18 +18,18 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/room"
 )
 
-// Enter implements executor.Room. It creates a container and starts c in it.
-func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.Guest, error) {
-	r.rooms.once.Do(func() { r.rooms.all, r.rooms.making = make(turns, atOnce), make(turns, making) })
-	api, err := r.rooms.Engine(r.place.Host)
+// Start implements executor.Room. It creates a container and starts c in it.
+func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.BackendCommand, error) {
+	r.containers.once.Do(func() { r.containers.running, r.containers.making = make(semaphore, atOnce), make(semaphore, making) })
+	api, err := r.containers.Engine(r.spec.Host)
 	if err != nil {
-		return nil, silent{r.place.Host, err}
+		return nil, unresponsiveEngine{r.spec.Host, err}
 	}
-	if err := r.rooms.all.take(ctx); err != nil {
+	if err := r.containers.running.acquire(ctx); err != nil {
 		return nil, err
 	}
-	g := &guest{rooms: r.rooms, api: api, dir: filepath.Join(r.rooms.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
-	if err := g.enter(ctx, r.place, c, files, size); err != nil {
+	g := &containerProcess{containers: r.containers, api: api, dir: filepath.Join(r.containers.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
+	if err := g.enter(ctx, r.spec, c, files, size); err != nil {
 		g.discard()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -41,19 +41,19 @@ func (r *Runner) Enter(ctx context.Context, c executor.Command, files [3]int, si
 	return g, nil
 }
 
-func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3]int, size *executor.Winsize) error {
-	if err := g.rooms.making.take(ctx); err != nil {
+func (g *containerProcess) enter(ctx context.Context, p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
+	if err := g.containers.making.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.rooms.making.giveBack()
-	ln, err := g.furnish()
+	defer g.containers.making.release()
+	ln, err := g.makeFolder()
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), answering)
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()
-	if g.id, err = g.rooms.create(patient, g.api, c, p, g.dir); err != nil {
+	if g.id, err = g.containers.create(patient, g.api, c, p, g.dir); err != nil {
 		return err
 	}
 	g.watch(ctx, patient)
@@ -68,7 +68,7 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 	}
 	stop := context.AfterFunc(ctx, func() { g.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	g.conn.SetDeadline(time.Now().Add(answering))
+	g.conn.SetDeadline(time.Now().Add(engineTimeout))
 	if err := g.begin(p, c, files, size); err != nil {
 		return err
 	}
@@ -81,24 +81,24 @@ func (g *guest) enter(ctx context.Context, p Place, c executor.Command, files [3
 // watch asks the engine to report the removal of the container. If another client blocks the container,
 // the engine does not even send the headers. The request therefore ends with ctx and patient like all
 // others.
-func (g *guest) watch(ctx, patient context.Context) {
+func (g *containerProcess) watch(ctx, patient context.Context) {
 	var wait context.Context
-	wait, g.forget = context.WithCancel(context.Background())
-	defer context.AfterFunc(ctx, g.forget)()
-	defer context.AfterFunc(patient, g.forget)()
-	g.removed, g.unknown = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
+	wait, g.cancelWait = context.WithCancel(context.Background())
+	defer context.AfterFunc(ctx, g.cancelWait)()
+	defer context.AfterFunc(patient, g.cancelWait)()
+	g.removed, g.waitFailed = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
 }
 
-// furnish creates the folder that is mounted into the container, with the program and the socket. Any user
+// makeFolder creates the folder that is mounted into the container, with the program and the socket. Any user
 // in the container may read it; the folder above it is private.
-func (g *guest) furnish() (*net.UnixListener, error) {
-	if err := os.MkdirAll(g.rooms.Dir, 0o700); err != nil {
+func (g *containerProcess) makeFolder() (*net.UnixListener, error) {
+	if err := os.MkdirAll(g.containers.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := duplicate(g.rooms.Program, filepath.Join(g.dir, room.Name)); err != nil {
+	if err := duplicate(g.containers.Program, filepath.Join(g.dir, room.Name)); err != nil {
 		return nil, fmt.Errorf("put %s into a container: %w", room.Name, err)
 	}
 	root, err := os.OpenRoot(g.dir)
@@ -141,8 +141,8 @@ func duplicate(file, name string) error {
 }
 
 // accept waits for the container's first process to connect. No other process runs in the container yet.
-func (g *guest) accept(ctx context.Context, ln *net.UnixListener, p Place) (*net.UnixConn, error) {
-	ln.SetDeadline(time.Now().Add(answering))
+func (g *containerProcess) accept(ctx context.Context, ln *net.UnixListener, p Spec) (*net.UnixConn, error) {
+	ln.SetDeadline(time.Now().Add(engineTimeout))
 	type accepted struct {
 		conn *net.UnixConn
 		err  error
@@ -160,8 +160,8 @@ func (g *guest) accept(ctx context.Context, ln *net.UnixListener, p Place) (*net
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case end := <-g.removed:
-		err = early(end.StatusCode, p)
-	case err = <-g.unknown:
+		err = endedEarly(end.StatusCode, p)
+	case err = <-g.waitFailed:
 	}
 	ln.Close()
 	if a := <-came; a.conn != nil {

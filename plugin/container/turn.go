@@ -13,11 +13,11 @@ const (
 	making = 8
 )
 
-// turns is a semaphore. Its capacity is the number of holders.
-type turns chan struct{}
+// semaphore is a semaphore. Its capacity is the number of holders.
+type semaphore chan struct{}
 
-// take waits for a turn. If ctx ends first, it returns the cause.
-func (t turns) take(ctx context.Context) error {
+// acquire waits for a turn. If ctx ends first, it returns the cause.
+func (t semaphore) acquire(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -26,4 +26,4 @@ func (t turns) take(ctx context.Context) error {
 	}
 }
 
-func (t turns) giveBack() { <-t }
+func (t semaphore) release() { <-t }

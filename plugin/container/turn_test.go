@@ -14,9 +14,9 @@ import (
 // Attack 203.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := make(turns, 2)
+		all := make(semaphore, 2)
 		for range 2 {
-			if err := all.take(t.Context()); err != nil {
+			if err := all.acquire(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -24,10 +24,10 @@ func TestTurns(t *testing.T) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
 		// Ends when it has a turn, or with leave.
-		go func() { first <- all.take(ctx) }()
+		go func() { first <- all.acquire(ctx) }()
 		synctest.Wait()
 		// Ends when it has a turn, below.
-		go func() { second <- all.take(t.Context()) }()
+		go func() { second <- all.acquire(t.Context()) }()
 		synctest.Wait()
 		leave(why)
 		if err := <-first; err != why {
@@ -38,7 +38,7 @@ func TestTurns(t *testing.T) {
 			t.Fatalf("a third one has a turn: %v", err)
 		default:
 		}
-		all.giveBack()
+		all.release()
 		if err := <-second; err != nil {
 			t.Error(err)
 		}

@@ -63,7 +63,7 @@ func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return unexpected(resp)
+		return statusError(resp)
 	}
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, maxReply)

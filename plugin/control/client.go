@@ -114,7 +114,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != want {
-		return nil, unexpected(resp)
+		return nil, statusError(resp)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err == nil && len(b) > maxReply {
@@ -139,9 +139,9 @@ func (c *Client) explain(err error) error {
 	return fmt.Errorf("ask the watcher: %w", err)
 }
 
-// unexpected returns the error for an unexpected status. A watcher that does not know the path answers in
+// statusError returns the error for an unexpected status. A watcher that does not know the path answers in
 // plain text.
-func unexpected(resp *http.Response) error {
+func statusError(resp *http.Response) error {
 	ours := resp.Header.Get("Content-Type") == "application/json"
 	switch {
 	case ours && resp.StatusCode == http.StatusNotFound:
@@ -151,13 +151,13 @@ func unexpected(resp *http.Response) error {
 	case ours && resp.StatusCode == http.StatusForbidden:
 		return ErrCalled
 	case ours:
-		return trouble(resp)
+		return replyError(resp)
 	}
 	return fmt.Errorf("ask the watcher: it answered %s: it may be of another version of hostexec: docker hostexec stop, then resume", resp.Status)
 }
 
-// trouble returns the error text of the watcher's reply.
-func trouble(resp *http.Response) error {
+// replyError returns the error text of the watcher's reply.
+func replyError(resp *http.Response) error {
 	var p problem
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxDecision)).Decode(&p); err != nil || p.Error == "" {
 		return fmt.Errorf("ask the watcher: it answered %s", resp.Status)

@@ -42,7 +42,7 @@ func (s *session) Record() state.Session {
 func (s *session) AuditLog() string { return "/nonexistent" }
 
 func (s *session) Kill(id string) bool { return id != "" && id == s.runs }
-func (s *session) Left() []Left        { return nil }
+func (s *session) Left() []Leftover    { return nil }
 func (s *session) EndLeft(string) bool { return false }
 
 func (s *session) Queue() *approval.Queue { return &s.queue }

@@ -20,12 +20,12 @@ const maxDecision = 64 << 10
 // serveQuestions adds the paths for questions and decisions to mux.
 func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
 	mux.HandleFunc("GET /pending", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, pending(q)) })
-	mux.HandleFunc("GET /events", byPerson(func(w http.ResponseWriter, r *http.Request) { events(w, r, q) }))
-	mux.HandleFunc("POST /approve/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
-		decide(w, r, "approved", func(d Decision) error { return approve(q, r.PathValue("id"), d, whoAsks(r)) })
+	mux.HandleFunc("GET /events", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { events(w, r, q) }))
+	mux.HandleFunc("POST /approve/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+		decide(w, r, "approved", func(d Decision) error { return approve(q, r.PathValue("id"), d, peerUser(r)) })
 	}))
-	mux.HandleFunc("POST /deny/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
-		decide(w, r, "denied", func(d Decision) error { return q.Deny(r.PathValue("id"), d.Digest, d.Reason, whoAsks(r)) })
+	mux.HandleFunc("POST /deny/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+		decide(w, r, "denied", func(d Decision) error { return q.Deny(r.PathValue("id"), d.Digest, d.Reason, peerUser(r)) })
 	}))
 }
 
@@ -52,15 +52,15 @@ func pending(q *approval.Queue) []Question {
 // decide reads a decision from the request body and calls settle with it.
 func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Decision) error) {
 	var d Decision
-	if !take(w, r, maxDecision, "not a decision", &d) {
+	if !decodeBody(w, r, maxDecision, "not a decision", &d) {
 		return
 	}
-	conclude(w, r, done, settle(d))
+	replyResult(w, r, done, settle(d))
 }
 
-// take decodes the request body of at most max bytes into v. On an error it sends a reply that names what,
+// decodeBody decodes the request body of at most max bytes into v. On an error it sends a reply that names what,
 // and returns false.
-func take(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
+func decodeBody(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {
 		err = spelling.Decode(b, v)
@@ -71,11 +71,11 @@ func take(w http.ResponseWriter, r *http.Request, max int64, what string, v any)
 	return err == nil
 }
 
-// conclude sends the reply for a finished operation with the result err.
-func conclude(w http.ResponseWriter, r *http.Request, done string, err error) {
+// replyResult sends the reply for a finished operation with the result err.
+func replyResult(w http.ResponseWriter, r *http.Request, done string, err error) {
 	switch {
 	case err == nil:
-		Reply(w, http.StatusOK, settled{Status: done, ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, result{Status: done, ID: r.PathValue("id")})
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant):
 		Reply(w, http.StatusNotFound, problem{err.Error()})
 	case errors.Is(err, approval.ErrChanged):
@@ -87,18 +87,18 @@ func conclude(w http.ResponseWriter, r *http.Request, done string, err error) {
 	}
 }
 
-type settled struct {
+type result struct {
 	Status string `json:"status"`
 	ID     string `json:"id"`
 }
 
-// patience is the time limit for a client to read one event.
-const patience = 5 * time.Second
+// eventWriteTimeout is the time limit for a client to read one event.
+const eventWriteTimeout = 5 * time.Second
 
 // events sends the waiting questions, now and after each change, until the client disconnects (server-sent
 // events, WHATWG HTML section 9.2). The client counts as an approver during that time.
 func events(w http.ResponseWriter, r *http.Request, q *approval.Queue) {
-	defer q.Attend()()
+	defer q.AddWatcher()()
 	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
@@ -107,7 +107,7 @@ func events(w http.ResponseWriter, r *http.Request, q *approval.Queue) {
 	for {
 		changed := q.Changed()
 		b, err := json.Marshal(pending(q))
-		if err != nil || conn.SetWriteDeadline(time.Now().Add(patience)) != nil {
+		if err != nil || conn.SetWriteDeadline(time.Now().Add(eventWriteTimeout)) != nil {
 			return
 		}
 		if _, err := fmt.Fprintf(w, "event: pending\ndata: %s\n\n", b); err != nil || conn.Flush() != nil {

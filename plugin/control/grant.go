@@ -46,8 +46,8 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 		}
 		Reply(w, http.StatusOK, all)
 	})
-	mux.HandleFunc("DELETE /grants/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) {
-		conclude(w, r, "revoked", q.Revoke(r.PathValue("id")))
+	mux.HandleFunc("DELETE /grants/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+		replyResult(w, r, "revoked", q.Revoke(r.PathValue("id")))
 	}))
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestGrants(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.Attend()()
+	defer s.queue.AddWatcher()()
 	ctx := t.Context()
 	if all, err := c.Grants(ctx); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Grants of none = %v, %v, want an empty list", all, err)
@@ -65,7 +65,7 @@ func TestGrants(t *testing.T) {
 
 func TestBadTerms(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.Attend()()
+	defer s.queue.AddWatcher()()
 	answer := put(t, s, "01", "make")
 	all, err := c.Pending(t.Context())
 	if err != nil || len(all) != 1 {

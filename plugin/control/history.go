@@ -31,20 +31,20 @@ type Event struct {
 
 // Limits: bytes of the log that are read, events, and bytes of each command.
 const (
-	tail      = 512 << 10
-	maxTail   = 8 << 20
-	maxEvents = 100
-	maxCmd    = 1 << 10
+	historyBytes = 512 << 10
+	maxTail      = 8 << 20
+	maxEvents    = 100
+	maxCmd       = 1 << 10
 )
 
 // History returns the last ended requests in the audit log at path, the newest first. If session is not
 // empty, it returns only requests of that session.
 func History(path, session string) ([]Event, error) {
-	text, err := audit.Tail(path, tail)
-	list := ends(text, session)
-	if err == nil && len(list) < maxEvents && len(text) > tail/2 { // the records are long: read more
+	text, err := audit.Tail(path, historyBytes)
+	list := endedRequests(text, session)
+	if err == nil && len(list) < maxEvents && len(text) > historyBytes/2 { // the records are long: read more
 		text, err = audit.Tail(path, maxTail)
-		list = ends(text, session)
+		list = endedRequests(text, session)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read audit log: %w", err)
@@ -52,8 +52,8 @@ func History(path, session string) ([]Event, error) {
 	return list, nil
 }
 
-// ends returns the ended requests in text, the newest first.
-func ends(text []byte, session string) []Event {
+// endedRequests returns the ended requests in text, the newest first.
+func endedRequests(text []byte, session string) []Event {
 	list := []Event{} // [] in JSON, not null
 	lines := strings.Split(string(text), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -80,7 +80,7 @@ func event(line string) (Event, bool) {
 	var s shortener
 	return Event{
 		Time: e.Time, Kind: kind, Request: Printable(e.Request), Session: Printable(e.Session),
-		Container: Printable(e.Container), Project: Printable(e.Project), Cmd: clip(audit.Show(e.Command), maxCmd),
-		Exit: e.Exit, Signal: Printable(e.Signal), Seconds: e.Took.Seconds(), Reason: Printable(s.text(e.Reason)), User: Printable(e.By),
+		Container: Printable(e.Container), Project: Printable(e.Project), Cmd: clip(audit.Printable(e.Command), maxCmd),
+		Exit: e.Exit, Signal: Printable(e.Signal), Seconds: e.Duration.Seconds(), Reason: Printable(s.text(e.Reason)), User: Printable(e.By),
 	}, true
 }

@@ -18,14 +18,14 @@ func TestHistory(t *testing.T) {
 	if list, err := History(path, ""); err != nil || list == nil || len(list) != 0 {
 		t.Errorf("history of nothing = %v, %v, want an empty list", list, err)
 	}
-	log, err := audit.Open(path, audit.Who{Project: "my app", Session: "5f0c1a2b3c4d", Container: "web"}, audit.Options{})
+	log, err := audit.Open(path, audit.SessionInfo{Project: "my app", Session: "5f0c1a2b3c4d", Container: "web"}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
 	for _, r := range []audit.Record{
 		{Kind: audit.Start, Request: "01", Args: []string{"make"}},
-		{Kind: audit.Complete, Request: "01", Args: []string{"make", "a\nb=c", `"`}, Exit: 3, Took: 1500 * time.Millisecond},
+		{Kind: audit.Complete, Request: "01", Args: []string{"make", "a\nb=c", `"`}, Exit: 3, Duration: 1500 * time.Millisecond},
 		{Kind: audit.Deny, Request: "02", Args: []string{"git"}, Reason: "not \x1b today", By: "you"},
 		{Kind: audit.Timeout, Request: "03", Args: []string{"git"}},
 		{Kind: audit.Complete, Request: "04", Args: []string{"git"}, Exit: 143, Signal: "TERM"},
@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 // TestHistoryOfAnything reads a log that is long, cut, or not a log.
 func TestHistoryOfAnything(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{})
+	log, err := audit.Open(path, audit.SessionInfo{Session: "5f0c1a2b3c4d"}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestHistoryOfAnything(t *testing.T) {
 	}
 	end := string(b)
 	other := strings.Replace(end, "request=last", "request=00", 1) // has a wrong hash
-	text := strings.Repeat(other, tail/len(other)*2) + "\n \x00\xff=\nx HOSTEXEC COMPLETE a\n" + end + strings.TrimSuffix(other, "\n")
+	text := strings.Repeat(other, historyBytes/len(other)*2) + "\n \x00\xff=\nx HOSTEXEC COMPLETE a\n" + end + strings.TrimSuffix(other, "\n")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestHistoryOfAnything(t *testing.T) {
 // TestHistoryRotated checks that events in a rotated log are shown.
 func TestHistoryRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{Rotate: 300})
+	log, err := audit.Open(path, audit.SessionInfo{Session: "5f0c1a2b3c4d"}, audit.Options{Rotate: 300})
 	if err != nil {
 		t.Fatal(err)
 	}

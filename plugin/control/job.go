@@ -18,8 +18,8 @@ type Signal struct {
 	Signal string `json:"signal,omitempty"` // TERM, HUP ...; empty: end the job's process tree
 }
 
-// ending is the time limit for ending a job: its grace plus the time to end the process tree.
-const ending = 20 * time.Second
+// endJobTimeout is the time limit for ending a job: its grace plus the time to end the process tree.
+const endJobTimeout = 20 * time.Second
 
 // Job is the form in which a job is shown: all texts are printable ASCII.
 type Job struct {
@@ -41,13 +41,13 @@ func serveJobs(mux *http.ServeMux, s Session) {
 		}
 		Reply(w, http.StatusOK, all)
 	})
-	mux.HandleFunc("POST /jobs/{id}/signal", byPerson(func(w http.ResponseWriter, r *http.Request) { signalJob(w, r, s) }))
+	mux.HandleFunc("POST /jobs/{id}/signal", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { signalJob(w, r, s) }))
 }
 
 // signalJob ends a job or sends it a signal.
 func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	var body Signal
-	if r.ContentLength != 0 && !take(w, r, maxDecision, "not a signal", &body) {
+	if r.ContentLength != 0 && !decodeBody(w, r, maxDecision, "not a signal", &body) {
 		return
 	}
 	if body.Signal != "" {
@@ -58,17 +58,17 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 		}
 		body.Signal = sig
 	}
-	if !patient(w) {
+	if !extendDeadlines(w) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), ending)
+	ctx, cancel := context.WithTimeout(r.Context(), endJobTimeout)
 	defer cancel()
 	err := s.EndJob(ctx, r.PathValue("id"), body.Signal)
 	switch {
 	case err == nil && body.Signal == "":
-		Reply(w, http.StatusOK, settled{Status: "killed", ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, result{Status: "killed", ID: r.PathValue("id")})
 	case err == nil:
-		Reply(w, http.StatusOK, settled{Status: "signalled", ID: r.PathValue("id")})
+		Reply(w, http.StatusOK, result{Status: "signalled", ID: r.PathValue("id")})
 	case errors.Is(err, job.ErrUnknown):
 		Reply(w, http.StatusNotFound, problem{job.ErrUnknown.Error()})
 	case errors.Is(err, job.ErrEnded):
@@ -78,10 +78,10 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	}
 }
 
-// patient extends the connection's deadlines to the time that ending a process tree may take.
-func patient(w http.ResponseWriter) bool {
+// extendDeadlines extends the connection's deadlines to the time that ending a process tree may take.
+func extendDeadlines(w http.ResponseWriter) bool {
 	conn := http.NewResponseController(w)
-	late := time.Now().Add(ending + patience)
+	late := time.Now().Add(endJobTimeout + eventWriteTimeout)
 	return conn.SetReadDeadline(late) == nil && conn.SetWriteDeadline(late) == nil
 }
 

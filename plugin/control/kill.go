@@ -6,12 +6,12 @@ import "net/http"
 
 // kill ends the command of request id or its leftover processes.
 func kill(w http.ResponseWriter, id string, s Session) {
-	if !patient(w) {
+	if !extendDeadlines(w) {
 		return
 	}
 	if !s.Kill(id) && !s.EndLeft(id) {
 		Reply(w, http.StatusNotFound, problem{ErrNotRunning.Error()})
 		return
 	}
-	Reply(w, http.StatusOK, settled{Status: "killed", ID: id})
+	Reply(w, http.StatusOK, result{Status: "killed", ID: id})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// called reports whether a session's call started process pid. The test is whether a keeper is among its
+// startedByCall reports whether a session's call started process pid. The test is whether a keeper is among its
 // ancestors: a keeper adopts all orphans below it. If a process cannot be read, called returns true.
-func called(pid int) bool {
+func startedByCall(pid int) bool {
 	for pid != 1 {
 		if pid <= 0 {
 			return true // a process of another pid namespace

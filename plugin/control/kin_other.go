@@ -4,8 +4,8 @@
 
 package control
 
-// called returns false: sessions run on Linux only.
-func called(int) bool { return false }
+// startedByCall returns false: sessions run on Linux only.
+func startedByCall(int) bool { return false }
 
 // stopped returns false: the state of a process is unknown on this system.
 func stopped(int) bool { return false }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Left is the set of leftover processes of a command that has ended.
-type Left struct {
+// Leftover is the set of leftover processes of a command that has ended.
+type Leftover struct {
 	Request string    `json:"request"`
 	Args    []string  `json:"args"` // of the oldest process
 	PID     int       `json:"pid"`  // of the oldest process
@@ -20,7 +20,7 @@ type Left struct {
 
 func serveLeft(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /left", func(w http.ResponseWriter, r *http.Request) {
-		all := []Left{} // [] in JSON, not null
+		all := []Leftover{} // [] in JSON, not null
 		for _, l := range s.Left() {
 			l = l.listed()
 			l.Args = PrintableArgs(l.Args)
@@ -30,9 +30,9 @@ func serveLeft(mux *http.ServeMux, s Session) {
 	})
 }
 
-// Left returns the leftover processes of the session's commands.
-func (c *Client) Left(ctx context.Context) ([]Left, error) {
-	var all []Left
+// Leftovers returns the leftover processes of the session's commands.
+func (c *Client) Leftovers(ctx context.Context) ([]Leftover, error) {
+	var all []Leftover
 	err := c.get(ctx, "/left", &all)
 	return all, err
 }

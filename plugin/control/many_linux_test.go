@@ -55,9 +55,9 @@ func (s *crowded) Jobs() (all []job.Info) {
 	return all
 }
 
-func (s *crowded) Left() (all []Left) {
+func (s *crowded) Left() (all []Leftover) {
 	for i := range s.n {
-		all = append(all, Left{Request: requestID(i), Args: s.text})
+		all = append(all, Leftover{Request: requestID(i), Args: s.text})
 	}
 	return all
 }
@@ -129,7 +129,7 @@ func TestManyCalls(t *testing.T) {
 			if err != nil || len(jobs) != tt.n || *jobs[tt.n-1].Cut != want {
 				t.Errorf("Jobs: %d, %v", len(jobs), err)
 			}
-			left, err := c.Left(ctx)
+			left, err := c.Leftovers(ctx)
 			if err != nil || len(left) != tt.n || *left[tt.n-1].Cut != want {
 				t.Errorf("Left: %d, %v", len(left), err)
 			}
@@ -140,7 +140,7 @@ func TestManyCalls(t *testing.T) {
 			if j, err := c.Job(ctx, last.Request); err != nil || !slices.Equal(j.Args, PrintableArgs(tt.text)) {
 				t.Errorf("Job: %d arguments, %v", len(j.Args), err)
 			}
-			if l, err := c.LeftOf(ctx, last.Request); err != nil || !slices.Equal(l.Args, PrintableArgs(tt.text)) {
+			if l, err := c.LeftoverOf(ctx, last.Request); err != nil || !slices.Equal(l.Args, PrintableArgs(tt.text)) {
 				t.Errorf("LeftOf: %d arguments, %v", len(l.Args), err)
 			}
 			if err := c.Kill(ctx, last.Request); err != nil || s.killed != last.Request {
@@ -161,7 +161,7 @@ func TestLists(t *testing.T) {
 	s := &crowded{n: 50, text: []string{"hsh", long}, log: filepath.Join(t.TempDir(), "audit.log")}
 	write(t, s.log, long)
 	c := start(t, s)
-	defer s.queue.Attend()()
+	defer s.queue.AddWatcher()()
 	q := approval.Question{
 		ID: "01", Args: []string{"hsh", long}, Cwd: long, Dir: long, Path: long, Rule: long, Session: "s", Container: long, Project: long,
 		Branch: long, Agent: long, Effects: []string{long}, Notes: []string{long, long},
@@ -196,7 +196,7 @@ func TestLists(t *testing.T) {
 // write writes an audit log with one short call, followed by calls with long arguments.
 func write(t *testing.T, path, long string) {
 	t.Helper()
-	log, err := audit.Open(path, audit.Who{Session: "5f0c1a2b3c4d"}, audit.Options{Sync: audit.SyncNever})
+	log, err := audit.Open(path, audit.SessionInfo{Session: "5f0c1a2b3c4d"}, audit.Options{Sync: audit.SyncNever})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func write(t *testing.T, path, long string) {
 		if i == 0 {
 			args = []string{"first"}
 		}
-		if err := log.Write(audit.Record{Kind: audit.Complete, Request: requestID(i), Args: args, Took: time.Second}); err != nil {
+		if err := log.Write(audit.Record{Kind: audit.Complete, Request: requestID(i), Args: args, Duration: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -231,7 +231,7 @@ func ask(t *testing.T, s *crowded, q approval.Question) <-chan approval.Answer {
 // Attack 94.
 func TestCutQuestion(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.Attend()()
+	defer s.queue.AddWatcher()()
 	long := strings.Repeat("all is well ", 4000) + "; rm -rf /"
 	answer := put(t, s, "01", "hsh", "-c", long)
 	all, err := c.Pending(t.Context())
@@ -305,7 +305,7 @@ func TestCutReply(t *testing.T) {
 		})
 		c := Dial(dir)
 		for verb, err := range map[string]error{
-			"Status": second(c.Status(t.Context())), "Jobs": second(c.Jobs(t.Context())), "Left": second(c.Left(t.Context())),
+			"Status": second(c.Status(t.Context())), "Jobs": second(c.Jobs(t.Context())), "Left": second(c.Leftovers(t.Context())),
 			"Pending": second(c.Pending(t.Context())), "Grants": second(c.Grants(t.Context())), "Shells": second(c.Shells(t.Context())),
 		} {
 			if err == nil || errors.Is(err, ErrNoWatcher) {

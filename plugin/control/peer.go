@@ -18,7 +18,7 @@ type peer struct{ uid, pid int }
 // process in a container does not, even if the socket is mounted there.
 func admitted(c *net.UnixConn) bool {
 	p, ok := peerOf(c)
-	return ok && (p.uid == 0 || p.uid == os.Geteuid()) && atHome(c, p)
+	return ok && (p.uid == 0 || p.uid == os.Geteuid()) && inOurNamespaces(c, p)
 }
 
 type peerKey struct{}
@@ -33,8 +33,8 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// whoAsks returns the name of the user whose process sent r. It returns the uid if the user has no name.
-func whoAsks(r *http.Request) string {
+// peerUser returns the name of the user whose process sent r. It returns the uid if the user has no name.
+func peerUser(r *http.Request) string {
 	p, ok := r.Context().Value(peerKey{}).(peer)
 	if !ok {
 		return ""
@@ -46,15 +46,15 @@ func whoAsks(r *http.Request) string {
 	return number
 }
 
-// Called reports whether this process was started, directly or indirectly, by a call from a container. A
+// StartedByCall reports whether this process was started, directly or indirectly, by a call from a container. A
 // watcher accepts no decisions from such a process.
-func Called() bool { return called(os.Getpid()) }
+func StartedByCall() bool { return startedByCall(os.Getpid()) }
 
-// byPerson rejects requests from processes that a call from a container has started, in any session. A
+// rejectCalledProcess rejects requests from processes that a call from a container has started, in any session. A
 // requester can never approve its own request.
-func byPerson(h http.HandlerFunc) http.HandlerFunc {
+func rejectCalledProcess(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || called(p.pid) {
+		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || startedByCall(p.pid) {
 			Reply(w, http.StatusForbidden, problem{ErrCalled.Error()})
 			return
 		}

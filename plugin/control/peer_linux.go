@@ -25,10 +25,10 @@ func peerOf(c *net.UnixConn) (p peer, ok bool) {
 	return p, ok && err == nil
 }
 
-// atHome reports whether p is in our pid, mount and user namespaces. A container's process differs in at
+// inOurNamespaces reports whether p is in our pid, mount and user namespaces. A container's process differs in at
 // least one: with --pid host the mount namespace differs. A namespace kind that the kernel does not
 // support is skipped.
-func atHome(c *net.UnixConn, p peer) bool {
+func inOurNamespaces(c *net.UnixConn, p peer) bool {
 	for _, kind := range []string{"pid", "mnt", "user"} {
 		ours, err := os.Readlink("/proc/self/ns/" + kind)
 		if err != nil {
@@ -38,12 +38,12 @@ func atHome(c *net.UnixConn, p peer) bool {
 			return false
 		}
 	}
-	return lives(c)
+	return peerAlive(c)
 }
 
-// lives reports whether the connected process still exists. If it does, its pid was not reused while
+// peerAlive reports whether the connected process still exists. If it does, its pid was not reused while
 // atHome read its namespaces. It uses SO_PEERPIDFD (Linux 6.5); older kernels return true.
-func lives(c *net.UnixConn) bool {
+func peerAlive(c *net.UnixConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return false

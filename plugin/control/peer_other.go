@@ -12,5 +12,5 @@ import (
 // peerOf returns our own uid: the modes of the socket and its folder keep other users out.
 func peerOf(*net.UnixConn) (p peer, ok bool) { return peer{uid: os.Geteuid()}, true }
 
-// atHome returns true, for the same reason.
-func atHome(*net.UnixConn, peer) bool { return true }
+// inOurNamespaces returns true, for the same reason.
+func inOurNamespaces(*net.UnixConn, peer) bool { return true }

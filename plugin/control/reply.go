@@ -22,7 +22,7 @@ func Reply(w http.ResponseWriter, code int, v any) {
 	w.WriteHeader(code)
 	conn := http.NewResponseController(w)
 	for chunk := range slices.Chunk(append(b, '\n'), replyChunk) {
-		_ = conn.SetWriteDeadline(time.Now().Add(patience)) // a test recorder has no deadline
+		_ = conn.SetWriteDeadline(time.Now().Add(eventWriteTimeout)) // a test recorder has no deadline
 		if _, err := w.Write(chunk); err != nil {
 			return // the client has disconnected
 		}

@@ -21,7 +21,7 @@ type Session interface {
 	AuditLog() string         // path of the audit log
 	Stop(grace time.Duration) // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
 	Kill(id string) bool      // ends the command of a request, if it runs; does not wait
-	Left() []Left             // leftover processes of ended commands
+	Left() []Leftover         // leftover processes of ended commands
 	EndLeft(id string) bool   // ends the leftover processes of a request's command, and waits; false: there are none
 	Queue() *approval.Queue   // the requests that wait for approval
 	Jobs() []job.Info         // oldest first
@@ -42,7 +42,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 		s.Stop(grace)
 		w.WriteHeader(http.StatusAccepted)
 	})
-	mux.HandleFunc("POST /kill/{id}", byPerson(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
+	mux.HandleFunc("POST /kill/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
 	serveJobs(mux, s)
 	serveWhole(mux, s)
 	serveLeft(mux, s)

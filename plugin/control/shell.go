@@ -55,27 +55,27 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 	mux.HandleFunc("GET /shells", func(w http.ResponseWriter, r *http.Request) {
 		Reply(w, http.StatusOK, Status{Shells: h.Shells()}.listed().Shells)
 	})
-	mux.HandleFunc("PUT /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("PUT /shells/{name}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		var o ShellOptions
-		if !take(w, r, maxShellCommand, notWanted, &o) {
+		if !decodeBody(w, r, maxShellCommand, notWanted, &o) {
 			return
 		}
 		if err := h.CreateShell(r.Context(), r.PathValue("name"), o); err != nil {
 			Reply(w, http.StatusInternalServerError, problem{err.Error()})
 			return
 		}
-		Reply(w, http.StatusOK, settled{Status: "created", ID: r.PathValue("name")})
+		Reply(w, http.StatusOK, result{Status: "created", ID: r.PathValue("name")})
 	}))
-	mux.HandleFunc("DELETE /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("DELETE /shells/{name}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		// Ending the process tree may take some seconds.
 		if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) == nil {
 			h.RemoveShell(r.PathValue("name"))
-			Reply(w, http.StatusOK, settled{Status: "removed", ID: r.PathValue("name")})
+			Reply(w, http.StatusOK, result{Status: "removed", ID: r.PathValue("name")})
 		}
 	}))
-	mux.HandleFunc("POST /shells/{name}", byPerson(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /shells/{name}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		var c ShellCommand
-		if take(w, r, maxShellCommand, notWanted, &c) {
+		if decodeBody(w, r, maxShellCommand, notWanted, &c) {
 			runShell(w, r, h, c)
 		}
 	}))
@@ -95,7 +95,7 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := &shellEvents{to: json.NewEncoder(w), flush: conn.Flush}
 	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir, Timeout: time.Duration(c.Timeout) * time.Millisecond}
-	code, err := h.RunShell(r.Context(), whoAsks(r), r.PathValue("name"), command, c.Start, shell.Output{
+	code, err := h.RunShell(r.Context(), peerUser(r), r.PathValue("name"), command, c.Start, shell.Output{
 		Out:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
 		Err:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
 		Waits: func() { out.send(ShellEvent{Waits: true}) },

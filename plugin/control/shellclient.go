@@ -62,7 +62,7 @@ func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return unexpected(resp)
+		return statusError(resp)
 	}
 	for events := json.NewDecoder(resp.Body); ; {
 		var e ShellEvent

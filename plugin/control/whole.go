@@ -42,7 +42,7 @@ func (c *Cut) String() string {
 type shortener struct{ cut bool }
 
 func (s *shortener) args(args []string) []string {
-	short, cut := spelling.Clip(args, spelling.MaxListed)
+	short, cut := spelling.TruncateArgs(args, spelling.MaxListed)
 	if !cut {
 		return args
 	}
@@ -58,7 +58,7 @@ func (s *shortener) text(text string) string {
 
 // clip returns at most max bytes of text, with a mark if it was cut.
 func clip(text string, max int) string {
-	short, _ := spelling.Clip([]string{text}, max)
+	short, _ := spelling.TruncateArgs([]string{text}, max)
 	return short[0]
 }
 
@@ -88,7 +88,7 @@ func (r Running) listed() Running {
 	return r
 }
 
-func (l Left) listed() Left {
+func (l Leftover) listed() Leftover {
 	var s shortener
 	whole := l.Args
 	l.Args = s.args(l.Args)
@@ -167,7 +167,7 @@ func serveWhole(mux *http.ServeMux, s Session) {
 		replyOne(w, s.Jobs(), func(i job.Info) bool { return i.ID == r.PathValue("id") }, func(i job.Info) any { return shownJob(i) }, job.ErrUnknown)
 	})
 	mux.HandleFunc("GET /left/{id}", func(w http.ResponseWriter, r *http.Request) {
-		replyOne(w, s.Left(), func(l Left) bool { return l.Request == r.PathValue("id") }, func(l Left) any {
+		replyOne(w, s.Left(), func(l Leftover) bool { return l.Request == r.PathValue("id") }, func(l Leftover) any {
 			l.Args = PrintableArgs(l.Args)
 			return l
 		}, ErrNotRunning)
@@ -220,8 +220,8 @@ func (c *Client) Job(ctx context.Context, id string) (j Job, err error) {
 	return j, err
 }
 
-// LeftOf returns the leftover processes of one request's command, with complete texts.
-func (c *Client) LeftOf(ctx context.Context, id string) (l Left, err error) {
+// LeftoverOf returns the leftover processes of one request's command, with complete texts.
+func (c *Client) LeftoverOf(ctx context.Context, id string) (l Leftover, err error) {
 	err = c.get(ctx, "/left/"+url.PathEscape(id), &l)
 	return l, err
 }

@@ -52,7 +52,7 @@ func run(args []string, out io.Writer) (code int, ours bool) {
 	case args[0] == proctree.MonitorName: // only this program uses these names, to start itself
 		return proctree.Monitor(args), true
 	case args[0] == proctree.KeeperName:
-		return keep(args[1:]), true
+		return runKeeper(args[1:]), true
 	}
 	return 0, false
 }

@@ -18,13 +18,13 @@ const maxFiles = 4
 // folder and the exit status of the watcher.
 const LostName = "hostexec-lost"
 
-// keep runs the keeper to its end, and returns the exit status. args are
+// runKeeper runs the keeper to its end, and returns the exit status. args are
 //
 //   - the binary and the session's folder,
 //   - how many descriptors the watcher gets besides its first three,
 //   - the time between TERM and KILL for processes that the watcher leaves, and
 //   - docker's own flags.
-func keep(args []string) int {
+func runKeeper(args []string) int {
 	watcher, n, grace := watcherOf(args)
 	if watcher == nil {
 		return 125

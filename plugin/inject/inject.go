@@ -104,13 +104,13 @@ func Env(env []string, path string, ruled bool) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return kv == "PATH" || strings.HasPrefix(kv, "PATH=")
 	})
-	return append(out, "PATH="+Around(path, ruled))
+	return append(out, "PATH="+WithShimDirs(path, ruled))
 }
 
-// Around returns path with Bin in front and, if ruled is set, Rules at the end. A path may have them
+// WithShimDirs returns path with Bin in front and, if ruled is set, Rules at the end. A path may have them
 // already if the image was committed from such a container. An empty path gets no colon, because a
 // trailing colon would mean the current directory.
-func Around(path string, ruled bool) string {
+func WithShimDirs(path string, ruled bool) string {
 	switch {
 	case path == "":
 		path = Bin

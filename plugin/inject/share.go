@@ -20,21 +20,21 @@ import (
 // in common with other shares or the host. The container may have created links there, so files are opened
 // through os.Root.
 
-// Fill puts the shim for an architecture, and a link to it for each of names, into session's share. The
+// FillShare puts the shim for an architecture, and a link to it for each of names, into session's share. The
 // shim is unpacked once per user and build, and then copied.
-func Fill(home, session, goarch string, names []string) error {
+func FillShare(home, session, goarch string, names []string) error {
 	z, err := shimFor(goarch)
 	if err != nil {
 		return err
 	}
-	return fill(home, session, goarch, z, names)
+	return fillShare(home, session, goarch, z, names)
 }
 
 // FillFiles is like Fill, for calls by files. client is a shell script that does the same as the shim. It
 // has the same names in a directory of its own, for users who want to read the program. pass are the
 // variables that both pass on.
 func FillFiles(home, session, goarch string, client []byte, pass, names []string) error {
-	if err := Fill(home, session, goarch, names); err != nil {
+	if err := FillShare(home, session, goarch, names); err != nil {
 		return err
 	}
 	share, err := os.OpenRoot(state.ShareDir(session))
@@ -48,9 +48,9 @@ func FillFiles(home, session, goarch string, client []byte, pass, names []string
 	}
 	defer above.Close()
 	err = errors.Join(mkdir(above, filepath.Base(state.ProxyDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMount(session)), 0o755), mkdir(share, scripts, 0o755))
-	err = errors.Join(err, text(share, filepath.Join(scripts, Shim), 0o755, client))
+	err = errors.Join(err, writeText(share, filepath.Join(scripts, Shim), 0o755, client))
 	if len(pass) > 0 {
-		err = errors.Join(err, text(share, passing, 0o644, []byte(strings.Join(pass, "\n")+"\n")))
+		err = errors.Join(err, writeText(share, passEnvFile, 0o644, []byte(strings.Join(pass, "\n")+"\n")))
 	}
 	if err != nil {
 		return fmt.Errorf("put the client into %s: %w", share.Name(), err)
@@ -80,17 +80,17 @@ const (
 	scripts  = "sh"                          // directory of the shell script and its links
 	toShim   = "../" + programs + "/" + Shim // from rules
 
-	passing = "pass" // file with the names of variables that the shim may pass on
+	passEnvFile = "pass" // file with the names of variables that the shim may pass on
 )
 
-func text(root *os.Root, name string, mode fs.FileMode, b []byte) error {
+func writeText(root *os.Root, name string, mode fs.FileMode, b []byte) error {
 	return create(root, name, mode, func(f *os.File) error {
 		_, err := f.Write(b)
 		return err
 	})
 }
 
-func fill(home, session, goarch string, z packed, names []string) error {
+func fillShare(home, session, goarch string, z packed, names []string) error {
 	cached, err := unpacked(home, goarch, z)
 	if err != nil {
 		return fmt.Errorf("unpack the shim: %w", err)
@@ -119,7 +119,7 @@ func Empty(session string) error {
 	if err := os.Remove(state.ShimFile(session)); !errors.Is(err, fs.ErrNotExist) && err != nil {
 		return err
 	}
-	return errors.Join(share.RemoveAll(programs), mkdir(share, programs, 0o755), share.RemoveAll(rules), share.RemoveAll(scripts), share.RemoveAll(passing))
+	return errors.Join(share.RemoveAll(programs), mkdir(share, programs, 0o755), share.RemoveAll(rules), share.RemoveAll(scripts), share.RemoveAll(passEnvFile))
 }
 
 // mkdir creates a directory. The watcher may have created it before.
@@ -204,7 +204,7 @@ func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
 // Sweep removes the unpacked shims of other builds, and the findings about images.
 func Sweep(home string) error {
-	return errors.Join(sweepShims(home), forget(home))
+	return errors.Join(sweepShims(home), removeFindings(home))
 }
 
 func sweepShims(home string) error {

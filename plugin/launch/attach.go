@@ -50,10 +50,10 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := unattached(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.Ruled, err = unnamed(ctx, api, c, p.Record.Ruled); err != nil {
+	if p.Record.RuleCommands, err = unnamed(ctx, api, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
-	if p.Record.Apart, err = remote(); err != nil {
+	if p.Record.RemoteFiles, err = remote(); err != nil {
 		return nil, err
 	}
 	if l, err = Begin(ctx, dockerCLI, p); err != nil {

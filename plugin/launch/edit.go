@@ -21,7 +21,7 @@ import (
 // run passes the same again after a pull.
 func (l *Launch) edited(want Creation, path string) Creation {
 	cfg, host := *want.Config, *want.Host
-	cfg.Env = inject.Env(cfg.Env, path, len(l.Plan.Record.Ruled) > 0)
+	cfg.Env = inject.Env(cfg.Env, path, len(l.Plan.Record.RuleCommands) > 0)
 	if l.http.Address != "" {
 		cfg.Env = l.http.Env(l.imageEnv, cfg.Env)
 	}

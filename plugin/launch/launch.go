@@ -202,10 +202,10 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
 		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Names())
-		return errors.Join(err, inject.FillRules(dir, rec.Ruled))
+		return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 	}
-	err := inject.Fill(store.Home, dir, arch, rec.Names())
-	return errors.Join(err, inject.FillRules(dir, rec.Ruled))
+	err := inject.FillShare(store.Home, dir, arch, rec.Names())
+	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
 // explain names the likely reason when the engine does not find what is on this host.

@@ -86,18 +86,18 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation) error {
 // container. A mount is not looked at: it may have such a program.
 func (l *Launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
 	dirs := searched(c.Config.Env)
-	if len(l.Plan.Record.Ruled) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
+	if len(l.Plan.Record.RuleCommands) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
 		return nil, nil
 	}
 	var paths []string
-	for _, name := range l.Plan.Record.Ruled {
+	for _, name := range l.Plan.Record.RuleCommands {
 		paths = append(paths, places(dirs, name)...)
 	}
 	found, err := l.look(ctx, api, c.Image, paths)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range l.Plan.Record.Ruled {
+	for _, name := range l.Plan.Record.RuleCommands {
 		taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
 		if !slices.ContainsFunc(places(dirs, name), taken) {
 			free = append(free, name)
@@ -143,7 +143,7 @@ func (l *Launch) linkable(ctx context.Context, api client.APIClient, image strin
 // look finds out what the container has at paths, as far as that is not known of its
 // image, and remembers it: each look makes the engine mount the container.
 func (l *Launch) look(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
-	found := inject.Recall(l.Store.Home, image)
+	found := inject.LoadFindings(l.Store.Home, image)
 	var unknown []string
 	for _, p := range paths {
 		if _, ok := found[p]; !ok {
@@ -160,7 +160,7 @@ func (l *Launch) look(ctx context.Context, api client.APIClient, image string, p
 	for i, p := range unknown {
 		found[p] = news[i]
 	}
-	_ = inject.Remember(l.Store.Home, image, found) // the next run looks again
+	_ = inject.SaveFindings(l.Store.Home, image, found) // the next run looks again
 	return found, nil
 }
 

@@ -90,7 +90,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 		Carrier:  o.Carrier,
 		PassEnv:  o.PassEnv,
 		NewPrivs: o.NewPrivs,
-		Terminal: state.Terminal(notify.Here()),
+		Terminal: state.Terminal(notify.CurrentTerminal()),
 	}}
 	if p.http, err = parseHTTP(o.HTTP, o.compat); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	if p.Record.Shell, err = parseShell(o.Shell, os.Getenv("PATH")); err != nil {
 		return nil, err
 	}
-	p.Record.Ruled = p.ruled(os.Getenv("PATH"))
+	p.Record.RuleCommands = p.ruled(os.Getenv("PATH"))
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 
@@ -184,7 +184,7 @@ func checkCarrier(name string) error {
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
 }
 
-var envForm = spelling.Form{First: "A-Za-z_", Of: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envForm = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
 
 // CheckEnv takes names only: a value given here would stand in the session's record, and
 // nothing of the environment ever does.

@@ -15,7 +15,7 @@ import (
 // question, and not before. A session does without one, too: nothing is said of a failure.
 func StartPage(store *state.Store, rec state.Session, c *config.Config) {
 	shown := c.Notify.Desktop == nil || *c.Notify.Desktop
-	if !shown || !page.Desktop() || !c.Policy(PolicyCommands(rec.Commands)).Asks() || control.Called() {
+	if !shown || !page.Desktop() || !c.Policy(PolicyCommands(rec.Commands)).Asks() || control.StartedByCall() {
 		return
 	}
 	_ = dir.CloexecAll() // it stays, and what a shell has left open for us would stay with it

@@ -40,7 +40,7 @@ func Desktop(goos string, getenv func(string) string) []string {
 	if goos == "linux" && display == "" {
 		return nil
 	}
-	path, ok := Look(argv[0], getenv("PATH"))
+	path, ok := LookPath(argv[0], getenv("PATH"))
 	if !ok {
 		return nil
 	}
@@ -48,8 +48,8 @@ func Desktop(goos string, getenv func(string) string) []string {
 	return argv
 }
 
-// text replaces count in argv.
-func text(argv []string, waiting int) []string {
+// fillCount replaces count in argv.
+func fillCount(argv []string, waiting int) []string {
 	words := fmt.Sprintf("%d requests wait for approval", waiting)
 	if waiting == 1 {
 		words = "1 request waits for approval"

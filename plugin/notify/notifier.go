@@ -25,8 +25,8 @@ type Notifier struct {
 // error if the program fails. The program ends when ctx ends.
 type Runner func(ctx context.Context, argv, env []string) error
 
-// patience is the time limit for a notification program.
-const patience = 10 * time.Second
+// programTimeout is the time limit for a notification program.
+const programTimeout = 10 * time.Second
 
 // Reachable reports whether there is a notification program.
 func (n *Notifier) Reachable() bool { return len(n.Command)+len(n.Desktop) > 0 }
@@ -41,8 +41,8 @@ func (n *Notifier) Programs() (paths []string) {
 	return paths
 }
 
-// Tell notifies the user that waiting requests wait. It succeeds if one of the programs does.
-func (n *Notifier) Tell(ctx context.Context, waiting int) error {
+// Notify notifies the user that waiting requests wait. It succeeds if one of the programs does.
+func (n *Notifier) Notify(ctx context.Context, waiting int) error {
 	if !n.Reachable() {
 		return errors.New("there is nobody to notify")
 	}
@@ -52,7 +52,7 @@ func (n *Notifier) Tell(ctx context.Context, waiting int) error {
 		if len(argv) == 0 {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, programTimeout)
 		defer cancel()
 		if err := n.Run(ctx, argv, env); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", argv[0], err))
@@ -61,16 +61,16 @@ func (n *Notifier) Tell(ctx context.Context, waiting int) error {
 		told = true
 	}
 	tell(n.Command, "HOSTEXEC_PENDING="+strconv.Itoa(waiting), "HOSTEXEC_SESSION="+n.Session)
-	tell(text(n.Desktop, waiting))
+	tell(fillCount(n.Desktop, waiting))
 	if told {
 		return nil
 	}
 	return errors.Join(errs...)
 }
 
-// Look finds a program in the absolute directories of path. Relative directories depend on the directory
+// LookPath finds a program in the absolute directories of path. Relative directories depend on the directory
 // where the session was started, which a container can often write.
-func Look(name, path string) (string, bool) {
+func LookPath(name, path string) (string, bool) {
 	if filepath.IsAbs(name) {
 		p, err := exec.LookPath(name)
 		return p, err == nil

@@ -56,7 +56,7 @@ func TestDesktop(t *testing.T) {
 			t.Fatalf("%s: %q", goos, n.Desktop)
 		}
 		for i, want := range []string{"docker hostexec: 1 request waits for approval", "docker hostexec: 2 requests wait for approval"} {
-			if err := n.Tell(t.Context(), i+1); err != nil {
+			if err := n.Notify(t.Context(), i+1); err != nil {
 				t.Errorf("%s: %v", goos, err)
 			}
 			if got := told(); strings.Count(got, "wait") != i+1 || !strings.Contains(got, want) || strings.Contains(got, count) {
@@ -76,19 +76,19 @@ func TestDesktop(t *testing.T) {
 // Attack 99.
 func TestCommand(t *testing.T) {
 	told := stub(t, "tell-me", "0")
-	path, ok := Look("tell-me", os.Getenv("PATH"))
+	path, ok := LookPath("tell-me", os.Getenv("PATH"))
 	if !ok {
 		t.Fatal("it is not found")
 	}
 	n := Notifier{Command: []string{path, "{count} $HOME", "a b"}, Session: "0123456789ab", Run: runs}
-	if err := n.Tell(t.Context(), 3); err != nil {
+	if err := n.Notify(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := told(), "<{count} $HOME><a b> 3 0123456789ab\n"; got != want {
 		t.Errorf("it was told %q, want %q", got, want)
 	}
 	for _, name := range []string{"nothing-such", "./tell-me", "sub/tell-me", ""} {
-		if p, ok := Look(name, os.Getenv("PATH")); ok {
+		if p, ok := LookPath(name, os.Getenv("PATH")); ok {
 			t.Errorf("%q is found as %s", name, p)
 		}
 	}
@@ -97,7 +97,7 @@ func TestCommand(t *testing.T) {
 // TestTell checks that one working program is enough, and that failing and hanging programs do not count.
 func TestTell(t *testing.T) {
 	stub(t, "fails", "3")
-	fails, _ := Look("fails", os.Getenv("PATH"))
+	fails, _ := LookPath("fails", os.Getenv("PATH"))
 	for _, tt := range []struct {
 		name string
 		n    Notifier
@@ -109,7 +109,7 @@ func TestTell(t *testing.T) {
 		{"one of two works", Notifier{Command: []string{fails}, Desktop: []string{"/bin/true"}}, true},
 	} {
 		tt.n.Run = runs
-		if err := tt.n.Tell(t.Context(), 1); (err == nil) != tt.ok {
+		if err := tt.n.Notify(t.Context(), 1); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestTell(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}}
-	if err := hangs.Tell(ctx, 1); !errors.Is(err, context.Canceled) {
+	if err := hangs.Notify(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("one that hangs: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ package notify
 
 // Terminal is the terminal where a session was started. The zero value means none.
 type Terminal struct {
-	Path   string
-	Leader int    // pid of the session leader, usually the login shell
-	Born   uint64 // start time of the leader, proc_pid_stat(5), to detect a reused pid
+	Path        string
+	Leader      int    // pid of the session leader, usually the login shell
+	LeaderStart uint64 // start time of the leader, proc_pid_stat(5), to detect a reused pid
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Here returns the terminal of this process, if it has one.
-func Here() Terminal {
+// CurrentTerminal returns the terminal of this process, if it has one.
+func CurrentTerminal() Terminal {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return Terminal{}
@@ -28,11 +28,11 @@ func Here() Terminal {
 	if err != nil || !strings.HasPrefix(path, "/dev/") {
 		path = ""
 	}
-	born, ok := birth(leader)
+	born, ok := startTime(leader)
 	if !ok {
 		return Terminal{}
 	}
-	return Terminal{Path: path, Leader: leader, Born: born}
+	return Terminal{Path: path, Leader: leader, LeaderStart: born}
 }
 
 // Open reports whether the terminal's session leader is still alive.
@@ -40,12 +40,12 @@ func (t Terminal) Open() bool {
 	if t.Leader == 0 {
 		return false
 	}
-	born, ok := birth(t.Leader)
-	return ok && born == t.Born
+	born, ok := startTime(t.Leader)
+	return ok && born == t.LeaderStart
 }
 
-// Ring writes a BEL byte to the terminal. It never blocks.
-func (t Terminal) Ring() {
+// Bell writes a BEL byte to the terminal. It never blocks.
+func (t Terminal) Bell() {
 	if t.Path == "" || !t.Open() {
 		return
 	}
@@ -59,9 +59,9 @@ func (t Terminal) Ring() {
 	}
 }
 
-// birth returns the start time of a process in clock ticks since boot: field 22 of proc_pid_stat(5). The
+// startTime returns the start time of a process in clock ticks since boot: field 22 of proc_pid_stat(5). The
 // name in parentheses before it may contain any byte.
-func birth(pid int) (uint64, bool) {
+func startTime(pid int) (uint64, bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, false

@@ -19,7 +19,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	born, ok := birth(cmd.Process.Pid)
+	born, ok := startTime(cmd.Process.Pid)
 	if !ok {
 		t.Fatal("a process that runs was never born")
 	}
@@ -27,17 +27,17 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := Terminal{Path: path, Leader: cmd.Process.Pid, Born: born}
+	term := Terminal{Path: path, Leader: cmd.Process.Pid, LeaderStart: born}
 	if !term.Open() {
 		t.Error("the terminal of a process that runs is not open")
 	}
-	if (Terminal{Leader: term.Leader, Born: born + 1}).Open() {
+	if (Terminal{Leader: term.Leader, LeaderStart: born + 1}).Open() {
 		t.Error("a terminal is open whose leader's number has another process")
 	}
 	if (Terminal{}).Open() {
 		t.Error("no terminal is open")
 	}
-	term.Ring()
+	term.Bell()
 	b := make([]byte, 8)
 	if n, err := tty.Read(b); err != nil || string(b[:n]) != "\a" {
 		t.Errorf("the terminal shows %q, %v, want a bell", b[:n], err)
@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 	if term.Open() {
 		t.Error("the terminal of a dead process is open")
 	}
-	term.Ring() // must do nothing
+	term.Bell() // must do nothing
 }
 
 // TestRingWritesToTerminalsOnly checks that Ring does not write to a regular file.
@@ -56,8 +56,8 @@ func TestRingWritesToTerminalsOnly(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	born, _ := birth(os.Getpid())
-	Terminal{Path: file, Leader: os.Getpid(), Born: born}.Ring()
+	born, _ := startTime(os.Getpid())
+	Terminal{Path: file, Leader: os.Getpid(), LeaderStart: born}.Bell()
 	if b, err := os.ReadFile(file); err != nil || len(b) != 0 {
 		t.Errorf("the file holds %q, %v", b, err)
 	}

@@ -4,11 +4,11 @@
 
 package notify
 
-// Here returns no terminal: sessions are not supported on this system.
-func Here() Terminal { return Terminal{} }
+// CurrentTerminal returns no terminal: sessions are not supported on this system.
+func CurrentTerminal() Terminal { return Terminal{} }
 
 // Open returns false.
 func (t Terminal) Open() bool { return false }
 
-// Ring does nothing.
-func (t Terminal) Ring() {}
+// Bell does nothing.
+func (t Terminal) Bell() {}

@@ -14,51 +14,51 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// board holds the state of all sessions that the page shows. Watchers report waiting questions. The board
+// pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The board
 // polls the rest every second: running calls, grants and ended requests. It does so only while a browser
 // is connected or Page.Open is set, because a client that watches a session counts as an approver.
-type board struct {
+type pageState struct {
 	store  *state.Store
 	always bool
 
-	mu      sync.Mutex // guards the fields below
-	streams int        // connected browsers
-	left    time.Time  // when the last browser disconnected
-	seats   map[string]*seat
-	served  []control.Summary
-	granted []control.Grant
-	past    []control.Event
-	log     os.FileInfo   // of the audit log when past was read
-	ended   []card        // settled questions, oldest first
-	rounds  int           // number of finished rounds
-	news    bool          // a round found changes to report
-	changed chan struct{} // closed at the next change; nil if nobody waits
-	wake    chan struct{} // buffer of one: a value starts a round at once
+	mu             sync.Mutex // guards the fields below
+	streams        int        // connected browsers
+	lastDisconnect time.Time  // when the last browser disconnected
+	watched        map[string]*sessionWatch
+	served         []control.Summary
+	granted        []control.Grant
+	history        []control.Event
+	log            os.FileInfo   // of the audit log when past was read
+	ended          []card        // settled questions, oldest first
+	rounds         int           // number of finished rounds
+	pendingChange  bool          // a round found changes to report
+	changed        chan struct{} // closed at the next change; nil if nobody waits
+	wake           chan struct{} // buffer of one: a value starts a round at once
 }
 
-// seat is the connection to one session's watcher.
-type seat struct {
-	leave   context.CancelFunc
-	heard   bool
-	waiting []control.Question
+// sessionWatch is the connection to one session's watcher.
+type sessionWatch struct {
+	cancel   context.CancelFunc
+	reported bool
+	waiting  []control.Question
 }
 
-// linger is how long sessions are watched after the last browser has disconnected, because it may be
+// idleDelay is how long sessions are watched after the last browser has disconnected, because it may be
 // reloading the page.
-const linger = 5 * time.Second
+const idleDelay = 5 * time.Second
 
-func newBoard(store *state.Store, always bool) *board {
-	return &board{store: store, always: always, seats: map[string]*seat{}, wake: make(chan struct{}, 1)}
+func newPageState(store *state.Store, always bool) *pageState {
+	return &pageState{store: store, always: always, watched: map[string]*sessionWatch{}, wake: make(chan struct{}, 1)}
 }
 
 // run updates the board until ctx is done. It returns after all watch goroutines have ended.
-func (b *board) run(ctx context.Context) {
+func (b *pageState) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		b.round(ctx, &wg)
+		b.poll(ctx, &wg)
 		select {
 		case <-tick.C:
 		case <-b.wake:
@@ -68,80 +68,80 @@ func (b *board) run(ctx context.Context) {
 	}
 }
 
-// round starts to watch new sessions and polls all sessions if a browser is connected.
-func (b *board) round(ctx context.Context, wg *sync.WaitGroup) {
+// poll starts to watch new sessions and polls all sessions if a browser is connected.
+func (b *pageState) poll(ctx context.Context, wg *sync.WaitGroup) {
 	if !b.wanted() {
-		b.dismiss()
+		b.stopWatching()
 		return
 	}
 	recs, _ := b.store.List() // the records that can be read
 	for _, rec := range recs {
-		if s, ctx := b.seat(ctx, rec.ID); s != nil {
+		if s, ctx := b.addSession(ctx, rec.ID); s != nil {
 			// Ends when the session's watcher ends, or with ctx.
 			wg.Go(func() { b.watch(ctx, rec.ID, s) })
 		}
 	}
 	if b.browsers() > 0 {
-		b.look(ctx)
+		b.refresh(ctx)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rounds++
-	if b.news {
-		b.news = false
+	if b.pendingChange {
+		b.pendingChange = false
 		b.changeLocked()
 	}
 }
 
-func (b *board) wanted() bool {
+func (b *pageState) wanted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.always || b.streams > 0 || time.Since(b.left) < linger
+	return b.always || b.streams > 0 || time.Since(b.lastDisconnect) < idleDelay
 }
 
-// dismiss stops watching all sessions.
-func (b *board) dismiss() {
+// stopWatching stops watching all sessions.
+func (b *pageState) stopWatching() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.seats {
-		s.leave()
+	for _, s := range b.watched {
+		s.cancel()
 	}
 }
 
-// seat returns a new seat for a session, or nil if it has one.
-func (b *board) seat(ctx context.Context, session string) (*seat, context.Context) {
+// addSession returns a new seat for a session, or nil if it has one.
+func (b *pageState) addSession(ctx context.Context, session string) (*sessionWatch, context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.seats[session] != nil {
+	if b.watched[session] != nil {
 		return nil, nil
 	}
 	ctx, leave := context.WithCancel(ctx)
-	s := &seat{leave: leave}
-	b.seats[session] = s
+	s := &sessionWatch{cancel: leave}
+	b.watched[session] = s
 	return s, ctx
 }
 
 // watch follows the waiting questions of a session until its watcher stops answering.
-func (b *board) watch(ctx context.Context, session string, s *seat) {
-	defer s.leave()
+func (b *pageState) watch(ctx context.Context, session string, s *sessionWatch) {
+	defer s.cancel()
 	c := control.Dial(b.store.Dir(session))
 	defer c.Close()
 	_ = c.Watch(ctx, func(all []control.Question) { b.set(s, all) }) // run tries again in a second
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.seats, session)
+	delete(b.watched, session)
 	b.setLocked(s, nil)
 }
 
 // set stores the waiting questions of a session.
-func (b *board) set(s *seat, all []control.Question) {
+func (b *pageState) set(s *sessionWatch, all []control.Question) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.heard = true
+	s.reported = true
 	b.setLocked(s, all)
 }
 
-func (b *board) setLocked(s *seat, all []control.Question) {
+func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
 	for _, q := range s.waiting {
 		if !slices.ContainsFunc(all, func(now control.Question) bool { return now.ID == q.ID }) {
 			b.endLocked(q, gone(q, time.Now()))
@@ -151,47 +151,47 @@ func (b *board) setLocked(s *seat, all []control.Question) {
 	b.changeLocked()
 }
 
-// look polls running calls, grants and ended requests.
-func (b *board) look(ctx context.Context) {
+// refresh polls running calls, grants and ended requests.
+func (b *pageState) refresh(ctx context.Context) {
 	served, err := survey(ctx, b.store)
 	granted := grants(ctx, b.store)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil && !reflect.DeepEqual(served, b.served) {
-		b.served, b.news = served, true
+		b.served, b.pendingChange = served, true
 	}
 	if !reflect.DeepEqual(granted, b.granted) {
-		b.granted, b.news = granted, true
+		b.granted, b.pendingChange = granted, true
 	}
 	fi, err := os.Stat(b.store.Audit())
 	if err != nil || b.log != nil && fi.Size() == b.log.Size() && fi.ModTime().Equal(b.log.ModTime()) {
 		return
 	}
 	if past, err := control.History(b.store.Audit(), ""); err == nil {
-		b.past, b.log, b.news = past, fi, true
+		b.history, b.log, b.pendingChange = past, fi, true
 	}
 }
 
 // questions returns the waiting questions, oldest first.
-func (b *board) questions() (all []control.Question) {
+func (b *pageState) questions() (all []control.Question) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.seats {
+	for _, s := range b.watched {
 		all = append(all, s.waiting...)
 	}
 	slices.SortStableFunc(all, byAge)
 	return all
 }
 
-// facts returns the sessions, the grants and the ended requests.
-func (b *board) facts() (served []control.Summary, granted []control.Grant, past []control.Event) {
+// lists returns the sessions, the grants and the ended requests.
+func (b *pageState) lists() (served []control.Summary, granted []control.Grant, past []control.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.served, b.granted, b.past
+	return b.served, b.granted, b.history
 }
 
-// hurry starts a round at once.
-func (b *board) hurry() {
+// wakeUp starts a round at once.
+func (b *pageState) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
 	default: // a wakeup is pending already
@@ -199,11 +199,11 @@ func (b *board) hurry() {
 }
 
 // sessions returns the number of watched sessions that have reported.
-func (b *board) sessions() (n int) {
+func (b *pageState) sessions() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.seats {
-		if s.heard {
+	for _, s := range b.watched {
+		if s.reported {
 			n++
 		}
 	}
@@ -211,7 +211,7 @@ func (b *board) sessions() (n int) {
 }
 
 // Changed returns a channel that is closed at the next change.
-func (b *board) Changed() <-chan struct{} {
+func (b *pageState) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.changed == nil {
@@ -220,7 +220,7 @@ func (b *board) Changed() <-chan struct{} {
 	return b.changed
 }
 
-func (b *board) changeLocked() {
+func (b *pageState) changeLocked() {
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil

@@ -47,15 +47,15 @@ var redirection = sync.OnceValue(func() *template.Template {
 // File creates a file that opens the page once, within half a minute, and returns its URL. The file is
 // removed after its use or its time limit.
 func (p *Page) File() (link string, err error) {
-	code, over := p.keys.mint(time.Now())
+	code, over := p.keys.newCode(time.Now())
 	removeFiles(over)
 	dir := browserDir(p.Store)
 	f, err := os.CreateTemp(dir, filePattern) // mode 0600; the file must not exist
 	if err != nil {
 		return "", fmt.Errorf("write the file that opens the page: %w", err)
 	}
-	err = redirection().Execute(f, p.place.link(code))
-	if err = errors.Join(err, f.Close()); err == nil && !p.keys.put(code, f.Name()) {
+	err = redirection().Execute(f, p.address.link(code))
+	if err = errors.Join(err, f.Close()); err == nil && !p.keys.setFile(code, f.Name()) {
 		err = errors.New("too many of them were asked for")
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func removeStale(s *state.Store) {
 // newCode answers POST /code. A client whose token came from a code cannot create codes, because these
 // would stay valid after its token is revoked.
 func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
-	if !p.place.knows(r) {
+	if !p.address.hasToken(r) {
 		fail(w, http.StatusForbidden, "a browser that a link has opened makes no links: docker hostexec ui does")
 		return
 	}
@@ -118,13 +118,13 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Code string `json:"code"`
 	}
-	var got taken
+	var got redemption
 	if body(w, r, &in) == nil {
-		got = p.keys.take(in.Code, time.Now())
+		got = p.keys.redeem(in.Code, time.Now())
 	}
 	switch {
 	case got.twice:
-		if got.news { // repeated attempts must not fill the log
+		if got.firstReuse { // repeated attempts must not fill the log
 			p.warn(loggedTwice)
 		}
 		control.Reply(w, http.StatusForbidden, problem{Error: usedTwice, Revoked: true})

@@ -47,7 +47,7 @@ func codeIn(t *testing.T, link string) string {
 // link asks for a file that opens the page, as docker hostexec ui does.
 func (s *served) link() string {
 	s.t.Helper()
-	link, err := s.place.File(s.t.Context())
+	link, err := s.address.File(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -91,20 +91,20 @@ func TestFile(t *testing.T) {
 	if fi, err := os.Stat(filepath.Dir(file)); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("its directory: %v, %v, want 0700", fi, err)
 	}
-	if strings.Contains(link, code) || strings.Contains(link, s.place.Token) {
+	if strings.Contains(link, code) || strings.Contains(link, s.address.Token) {
 		t.Errorf("the link has a secret: %s", link)
 	}
 	b, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(b), s.place.Token) || strings.Contains(string(b), "<script") {
+	if err != nil || strings.Contains(string(b), s.address.Token) || strings.Contains(string(b), "<script") {
 		t.Errorf("the file is %s, %v", b, err)
 	}
-	for _, part := range []string{`content="no-referrer"`, `default-src 'none'`, `content="0;url=` + s.place.Origin + `/#code=`} {
+	for _, part := range []string{`content="no-referrer"`, `default-src 'none'`, `content="0;url=` + s.address.Origin + `/#code=`} {
 		if !strings.Contains(string(b), part) {
 			t.Errorf("the file lacks %s: %s", part, b)
 		}
 	}
 	token, a := s.present(code)
-	if a.code != 200 || token == "" || token == s.place.Token || s.codeOf(token) != 200 {
+	if a.code != 200 || token == "" || token == s.address.Token || s.codeOf(token) != 200 {
 		t.Errorf("the code gives %d, %s", a.code, a.body)
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
@@ -175,7 +175,7 @@ func TestCode(t *testing.T) {
 	if _, a := s.present(code); a.code != 403 || !strings.Contains(a.body, `"revoked":true`) {
 		t.Errorf("the third use: %d, %s", a.code, a.body)
 	}
-	for name, other := range map[string]string{"the page's own token": s.place.Token, "another code's": thief, "another's": friend} {
+	for name, other := range map[string]string{"the page's own token": s.address.Token, "another code's": thief, "another's": friend} {
 		if code := s.codeOf(other); code != 200 {
 			t.Errorf("%s is answered %d", name, code)
 		}
@@ -185,13 +185,13 @@ func TestCode(t *testing.T) {
 	}
 	var ks keys
 	now := time.Now()
-	late, _ := ks.mint(now)
-	stolen := ks.take(late, now).token
-	if !ks.take(late, now.Add(24*time.Hour)).twice || !ks.of(stolen).isRevoked() {
+	late, _ := ks.newCode(now)
+	stolen := ks.redeem(late, now).token
+	if !ks.redeem(late, now.Add(24*time.Hour)).twice || !ks.byToken(stolen).isRevoked() {
 		t.Error("a browser that comes a day later revokes nothing")
 	}
-	old, _ := ks.mint(now)
-	if got := ks.take(old, now.Add(codeLife+time.Second)); got != (taken{}) {
+	old, _ := ks.newCode(now)
+	if got := ks.redeem(old, now.Add(codeLife+time.Second)); got != (redemption{}) {
 		t.Errorf("a code that is too old gives %+v", got)
 	}
 }
@@ -243,8 +243,8 @@ func TestCodesAreFew(t *testing.T) {
 	now := time.Now()
 	over := map[string]bool{}
 	for i := range 10 * maxCodes {
-		code, files := ks.mint(now.Add(time.Duration(i)))
-		ks.put(code, code)
+		code, files := ks.newCode(now.Add(time.Duration(i)))
+		ks.setFile(code, code)
 		for _, file := range files {
 			over[file] = true
 		}
@@ -254,13 +254,13 @@ func TestCodesAreFew(t *testing.T) {
 	}
 	var first string
 	for range 2 * maxKeys {
-		code, _ := ks.mint(now)
-		token := ks.take(code, now).token
+		code, _ := ks.newCode(now)
+		token := ks.redeem(code, now).token
 		if first == "" {
 			first = token
 		}
 	}
-	if len(ks.used) != maxKeys || len(ks.given) != maxKeys || len(ks.order) != maxKeys || ks.of(first) != nil {
+	if len(ks.used) != maxKeys || len(ks.given) != maxKeys || len(ks.order) != maxKeys || ks.byToken(first) != nil {
 		t.Errorf("%d, %d and %d tokens are good, want %d", len(ks.used), len(ks.given), len(ks.order), maxKeys)
 	}
 }
@@ -269,11 +269,11 @@ func TestCodesAreFew(t *testing.T) {
 func TestFruitless(t *testing.T) {
 	var links []string
 	s := serve(t, &Page{Store: newStore(t), Open: func(link string) error { links = append(links, link); return nil }})
-	for i := range maxFruitless + 2 {
-		s.summon(i)
+	for i := range maxFailedOpens + 2 {
+		s.openBrowser(i)
 	}
 	for i, link := range links {
-		if strings.HasPrefix(link, "file://") != (i < maxFruitless) {
+		if strings.HasPrefix(link, "file://") != (i < maxFailedOpens) {
 			t.Errorf("the %dth time it opens %q", i+1, link)
 		}
 	}
@@ -297,7 +297,7 @@ func TestNoAccessLog(t *testing.T) {
 		}
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			if strings.Contains(lines.Text(), token) || strings.Contains(lines.Text(), s.place.Token) && path != placeFile(store) {
+			if strings.Contains(lines.Text(), token) || strings.Contains(lines.Text(), s.address.Token) && path != addressFile(store) {
 				t.Errorf("%s has a token", path)
 			}
 		}

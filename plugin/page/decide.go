@@ -18,7 +18,7 @@ type settled struct {
 	ID     string `json:"id"`
 }
 
-var idForm = spelling.Form{Of: "0-9a-f", Min: 1, Max: 32}
+var idForm = spelling.Form{Chars: "0-9a-f", Min: 1, Max: 32}
 
 // approve answers POST /approve/{id}. The body must name the question as it was shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		p.decide(w, r, ending{Approved, holding(terms)}, func(q *control.Question) (settle, bool) {
+		p.decide(w, r, decisionResult{Approved, describeTerms(terms)}, func(q *control.Question) (settle, bool) {
 			changed := q.Digest != d.Digest
 			q.Digest, q.Waiting = d.Digest, d.Waiting
 			return approving(terms), !changed
@@ -61,7 +61,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		}
 		d = control.Decision{}
 	}
-	p.decide(w, r, ending{Outcome: Denied}, func(q *control.Question) (settle, bool) {
+	p.decide(w, r, decisionResult{Outcome: Denied}, func(q *control.Question) (settle, bool) {
 		deny := func(c *control.Client, ctx context.Context, q control.Question) error {
 			return c.Deny(ctx, q, d.Reason)
 		}
@@ -69,15 +69,15 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ending is the result of a question if the decision succeeds.
-type ending struct {
+// decisionResult is the result of a question if the decision succeeds.
+type decisionResult struct {
 	Outcome
 	held string // how long an approval holds; empty: once
 }
 
-func settledHere(q control.Question, done ending) card {
-	c := tombstoneOf(q, done.Outcome)
-	c.Here, c.Held = true, done.held
+func settledHere(q control.Question, done decisionResult) card {
+	c := newEndedCard(q, done.Outcome)
+	c.SettledHere, c.Held = true, done.held
 	return c
 }
 
@@ -86,7 +86,7 @@ type settle func(*control.Client, context.Context, control.Question) error
 
 // decide sends a decision on request {id} to the watcher of its session. judge chooses the method and
 // reports whether the question is still the one that was shown.
-func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge func(*control.Question) (settle, bool)) {
+func (p *Page) decide(w http.ResponseWriter, r *http.Request, done decisionResult, judge func(*control.Question) (settle, bool)) {
 	id := r.PathValue("id")
 	now, found := p.find(r.Context(), id)
 	if !idForm.Matches(id) || !found {
@@ -113,7 +113,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done ending, judge
 		p.refuse(w, r, now, err)
 		return
 	}
-	p.board.settle(short, done.Outcome)
+	p.state.recordAnswer(short, done.Outcome)
 	if wantsHTML(r) {
 		render(w, http.StatusOK, "settled", settledHere(short, done))
 		return
@@ -126,7 +126,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Questi
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
 		if wantsHTML(r) {
-			render(w, http.StatusNotFound, "settled", p.board.tombstone(now))
+			render(w, http.StatusNotFound, "settled", p.state.endedCard(now))
 			return
 		}
 		fail(w, http.StatusNotFound, "request not found")

@@ -31,38 +31,38 @@ func gone(q control.Question, now time.Time) Outcome {
 	return Gone
 }
 
-// settle records that q was answered here and removes it before its watcher reports that. A question that
+// recordAnswer records that q was answered here and removes it before its watcher reports that. A question that
 // has gained callers since is not removed.
-func (b *board) settle(q control.Question, how Outcome) {
+func (b *pageState) recordAnswer(q control.Question, how Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endLocked(q, how)
-	for _, s := range b.seats {
+	for _, s := range b.watched {
 		s.waiting = slices.DeleteFunc(slices.Clone(s.waiting), func(other control.Question) bool {
 			return other.ID == q.ID && slices.Equal(other.Waiting, q.Waiting)
 		})
 	}
 	b.changeLocked()
-	b.hurry() // there may be a new grant
+	b.wakeUp() // there may be a new grant
 }
 
 // endLocked stores the outcome of q. An answer from this page replaces Gone, in whichever order they
 // arrive.
-func (b *board) endLocked(q control.Question, how Outcome) {
+func (b *pageState) endLocked(q control.Question, how Outcome) {
 	if i := slices.IndexFunc(b.ended, func(c card) bool { return c.ID == q.ID }); i >= 0 {
 		if how == Approved || how == Denied {
 			b.ended[i].Outcome = how
 		}
 		return
 	}
-	b.ended = append(b.ended, tombstoneOf(q, how))
+	b.ended = append(b.ended, newEndedCard(q, how))
 	if n := len(b.ended) - maxEnded; n > 0 {
 		b.ended = slices.Delete(b.ended, 0, n)
 	}
 }
 
-// tombstone returns the card of a question that does not wait any more.
-func (b *board) tombstone(q control.Question) card {
+// endedCard returns the card of a question that does not wait any more.
+func (b *pageState) endedCard(q control.Question) card {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.ended {
@@ -70,11 +70,11 @@ func (b *board) tombstone(q control.Question) card {
 			return c
 		}
 	}
-	return tombstoneOf(q, Gone)
+	return newEndedCard(q, Gone)
 }
 
-// tombstoneOf returns a card with the part of q that is shown after its end.
-func tombstoneOf(q control.Question, how Outcome) card {
+// newEndedCard returns a card with the part of q that is shown after its end.
+func newEndedCard(q control.Question, how Outcome) card {
 	kept := control.Question{ID: q.ID, Container: q.Container, Session: q.Session}
 	kept.Args, kept.Cut = control.ListedArgs(q.Args)
 	if q.Cut != nil { // the watcher has cut it
@@ -84,7 +84,7 @@ func tombstoneOf(q control.Question, how Outcome) card {
 }
 
 // cards returns the cards of ended questions, followed by those of waiting questions.
-func (b *board) cards() []card {
+func (b *pageState) cards() []card {
 	waiting := b.questions()
 	b.mu.Lock()
 	defer b.mu.Unlock()

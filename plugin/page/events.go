@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	maxStreams = 4                // tabs at a time: a browser has six connections per host
-	patience   = 5 * time.Second  // for a client to read one event
-	heartbeat  = 15 * time.Second // interval of comments on an idle stream
-	settling   = time.Second      // for the first report of every session
+	maxStreams   = 4                // tabs at a time: a browser has six connections per host
+	writeTimeout = 5 * time.Second  // for a client to read one event
+	heartbeat    = 15 * time.Second // interval of comments on an idle stream
+	settling     = time.Second      // for the first report of every session
 )
 
 // join adds a connected browser until leave is called. It returns false if too many are connected.
-func (b *board) join() (leave func(), ok bool) {
+func (b *pageState) join() (leave func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.streams == maxStreams {
 		return nil, false
 	}
 	b.streams++
-	b.news = true
-	b.hurry()
+	b.pendingChange = true
+	b.wakeUp()
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.streams--
-		b.left = time.Now()
+		b.lastDisconnect = time.Now()
 	}, true
 }
 
-func (b *board) browsers() int {
+func (b *pageState) browsers() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.streams
 }
 
-// settled waits until every session has reported, so that the first events to a browser are complete.
-func (b *board) settled(ctx context.Context) {
+// waitForReports waits until every session has reported, so that the first events to a browser are complete.
+func (b *pageState) waitForReports(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (b *board) settled(ctx context.Context) {
 	b.mu.Unlock()
 	for {
 		changed := b.Changed()
-		if b.heardSince(first) {
+		if b.reportedSince(first) {
 			return
 		}
 		select {
@@ -62,11 +62,11 @@ func (b *board) settled(ctx context.Context) {
 	}
 }
 
-func (b *board) heardSince(round int) bool {
+func (b *pageState) reportedSince(round int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.seats {
-		if !s.heard {
+	for _, s := range b.watched {
+		if !s.reported {
 			return false
 		}
 	}
@@ -77,13 +77,13 @@ func (b *board) heardSince(round int) bool {
 // change (server-sent events, WHATWG HTML section 9.2). Each event contains the complete list, so that a
 // slow client misses nothing.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
-	leave, ok := p.board.join()
+	leave, ok := p.state.join()
 	if !ok {
 		fail(w, http.StatusServiceUnavailable, "the page is open too often")
 		return
 	}
 	defer leave()
-	p.board.settled(r.Context())
+	p.state.waitForReports(r.Context())
 	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
@@ -97,14 +97,14 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		changed := p.board.Changed()
+		changed := p.state.Changed()
 		select {
 		case <-over:
 			_ = s.write(frame("revoked", revoked)) // ignores errors: the stream ends anyway
 			return
 		default:
 		}
-		if s.news(p.board) != nil {
+		if s.sendChanges(p.state) != nil {
 			return
 		}
 		select {
@@ -128,9 +128,9 @@ type stream struct {
 	sent map[string]string
 }
 
-// news sends the events whose data has changed.
-func (s *stream) news(b *board) error {
-	served, granted, past := b.facts()
+// sendChanges sends the events whose data has changed.
+func (s *stream) sendChanges(b *pageState) error {
+	served, granted, past := b.lists()
 	for _, e := range []struct {
 		name string
 		html any
@@ -178,7 +178,7 @@ func frame(name, data string) string {
 }
 
 func (s *stream) write(text string) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
 	if _, err := s.w.Write([]byte(text)); err != nil {

@@ -28,11 +28,11 @@ func (s *served) listen(edit func(*http.Request)) *ear {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	s.t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.place.Origin+"/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address.Origin+"/events", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set(tokenHeader, s.place.Token)
+	req.Header.Set(tokenHeader, s.address.Token)
 	if edit != nil {
 		edit(req)
 	}
@@ -108,7 +108,7 @@ func TestEvents(t *testing.T) {
 func TestAttends(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
-	w.queue.Reach = nil
+	w.queue.CanNotify = nil
 	refused := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -119,7 +119,7 @@ func TestAttends(t *testing.T) {
 	}
 	e := s.listen(nil)
 	e.hear("pending", "")
-	for changed := s.board.Changed(); s.board.sessions() == 0; changed = s.board.Changed() {
+	for changed := s.state.Changed(); s.state.sessions() == 0; changed = s.state.Changed() {
 		<-changed
 	}
 	if refused() {
@@ -135,17 +135,17 @@ func TestAttends(t *testing.T) {
 func TestOpensBrowser(t *testing.T) {
 	store := newStore(t)
 	w := newWatcher(t, store)
-	w.queue.Reach = nil
+	w.queue.CanNotify = nil
 	opened := make(chan string, 8)
 	s := serve(t, &Page{Store: store, Open: func(link string) error { opened <- link; return nil }})
-	changed := s.board.Changed()
-	for s.board.sessions() == 0 {
+	changed := s.state.Changed()
+	for s.state.sessions() == 0 {
 		<-changed
-		changed = s.board.Changed()
+		changed = s.state.Changed()
 	}
 	got := w.ask(t, ask1, "make")
 	link := <-opened
-	if s.keys.take(codeIn(t, link), time.Now()).token == "" {
+	if s.keys.redeem(codeIn(t, link), time.Now()).token == "" {
 		t.Errorf("the link is %s, which opens nothing", link)
 	}
 	second := w.ask(t, "00000000000000a2", "make", "two")
@@ -173,8 +173,8 @@ func TestIdle(t *testing.T) {
 	if _, err := Find(t.Context(), store); err != ErrNone {
 		t.Errorf("Find of a page that has ended: %v, want %v", err, ErrNone)
 	}
-	if _, err := os.Stat(placeFile(store)); !os.IsNotExist(err) {
-		t.Errorf("it leaves %s behind: %v", placeFile(store), err)
+	if _, err := os.Stat(addressFile(store)); !os.IsNotExist(err) {
+		t.Errorf("it leaves %s behind: %v", addressFile(store), err)
 	}
 }
 
@@ -191,15 +191,15 @@ func TestOnePage(t *testing.T) {
 		t.Errorf("a second page: %v, want %v", err, ErrTaken)
 	}
 	place, err := Find(t.Context(), store)
-	if err != nil || place != s.place {
-		t.Errorf("Find = %+v, %v, want %+v", place, err, s.place)
+	if err != nil || place != s.address {
+		t.Errorf("Find = %+v, %v, want %+v", place, err, s.address)
 	}
-	if fi, err := os.Stat(placeFile(store)); err != nil || fi.Mode().Perm() != 0o600 {
-		t.Errorf("%s: %v, %v, want 0600", placeFile(store), fi.Mode(), err)
+	if fi, err := os.Stat(addressFile(store)); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v, %v, want 0600", addressFile(store), fi.Mode(), err)
 	}
 	other := newPage(t, newStore(t)) // of another user: the port is taken
-	if other.place.Origin == s.place.Origin {
-		t.Errorf("two pages at %s", other.place.Origin)
+	if other.address.Origin == s.address.Origin {
+		t.Errorf("two pages at %s", other.address.Origin)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestFrame(t *testing.T) {
 }
 
 // started starts a page and waits until it answers.
-func started(t *testing.T, store *state.Store) Place {
+func started(t *testing.T, store *state.Store) Address {
 	t.Helper()
 	if err := Start(store); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
 	c := control.Dial(p.Store.Dir(all[i].Session))
 	defer c.Close()
 	err := c.Revoke(ctx, id)
-	p.board.hurry()
+	p.state.wakeUp()
 	switch {
 	case errors.Is(err, approval.ErrNoGrant), errors.Is(err, control.ErrNoWatcher):
 		fail(w, http.StatusNotFound, approval.ErrNoGrant.Error())
@@ -84,8 +84,8 @@ var offers = []offer{
 	{Text: "until the session ends", Always: true},
 }
 
-// holding describes how long an approval with these terms holds. It returns "" for once.
-func holding(t approval.Terms) string {
+// describeTerms describes how long an approval with these terms holds. It returns "" for once.
+func describeTerms(t approval.Terms) string {
 	switch {
 	case t.Always:
 		return "until the session ends"

@@ -110,7 +110,7 @@ func TestHolding(t *testing.T) {
 		{approval.Terms{}, ""}, {approval.Terms{Times: 1}, ""}, {approval.Terms{Times: 5}, "for 5 calls"}, {approval.Terms{Always: true}, "until the session ends"},
 		{approval.Terms{For: 15 * time.Minute}, "for 15 minutes"}, {approval.Terms{For: time.Hour}, "for about an hour"},
 	} {
-		if got := holding(tt.terms); got != tt.want {
+		if got := describeTerms(tt.terms); got != tt.want {
 			t.Errorf("holding(%+v) = %q, want %q", tt.terms, got, tt.want)
 		}
 	}

@@ -48,20 +48,20 @@ func (p *Page) guard(next http.Handler) http.Handler {
 func (p *Page) refusal(r *http.Request) (code int, why string) {
 	origins, reads := r.Header.Values("Origin"), r.Method == http.MethodGet
 	switch {
-	case "http://"+r.Host != p.place.Origin: // for example after DNS rebinding
-		return http.StatusMisdirectedRequest, "this is " + p.place.Origin
+	case "http://"+r.Host != p.address.Origin: // for example after DNS rebinding
+		return http.StatusMisdirectedRequest, "this is " + p.address.Origin
 	case !reads && r.Method != http.MethodPost && r.Method != http.MethodDelete:
 		return http.StatusMethodNotAllowed, "GET, POST or DELETE"
 	case r.URL.RawPath != "" || r.URL.Path != path.Clean(r.URL.Path):
 		return http.StatusNotFound, "no such page"
-	case len(origins) > 1 || len(origins) == 1 && origins[0] != p.place.Origin,
+	case len(origins) > 1 || len(origins) == 1 && origins[0] != p.address.Origin,
 		len(origins) == 0 && !reads:
 		return http.StatusForbidden, "from another origin"
 	case !sameSite(r):
 		return http.StatusForbidden, "from another site"
 	case !reads && r.ContentLength != 0 && r.Header.Get("Content-Type") != "application/json":
 		return http.StatusUnsupportedMediaType, "a body has to be application/json"
-	case !open(r) && !p.place.knows(r):
+	case !open(r) && !p.address.hasToken(r):
 		return p.refusedKey(r)
 	}
 	return 0, ""
@@ -85,7 +85,7 @@ func (p *Page) keyOf(r *http.Request) *key {
 	if len(got) != 1 {
 		return nil
 	}
-	return p.keys.of(got[0])
+	return p.keys.byToken(got[0])
 }
 
 // sameSite reports whether the browser says that this page or the user caused r. Links to the page are
@@ -106,7 +106,7 @@ func open(r *http.Request) bool {
 	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/static/")
 }
 
-func (p Place) knows(r *http.Request) bool {
+func (p Address) hasToken(r *http.Request) bool {
 	got := r.Header.Values(tokenHeader)
 	return len(got) == 1 && p.Token != "" && subtle.ConstantTimeCompare([]byte(got[0]), []byte(p.Token)) == 1
 }

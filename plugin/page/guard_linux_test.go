@@ -42,9 +42,9 @@ func strangers(s *served, approve string) []attempt {
 		{"another port of this host", "POST", approve, set("Origin", "http://localhost:3000", "Sec-Fetch-Site", "same-site"), 403},
 		{"a site that says it is none", "POST", approve, set("Origin", "null"), 403},
 		{"the right origin, but the browser knows better", "POST", approve, set("Sec-Fetch-Site", "same-site"), 403},
-		{"origin with a path", "POST", approve, set("Origin", s.place.Origin+"/"), 403},
+		{"origin with a path", "POST", approve, set("Origin", s.address.Origin+"/"), 403},
 		{"no origin", "POST", approve, drop("Origin"), 403},
-		{"two origins", "POST", approve, func(r *http.Request) { r.Header.Add("Origin", s.place.Origin) }, 403},
+		{"two origins", "POST", approve, func(r *http.Request) { r.Header.Add("Origin", s.address.Origin) }, 403},
 		{"reading from another origin", "GET", "/pending", set("Origin", "http://localhost:3000"), 403},
 		{"a name rebound to this address", "POST", approve, host(fmt.Sprintf("evil.example:%d", port)), 421},
 		{"the same, with its origin", "GET", "/pending", func(r *http.Request) { r.Host = "evil.example"; r.Header.Set("Origin", "http://evil.example") }, 421},
@@ -54,11 +54,11 @@ func strangers(s *served, approve string) []attempt {
 		{"no token", "GET", "/pending", drop(tokenHeader), 401},
 		{"no token, to approve", "POST", approve, drop(tokenHeader), 401},
 		{"wrong token", "POST", approve, set(tokenHeader, strings.Repeat("0", 64)), 401},
-		{"half a token", "POST", approve, set(tokenHeader, s.place.Token[:32]), 401},
+		{"half a token", "POST", approve, set(tokenHeader, s.address.Token[:32]), 401},
 		{"empty token", "GET", "/events", set(tokenHeader, ""), 401},
 		{"two tokens", "GET", "/pending", func(r *http.Request) { r.Header.Add(tokenHeader, "x") }, 401},
-		{"token in the query", "GET", "/pending?token=" + s.place.Token, drop(tokenHeader), 401},
-		{"token as a cookie", "GET", "/pending", func(r *http.Request) { r.Header.Del(tokenHeader); r.Header.Set("Cookie", "token="+s.place.Token) }, 401},
+		{"token in the query", "GET", "/pending?token=" + s.address.Token, drop(tokenHeader), 401},
+		{"token as a cookie", "GET", "/pending", func(r *http.Request) { r.Header.Del(tokenHeader); r.Header.Set("Cookie", "token="+s.address.Token) }, 401},
 	}
 }
 
@@ -124,7 +124,7 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%s: %s = %q, want %q", tt.name, name, a.header.Get(name), value)
 			}
 		}
-		if a.header.Get("Set-Cookie") != "" || a.header.Get("Access-Control-Allow-Origin") != "" || strings.Contains(a.body, s.place.Token) {
+		if a.header.Get("Set-Cookie") != "" || a.header.Get("Access-Control-Allow-Origin") != "" || strings.Contains(a.body, s.address.Token) {
 			t.Errorf("%s: answered with %v, %s", tt.name, a.header, a.body)
 		}
 	}

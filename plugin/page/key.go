@@ -50,8 +50,8 @@ func (k *key) isRevoked() bool {
 	}
 }
 
-// mint creates a code. It returns the files of expired codes in over.
-func (ks *keys) mint(now time.Time) (fresh string, over []string) {
+// newCode creates a code. It returns the files of expired codes in over.
+func (ks *keys) newCode(now time.Time) (fresh string, over []string) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	over = ks.expireLocked(now)
@@ -68,8 +68,8 @@ func (ks *keys) mint(now time.Time) (fresh string, over []string) {
 	return fresh, over
 }
 
-// put stores the name of the file that contains a code. It returns false if the code has expired.
-func (ks *keys) put(fresh, file string) bool {
+// setFile stores the name of the file that contains a code. It returns false if the code has expired.
+func (ks *keys) setFile(fresh, file string) bool {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	c, ok := ks.codes[fresh]
@@ -98,15 +98,15 @@ func (ks *keys) expireLocked(now time.Time) (over []string) {
 	return over
 }
 
-// taken is the result of presenting a code.
-type taken struct {
+// redemption is the result of presenting a code.
+type redemption struct {
 	token, file string // empty unless the code is valid
 	twice       bool   // the code was presented before: its token is revoked
-	news        bool   // the token was valid until now
+	firstReuse  bool   // the token was valid until now
 }
 
-// take handles a code that a client presents.
-func (ks *keys) take(fresh string, now time.Time) taken {
+// redeem handles a code that a client presents.
+func (ks *keys) redeem(fresh string, now time.Time) redemption {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	sum := sha256.Sum256([]byte(fresh))
@@ -115,11 +115,11 @@ func (ks *keys) take(fresh string, now time.Time) taken {
 		if news {
 			close(k.revoked)
 		}
-		return taken{twice: true, news: news}
+		return redemption{twice: true, firstReuse: news}
 	}
 	c, ok := ks.codes[fresh]
 	if !ok || now.After(c.end) {
-		return taken{}
+		return redemption{}
 	}
 	delete(ks.codes, fresh)
 	token := secret()
@@ -133,11 +133,11 @@ func (ks *keys) take(fresh string, now time.Time) taken {
 		ks.order = slices.Delete(ks.order, 0, 1)
 	}
 	ks.used[k.code], ks.given[k.token], ks.order = k, k, append(ks.order, k)
-	return taken{token: token, file: c.file}
+	return redemption{token: token, file: c.file}
 }
 
-// of returns the key of a token that was issued for a code, or nil.
-func (ks *keys) of(token string) *key {
+// byToken returns the key of a token that was issued for a code, or nil.
+func (ks *keys) byToken(token string) *key {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	return ks.given[sha256.Sum256([]byte(token))]

@@ -66,8 +66,8 @@ func (w *watcher) Status() control.Status {
 	return control.Status{API: control.API, State: control.StateRunning, Carrier: "socket", CarrierWhy: "a connection of the container's has arrived", Calls: 3, Running: append([]control.Running{}, w.runs...)}
 }
 
-func (w *watcher) Left() []control.Left { return nil }
-func (w *watcher) EndLeft(string) bool  { return false }
+func (w *watcher) Left() []control.Leftover { return nil }
+func (w *watcher) EndLeft(string) bool      { return false }
 
 func (w *watcher) Kill(id string) bool {
 	w.mu.Lock()
@@ -119,7 +119,7 @@ func newStore(t *testing.T) *state.Store {
 func newWatcher(t *testing.T, store *state.Store) *watcher {
 	t.Helper()
 	w := &watcher{id: state.NewID()}
-	w.queue.Reach = func() bool { return true }
+	w.queue.CanNotify = func() bool { return true }
 	rec := &state.Session{
 		ID: w.id, Created: time.Now(), ContainerName: "web", Image: "debian", InvokedIn: "/home/you/app", Carrier: "socket",
 		Commands: []state.Command{{Name: "make", Action: "ask", Path: "/usr/bin/make"}},
@@ -181,13 +181,13 @@ type answer struct {
 // try sends a request as the page's own script does, with the changes of edit.
 func (s *served) try(method, path, body string, edit func(*http.Request)) answer {
 	s.t.Helper()
-	req, err := http.NewRequest(method, s.place.Origin+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, s.address.Origin+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set(tokenHeader, s.place.Token)
+	req.Header.Set(tokenHeader, s.address.Token)
 	if method != http.MethodGet {
-		req.Header.Set("Origin", s.place.Origin)
+		req.Header.Set("Origin", s.address.Origin)
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if edit != nil {

@@ -41,11 +41,11 @@ type Page struct {
 	// Idle is how long the page runs without sessions and browsers before it ends. Zero means forever.
 	Idle time.Duration
 
-	lock  *flock.Flock
-	ln    net.Listener
-	place Place
-	keys  keys
-	board *board
+	lock    *flock.Flock
+	ln      net.Listener
+	address Address
+	keys    keys
+	state   *pageState
 
 	logging sync.Mutex // held while a log record is written
 }
@@ -79,10 +79,10 @@ func (p *Page) Listen(ctx context.Context) (err error) {
 	if p.ln, err = listen(); err != nil {
 		return fmt.Errorf("listen for a browser: %w", err)
 	}
-	p.place = Place{Origin: "http://" + p.ln.Addr().String(), Token: secret()}
-	p.board = newBoard(p.Store, p.Open != nil)
+	p.address = Address{Origin: "http://" + p.ln.Addr().String(), Token: secret()}
+	p.state = newPageState(p.Store, p.Open != nil)
 	removeStale(p.Store)
-	if err = p.place.save(p.Store); err != nil {
+	if err = p.address.save(p.Store); err != nil {
 		p.ln.Close()
 	}
 	return err
@@ -105,7 +105,7 @@ func secret() string {
 }
 
 // URL returns the page's address with the token in the fragment, which a browser does not send.
-func (p *Page) URL() string { return p.place.URL() }
+func (p *Page) URL() string { return p.address.URL() }
 
 // Serve serves the page until ctx is done or the page is idle.
 func (p *Page) Serve(ctx context.Context) error {
@@ -119,9 +119,9 @@ func (p *Page) Serve(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	// Ends with ctx.
-	wg.Go(func() { p.board.run(ctx) })
+	wg.Go(func() { p.state.run(ctx) })
 	// Ends with ctx, which it cancels when the page is idle.
-	wg.Go(func() { p.attend(ctx, cancel) })
+	wg.Go(func() { p.openOrEnd(ctx, cancel) })
 	// Ends with ctx; then Serve returns.
 	wg.Go(func() { <-ctx.Done(); srv.Close() })
 	err := srv.Serve(p.ln)
@@ -131,29 +131,29 @@ func (p *Page) Serve(ctx context.Context) error {
 		err = nil
 	}
 	removeFiles(p.keys.expire(time.Time{}))
-	return errors.Join(err, os.Remove(placeFile(p.Store)), p.lock.Close())
+	return errors.Join(err, os.Remove(addressFile(p.Store)), p.lock.Close())
 }
 
-// attend opens a browser when a question waits and no browser is connected. It ends the page when it is
+// openOrEnd opens a browser when a question waits and no browser is connected. It ends the page when it is
 // idle.
-func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
+func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	busy, opened, fruitless := time.Now(), time.Time{}, 0
 	for {
-		changed := p.board.Changed()
+		changed := p.state.Changed()
 		now := time.Now()
 		removeFiles(p.keys.expire(now))
-		asks := len(p.board.questions()) > 0
-		switch browsers := p.board.browsers(); {
-		case browsers > 0 || asks || p.board.sessions() > 0:
+		asks := len(p.state.questions()) > 0
+		switch browsers := p.state.browsers(); {
+		case browsers > 0 || asks || p.state.sessions() > 0:
 			busy = now
 			if browsers > 0 {
 				fruitless = 0
 			}
 			if asks && browsers == 0 && p.Open != nil && now.Sub(opened) > reopen {
 				opened = now
-				p.summon(fruitless)
+				p.openBrowser(fruitless)
 				fruitless++
 			}
 		case p.Idle > 0 && now.Sub(busy) > p.Idle:
@@ -169,15 +169,15 @@ func (p *Page) attend(ctx context.Context, end context.CancelFunc) {
 }
 
 const (
-	reopen       = 30 * time.Second // time for a browser to connect before another is started
-	maxFruitless = 3                // browsers started in a row that did not connect
+	reopen         = 30 * time.Second // time for a browser to connect before another is started
+	maxFailedOpens = 3                // browsers started in a row that did not connect
 )
 
-// summon starts a browser, unless the last ones did not connect. Otherwise a container that keeps asking
+// openBrowser starts a browser, unless the last ones did not connect. Otherwise a container that keeps asking
 // would start one every half a minute.
-func (p *Page) summon(fruitless int) {
+func (p *Page) openBrowser(fruitless int) {
 	link := ""
-	if fruitless < maxFruitless {
+	if fruitless < maxFailedOpens {
 		var err error
 		if link, err = p.File(); err != nil {
 			p.warn(err.Error())

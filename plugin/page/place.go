@@ -19,21 +19,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Place is the address and the token of a page. It is stored in a file with mode 0600.
-type Place struct {
+// Address is the address and the token of a page. It is stored in a file with mode 0600.
+type Address struct {
 	Origin string `json:"origin"`
 	Token  string `json:"token"`
 }
 
 // URL returns the page's address with the token.
-func (p Place) URL() string { return p.Origin + "/#token=" + p.Token }
+func (p Address) URL() string { return p.Origin + "/#token=" + p.Token }
 
-func (p Place) link(code string) string { return p.Origin + "/#code=" + code }
+func (p Address) link(code string) string { return p.Origin + "/#code=" + code }
 
-func lockFile(s *state.Store) string  { return filepath.Join(s.Home, "page.lock") }
-func placeFile(s *state.Store) string { return filepath.Join(s.Home, "page.json") }
+func lockFile(s *state.Store) string    { return filepath.Join(s.Home, "page.lock") }
+func addressFile(s *state.Store) string { return filepath.Join(s.Home, "page.json") }
 
-func (p Place) save(s *state.Store) error {
+func (p Address) save(s *state.Store) error {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write where the page is: %w", err)
@@ -44,7 +44,7 @@ func (p Place) save(s *state.Store) error {
 	}
 	_, err = tmp.Write(append(b, '\n'))
 	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), placeFile(s))
+		err = os.Rename(tmp.Name(), addressFile(s))
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
@@ -58,14 +58,14 @@ var ErrNone = errors.New("no page is served: docker hostexec ui")
 
 // Find returns the user's page. It waits for a page that is starting. The error is ErrNone if there is
 // none.
-func Find(ctx context.Context, s *state.Store) (Place, error) {
+func Find(ctx context.Context, s *state.Store) (Address, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if free(s) {
-			return Place{}, ErrNone
+		if unlocked(s) {
+			return Address{}, ErrNone
 		}
 		if p, err := load(s); err == nil {
 			if _, err := p.ask(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {
@@ -75,21 +75,21 @@ func Find(ctx context.Context, s *state.Store) (Place, error) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Place{}, errors.New("a process serves the page, but it does not answer")
+			return Address{}, errors.New("a process serves the page, but it does not answer")
 		}
 	}
 }
 
-// free reports whether no process holds the page's lock.
-func free(s *state.Store) bool {
+// unlocked reports whether no process holds the page's lock.
+func unlocked(s *state.Store) bool {
 	lock := flock.New(lockFile(s))
 	defer lock.Close()
 	ok, err := lock.TryLock()
 	return ok && err == nil
 }
 
-func load(s *state.Store) (p Place, err error) {
-	b, err := os.ReadFile(placeFile(s))
+func load(s *state.Store) (p Address, err error) {
+	b, err := os.ReadFile(addressFile(s))
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
@@ -101,7 +101,7 @@ var errOlder = errors.New("the page is of an older version of hostexec, and open
 
 // File asks the page for a file that opens it once, within half a minute, and returns the file's URL. The
 // URL is safe in command lines, which every user of this host can read.
-func (p Place) File(ctx context.Context) (string, error) {
+func (p Address) File(ctx context.Context) (string, error) {
 	b, err := p.ask(ctx, http.MethodPost, "/code")
 	var got struct{ File string }
 	if err == nil {
@@ -114,7 +114,7 @@ func (p Place) File(ctx context.Context) (string, error) {
 }
 
 // ask sends a request with the page's token.
-func (p Place) ask(ctx context.Context, method, path string) ([]byte, error) {
+func (p Address) ask(ctx context.Context, method, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, p.Origin+path, nil)
 	if err != nil {
 		return nil, err

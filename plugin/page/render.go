@@ -21,17 +21,17 @@ var sources embed.FS
 // are parsed on first use, because watchers run the same program and need none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"stamp": stamp, "took": took, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": glance, "newest": newest, "older": older, "blank": blank, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
+		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
 	}).ParseFS(sources, "templates/*.html"))
 })
 
 // card is the form in which a question is shown.
 type card struct {
 	Request
-	Outcome Outcome // empty while it waits
-	Here    bool    // it was settled by this client
-	Held    string  // how long an approval holds; empty: once
-	Changed bool    // it changed after the user had seen it
+	Outcome     Outcome // empty while it waits
+	SettledHere bool    // it was settled by this client
+	Held        string  // how long an approval holds; empty: once
+	Changed     bool    // it changed after the user had seen it
 }
 
 func render(w http.ResponseWriter, code int, name string, data any) {
@@ -43,7 +43,7 @@ func render(w http.ResponseWriter, code int, name string, data any) {
 // stamp formats a time for scripts.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func took(seconds float64) string {
+func formatDuration(seconds float64) string {
 	switch {
 	case seconds < 1:
 		return fmt.Sprintf("%.0f ms", seconds*1000)
@@ -91,20 +91,20 @@ func lines(arg string) (all []line) {
 	return append(all, line{Text: arg[begin:]})
 }
 
-// maxGlance limits the bytes of a command in its one-line form. All arguments are shown completely below
+// maxShortCommand limits the bytes of a command in its one-line form. All arguments are shown completely below
 // it.
-const maxGlance = 1000
+const maxShortCommand = 1000
 
-// glance returns the beginning of a command line.
-func glance(cmd string) string {
-	if len(cmd) > maxGlance {
-		return cmd[:maxGlance] + " ..." // cmd is ASCII
+// oneLine returns the beginning of a command line.
+func oneLine(cmd string) string {
+	if len(cmd) > maxShortCommand {
+		return cmd[:maxShortCommand] + " ..." // cmd is ASCII
 	}
 	return cmd
 }
 
-// blank reports whether an argument has invisible parts: it is empty, or begins or ends with spaces.
-func blank(arg string) bool { return arg == "" || strings.TrimSpace(arg) != arg }
+// hasInvisibleParts reports whether an argument has invisible parts: it is empty, or begins or ends with spaces.
+func hasInvisibleParts(arg string) bool { return arg == "" || strings.TrimSpace(arg) != arg }
 
 // known reports whether an effect has a style of its own.
 func known(effect string) bool {

@@ -59,7 +59,7 @@ func TestCard(t *testing.T) {
 		}
 	}
 	long := request(control.Question{ID: "00", Args: []string{"x", strings.Repeat("y", 9000)}})
-	if got := glance(long.Cmd); len(got) > maxGlance+10 || !strings.HasSuffix(got, " ...") {
+	if got := oneLine(long.Cmd); len(got) > maxShortCommand+10 || !strings.HasSuffix(got, " ...") {
 		t.Errorf("a long command is shown in one line of %d bytes, which end with %q", len(got), got[len(got)-5:])
 	}
 }

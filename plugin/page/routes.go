@@ -24,9 +24,9 @@ var types = map[string]string{
 	"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSE": "text/plain; charset=utf-8",
 }
 
-// madeOf lists files that are concatenations of others. htmx and its extension are one file: htmx
+// bundles lists files that are concatenations of others. htmx and its extension are one file: htmx
 // processes the page at a time of its own choice, and the extension must be loaded by then.
-var madeOf = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "sse.js": {"hx-sse.min.js"}}
+var bundles = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "sse.js": {"hx-sse.min.js"}}
 
 // routes maps the patterns to their handlers. docs/api.md has a section for each.
 func (p *Page) routes() map[string]http.HandlerFunc {
@@ -65,20 +65,20 @@ func inJSON(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		m := &muted{ResponseWriter: w, code: http.StatusOK}
+		m := &headerOnlyWriter{ResponseWriter: w, code: http.StatusOK}
 		h.ServeHTTP(m, r) // sets Allow, a status and a text
 		fail(w, m.code, strings.ToLower(http.StatusText(m.code)))
 	})
 }
 
-// muted keeps the headers of a reply and drops its status and body.
-type muted struct {
+// headerOnlyWriter keeps the headers of a reply and drops its status and body.
+type headerOnlyWriter struct {
 	http.ResponseWriter
 	code int
 }
 
-func (m *muted) WriteHeader(code int)        { m.code = code }
-func (m *muted) Write(p []byte) (int, error) { return len(p), nil }
+func (m *headerOnlyWriter) WriteHeader(code int)        { m.code = code }
+func (m *headerOnlyWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 func index(w http.ResponseWriter, _ *http.Request) { render(w, http.StatusOK, "index.html", nil) }
 
@@ -89,7 +89,7 @@ func file(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "no such page")
 		return
 	}
-	made := madeOf[name]
+	made := bundles[name]
 	if made == nil {
 		made = []string{name}
 	}

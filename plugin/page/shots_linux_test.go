@@ -102,16 +102,16 @@ func (w *watcher) allowed(t *testing.T, args ...string) {
 // past writes an audit log with some past requests.
 func past(t *testing.T, path, session string) {
 	t.Helper()
-	log, err := audit.Open(path, audit.Who{Project: "app", Session: session, Container: "web"}, audit.Options{})
+	log, err := audit.Open(path, audit.SessionInfo{Project: "app", Session: session, Container: "web"}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
 	for _, r := range []audit.Record{
-		{Kind: audit.Complete, Request: "01", Args: []string{"git", "status"}, Took: 8 * time.Millisecond},
-		{Kind: audit.Complete, Request: "02", Args: []string{"make", "build"}, Exit: 2, Took: 3400 * time.Millisecond},
+		{Kind: audit.Complete, Request: "01", Args: []string{"git", "status"}, Duration: 8 * time.Millisecond},
+		{Kind: audit.Complete, Request: "02", Args: []string{"make", "build"}, Exit: 2, Duration: 3400 * time.Millisecond},
 		{Kind: audit.Deny, Request: "03", Args: []string{"git", "push", "origin", "main"}, By: "you", Reason: "push to a branch, not to main"},
-		{Kind: audit.Complete, Request: "04", Args: []string{"make", "build"}, Took: 41 * time.Second},
+		{Kind: audit.Complete, Request: "04", Args: []string{"make", "build"}, Duration: 41 * time.Second},
 	} {
 		if err := log.Write(r); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // Records returns the sessions that there are, or none.
 func Records() []state.Session {
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil
 	}

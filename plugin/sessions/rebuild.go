@@ -38,7 +38,7 @@ func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]stat
 // docker's own engine, or at the engine of a session of recs. answered is whether all of them answered.
 func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) (more []state.Session, answered bool) {
 	answered = true
-	folders := store.HalfMade(0)
+	folders := store.IncompleteFolders(0)
 	if len(folders) == 0 {
 		return nil, answered
 	}

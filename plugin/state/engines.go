@@ -13,9 +13,9 @@ import (
 
 // Engine is the stored result of a handshake with an engine.
 type Engine struct {
-	ID      string `json:"id"`              // reported by the engine
-	Carrier string `json:"carrier"`         // the carrier that works from its containers: socket or relay
-	Apart   bool   `json:"apart,omitempty"` // the engine does not see this host's directories
+	ID          string `json:"id"`              // reported by the engine
+	Carrier     string `json:"carrier"`         // the carrier that works from its containers: socket or relay
+	RemoteFiles bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }
 
 // Engine returns the stored result for the engine at endpoint. The zero Engine means that there is none.

@@ -44,15 +44,15 @@ func openLog(path string) (*Log, error) {
 func (l *Log) Write(b []byte) (int, error) {
 	var err error
 	if l.size > 0 && l.size+int64(len(b)) > l.max {
-		err = l.turn()
+		err = l.rotate()
 	}
 	n, werr := l.f.Write(b)
 	l.size += int64(n)
 	return n, errors.Join(err, werr)
 }
 
-// turn starts a new file. If that fails, for example on a full disk, the old file is used further.
-func (l *Log) turn() error {
+// rotate starts a new file. If that fails, for example on a full disk, the old file is used further.
+func (l *Log) rotate() error {
 	l.size = 0                                                   // a failure must not be retried for each line
 	next, err := os.CreateTemp(filepath.Dir(l.path), ".watch-*") // mode 0600
 	if err != nil {

@@ -7,10 +7,10 @@ package state
 // CheckPrivate accepts every directory, like private.
 func CheckPrivate(string) error { return nil }
 
-// private does nothing: the permissions of the user's profile protect the directory.
-func private(string) error { return nil }
+// makePrivate does nothing: the permissions of the user's profile protect the directory.
+func makePrivate(string) error { return nil }
 
-const plainly = 0
+const openFlags = 0
 
 // ProcessAlive returns false: the state of processes is unknown on this system.
 func ProcessAlive(int) bool { return false }

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// plainly are flags for an open that follows no link, does not block, and gets no controlling terminal.
-const plainly = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
+// openFlags are flags for an open that follows no link, does not block, and gets no controlling terminal.
+const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 // ProcessAlive reports whether process pid exists, of any user.
 func ProcessAlive(pid int) bool {
@@ -28,12 +28,12 @@ func CheckPrivate(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at state directory: %w", err)
 	}
-	_, err = mode(dir, fi)
+	_, err = checkMode(dir, fi)
 	return err
 }
 
-// private is like CheckPrivate, and also removes read permission for others.
-func private(dir string) error {
+// makePrivate is like CheckPrivate, and also removes read permission for others.
+func makePrivate(dir string) error {
 	d, err := os.Open(dir) // so that the directory that is checked is the one that is changed
 	if errors.Is(err, fs.ErrPermission) {
 		return CheckPrivate(dir)
@@ -46,7 +46,7 @@ func private(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at state directory: %w", err)
 	}
-	perm, err := mode(dir, fi)
+	perm, err := checkMode(dir, fi)
 	if err != nil || perm == 0o700 {
 		return err
 	}
@@ -56,7 +56,7 @@ func private(dir string) error {
 	return nil
 }
 
-func mode(dir string, fi fs.FileInfo) (fs.FileMode, error) {
+func checkMode(dir string, fi fs.FileInfo) (fs.FileMode, error) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, fmt.Errorf("look at state directory %s: no owner", dir)

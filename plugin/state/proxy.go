@@ -33,13 +33,13 @@ type ProxyLock struct {
 	was int
 }
 
-// glance is longer than SweepProxies and other readers hold a lock.
-const glance = time.Second
+// lockRetry is longer than SweepProxies and other readers hold a lock.
+const lockRetry = time.Second
 
 // LockProxy takes the lock for a command and a directory, which key identifies. The error is a
 // *ProxyRunning if another process holds the lock.
 func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
-	for over := time.Now().Add(glance); ; time.Sleep(glance / 100) {
+	for over := time.Now().Add(lockRetry); ; time.Sleep(lockRetry / 100) {
 		l, err := s.tryLockProxy(key, command)
 		var running *ProxyRunning
 		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && (running.PID == 0 || !ProcessAlive(running.PID))
@@ -56,7 +56,7 @@ func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
 	}
 	l := &ProxyLock{f: flock.New(filepath.Join(dir, command+lockSuffix), flock.SetPermissions(0o600))}
 	ok, err := l.f.TryLock()
-	if err == nil && ok && !current(l.f) {
+	if err == nil && ok && !lockFileCurrent(l.f) {
 		err = errors.Join(fs.ErrNotExist, l.f.Close()) // the file was removed before it was locked
 	}
 	if err != nil {
@@ -69,9 +69,9 @@ func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
 	return l, nil
 }
 
-// current reports whether a held lock's file still has its name. This cannot change later, because only
+// lockFileCurrent reports whether a held lock's file still has its name. This cannot change later, because only
 // the holder removes the file.
-func current(l *flock.Flock) bool {
+func lockFileCurrent(l *flock.Flock) bool {
 	held, err := l.Stat()
 	named, nerr := os.Stat(l.Path())
 	return err == nil && nerr == nil && os.SameFile(held, named)
@@ -83,7 +83,7 @@ func (s *Store) SweepProxies() error {
 	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := ExistingLock(path)
-		if free, err := l.TryLock(); err == nil && free && current(l) {
+		if free, err := l.TryLock(); err == nil && free && lockFileCurrent(l) {
 			errs = append(errs, os.Remove(path))
 		}
 		l.Close()
@@ -113,12 +113,12 @@ func (l *ProxyLock) number() int {
 	return n
 }
 
-// Was returns the pid of the previous holder if it did not release the lock, or 0. That process has ended;
+// PreviousPID returns the pid of the previous holder if it did not release the lock, or 0. That process has ended;
 // the pid may belong to another process now.
-func (l *ProxyLock) Was() int { return l.was }
+func (l *ProxyLock) PreviousPID() int { return l.was }
 
-// Sign writes this process's pid into the lock file.
-func (l *ProxyLock) Sign() error {
+// WritePID writes this process's pid into the lock file.
+func (l *ProxyLock) WritePID() error {
 	return os.WriteFile(l.f.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 }
 
@@ -126,7 +126,7 @@ func (l *ProxyLock) Sign() error {
 // fill the disk with lock files.
 func (l *ProxyLock) Close() error {
 	var err error
-	if current(l.f) {
+	if lockFileCurrent(l.f) {
 		err = os.Remove(l.f.Path())
 		_ = os.Remove(filepath.Dir(l.f.Path())) // fails if another command has a lock
 	}
@@ -141,9 +141,9 @@ func (l *ProxyLock) Release() error {
 	return l.f.Close()
 }
 
-// Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
+// KilledProxies returns the commands whose proxies were killed. The next proxy of the same directory cleans up
 // after them.
-func (s *Store) Killed() (commands []string) {
+func (s *Store) KilledProxies() (commands []string) {
 	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := &ProxyLock{f: ExistingLock(path)}
@@ -155,8 +155,8 @@ func (s *Store) Killed() (commands []string) {
 	return commands
 }
 
-// Proxied returns the commands, except those in mine, that are currently served from the directory of key.
-func (s *Store) Proxied(key string, mine map[string]bool) (others []string) {
+// ServedCommands returns the commands, except those in mine, that are currently served from the directory of key.
+func (s *Store) ServedCommands(key string, mine map[string]bool) (others []string) {
 	dir := filepath.Join(s.Home, "proxies", key)
 	entries, _ := os.ReadDir(dir) // if the directory is missing, no command is served
 	for _, e := range entries {

@@ -18,7 +18,7 @@ func TestSweepProxies(t *testing.T) {
 		t.Helper()
 		l, err := s.LockProxy(key, command)
 		if err == nil {
-			err = l.Sign()
+			err = l.WritePID()
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSweepProxiesRace(t *testing.T) {
 					continue
 				}
 				taken.Add(1)
-				if !current(l.f) {
+				if !lockFileCurrent(l.f) {
 					t.Error("the lock that was taken is of a file that is gone")
 				}
 				if err := l.Close(); err != nil {
@@ -126,8 +126,8 @@ func TestProxyLockLeaves(t *testing.T) {
 	if err = errors.Join(err, <-released); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Killed(); next.Was() != 4194999 || len(got) != 0 {
-		t.Errorf("the next one has %d before it, %q are killed", next.Was(), got)
+	if got := s.KilledProxies(); next.PreviousPID() != 4194999 || len(got) != 0 {
+		t.Errorf("the next one has %d before it, %q are killed", next.PreviousPID(), got)
 	}
 	if err := next.Close(); err != nil || len(left()) != 0 {
 		t.Errorf("left %q, %v", left(), err)

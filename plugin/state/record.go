@@ -24,7 +24,7 @@ const (
 // maxRecord is larger than any record, in bytes.
 const maxRecord = 16 << 20
 
-var idForm = spelling.Form{Of: "0-9a-f", Min: 12, Max: 12}
+var idForm = spelling.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
 // Save writes rec atomically: a reader sees the old record or the new one.
 func (s *Store) Save(rec *Session) error {
@@ -115,7 +115,7 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 
 // openPlain opens a regular file of at most maxRecord bytes.
 func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|plainly, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-func (s *Store) roomHosts() string { return filepath.Join(s.Home, "room-hosts") }
+func (s *Store) callEngines() string { return filepath.Join(s.Home, "room-hosts") }
 
-// RoomHosts returns the engines, other than the sessions' own, that may still have containers of commands.
-func (s *Store) RoomHosts() ([]string, error) {
-	b, err := os.ReadFile(s.roomHosts())
+// CallEngines returns the engines, other than the sessions' own, that may still have containers of commands.
+func (s *Store) CallEngines() ([]string, error) {
+	b, err := os.ReadFile(s.callEngines())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the engines: %w", err)
 	}
@@ -25,16 +25,16 @@ func (s *Store) RoomHosts() ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// NoteRoomHost adds host to RoomHosts. It is called before a container is created there. host contains no
+// AddCallEngine adds host to RoomHosts. It is called before a container is created there. host contains no
 // spaces.
-func (s *Store) NoteRoomHost(host string) error {
-	hosts, err := s.RoomHosts()
+func (s *Store) AddCallEngine(host string) error {
+	hosts, err := s.CallEngines()
 	if err != nil || slices.Contains(hosts, host) {
 		return err
 	}
 	// Appends one line with one write: concurrent writes do not overwrite each other, and duplicates do no
 	// harm.
-	f, err := os.OpenFile(s.roomHosts(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(s.callEngines(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("note the engine %s: %w", host, err)
 	}

@@ -11,7 +11,7 @@ import (
 // TestRoomHosts checks that concurrent notes are all stored, and returned once.
 func TestRoomHosts(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
-	if got, err := s.RoomHosts(); err != nil || len(got) != 0 {
+	if got, err := s.CallEngines(); err != nil || len(got) != 0 {
 		t.Errorf("Engines = %q, %v, want none", got, err)
 	}
 	var wg sync.WaitGroup
@@ -19,14 +19,14 @@ func TestRoomHosts(t *testing.T) {
 		for _, host := range []string{"unix:///b", "unix:///a"} {
 			// Ends with its note.
 			wg.Go(func() {
-				if err := s.NoteRoomHost(host); err != nil {
+				if err := s.AddCallEngine(host); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
 	wg.Wait()
-	if got, err := s.RoomHosts(); err != nil || !slices.Equal(got, []string{"unix:///a", "unix:///b"}) {
+	if got, err := s.CallEngines(); err != nil || !slices.Equal(got, []string{"unix:///a", "unix:///b"}) {
 		t.Errorf("Engines = %q, %v", got, err)
 	}
 }

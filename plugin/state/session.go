@@ -34,11 +34,11 @@ type Command struct {
 
 	In []string `json:"in,omitempty"` // for shells with state: the containers where they may run
 
-	Where *Place `json:"where,omitempty"` // nil: the configuration decides; the default is the host
+	Where *ContainerSpec `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// Place is the place where a command runs, like policy.Place. Without an image it is the host.
-type Place struct {
+// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host.
+type ContainerSpec struct {
 	Image   string `json:"image,omitempty"`
 	Host    string `json:"docker_host,omitempty"`
 	Network string `json:"network,omitempty"`
@@ -57,12 +57,12 @@ type Session struct {
 	ContainerName string    `json:"container_name,omitempty"`
 	Image         string    `json:"image,omitempty"`
 	Commands      []Command `json:"commands"`
-	Ruled         []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
+	RuleCommands  []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
 	Shell         *Command  `json:"shell,omitempty"`    // value of --proxy-shell
 	Carrier       string    `json:"carrier"`            // as requested: auto, socket or relay
 	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
 	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
-	Apart         bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
+	RemoteFiles   bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
 	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if Apart is set
 	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
 	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
@@ -110,10 +110,10 @@ func (s *Session) AgentName() string {
 // Proxy is the directory of requests of a session without a container. Base existed before. No link below
 // Base is followed.
 type Proxy struct {
-	Base  string        `json:"base"`           // absolute
-	Rest  string        `json:"rest"`           // relative to Base; each command has a directory in it unless Flat
-	Flat  bool          `json:"flat,omitempty"` // the requests of all commands are in one directory
-	Grace time.Duration `json:"grace"`          // time for running calls when the session ends
+	Base         string        `json:"base"`           // absolute
+	RelativePath string        `json:"rest"`           // relative to Base; each command has a directory in it unless Flat
+	Flat         bool          `json:"flat,omitempty"` // the requests of all commands are in one directory
+	Grace        time.Duration `json:"grace"`          // time for running calls when the session ends
 
 	Real string `json:"real,omitempty"` // Base without links; set once it is open
 	Key  string `json:"key,omitempty"`  // identifies the directory, even if another one gets its name later
@@ -123,7 +123,7 @@ type Proxy struct {
 
 // Dir returns the directory for the requests of command, as a path and relative to Base.
 func (p *Proxy) Dir(command string) (path, rest string) {
-	rest = p.Rest
+	rest = p.RelativePath
 	if !p.Flat {
 		rest = filepath.Join(rest, command)
 	}
@@ -132,9 +132,9 @@ func (p *Proxy) Dir(command string) (path, rest string) {
 
 // Terminal is the terminal where a session was started. The zero value means none.
 type Terminal struct {
-	Path   string `json:"path,omitempty"`
-	Leader int    `json:"leader"` // pid of the session leader, usually the login shell
-	Born   uint64 `json:"born"`   // start time of the leader, proc_pid_stat(5), to detect a reused pid
+	Path        string `json:"path,omitempty"`
+	Leader      int    `json:"leader"` // pid of the session leader, usually the login shell
+	LeaderStart uint64 `json:"born"`   // start time of the leader, proc_pid_stat(5), to detect a reused pid
 }
 
 // Names returns the names of the session's commands, in order.
@@ -147,7 +147,7 @@ func (s *Session) Names() []string {
 }
 
 // Linked returns the names of all commands that the container can call by name.
-func (s *Session) Linked() []string { return append(s.Names(), s.Ruled...) }
+func (s *Session) Linked() []string { return append(s.Names(), s.RuleCommands...) }
 
 // NewID returns a random session id.
 func NewID() string {
@@ -226,15 +226,15 @@ func (s *Store) IDs() (ids []string, err error) {
 // time of the folder.
 func (s *Store) served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
-	if err != nil || free(s.Dir(id)) {
+	if err != nil || unlocked(s.Dir(id)) {
 		return time.Time{}, false
 	}
 	return fi.ModTime(), true
 }
 
-// HalfMade returns session folders without a record that are older than age. They are left from an
+// IncompleteFolders returns session folders without a record that are older than age. They are left from an
 // interrupted creation or removal.
-func (s *Store) HalfMade(age time.Duration) (folders []string) {
+func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
 	for _, e := range entries {
 		if _, err := s.Load(e.Name()); err == nil {
@@ -253,18 +253,18 @@ func (s *Store) HalfMade(age time.Duration) (folders []string) {
 // Recordless returns the ids of those HalfMade folders that have no record file at all and that no process
 // has locked. A folder with an unreadable record is left for the user to inspect.
 func (s *Store) Recordless(age time.Duration) (ids []string) {
-	for _, folder := range s.HalfMade(age) {
+	for _, folder := range s.IncompleteFolders(age) {
 		id := filepath.Base(folder)
-		if _, err := s.Load(id); idForm.Matches(id) && errors.Is(err, fs.ErrNotExist) && free(folder) {
+		if _, err := s.Load(id); idForm.Matches(id) && errors.Is(err, fs.ErrNotExist) && unlocked(folder) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// free reports whether the locks of a session's folder are free. Holders are its watcher, and processes
+// unlocked reports whether the locks of a session's folder are free. Holders are its watcher, and processes
 // that are about to create containers for it.
-func free(folder string) bool {
+func unlocked(folder string) bool {
 	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
 		l := ExistingLock(path)
 		ok, err := l.TryLock()

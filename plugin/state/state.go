@@ -111,15 +111,15 @@ func OpenAt(home string) (*Store, error) {
 			return nil, fmt.Errorf("make state directory: %w (set HOSTEXEC_HOME to a directory you can write)", err)
 		}
 	}
-	if err := private(home); err != nil {
+	if err := makePrivate(home); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Look is like Open, but creates and changes nothing, for example for shell completion. A missing
+// OpenReadOnly is like Open, but creates and changes nothing, for example for shell completion. A missing
 // directory is an error.
-func Look() (*Store, error) {
+func OpenReadOnly() (*Store, error) {
 	home, err := Home()
 	if err != nil {
 		return nil, err
@@ -150,16 +150,16 @@ func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces")
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
 // ShareDir and the functions below it return the paths in a session's folder.
-func ShareDir(session string) string      { return filepath.Join(session, "share") }
-func ProxyDir(session string) string      { return filepath.Join(session, "proxy") }
-func RequestsMount(session string) string { return filepath.Join(ShareDir(session), "proxy") }
-func RoomsDir(session string) string      { return filepath.Join(session, "rooms") }
-func ShimFile(session string) string      { return filepath.Join(session, "shim") }
-func LogFile(session string) string       { return filepath.Join(session, "watch.log") }
-func GrantsFile(session string) string    { return filepath.Join(session, "grants.json") }
-func LockFile(session string) string      { return filepath.Join(session, "lock") }
-func ControlSock(session string) string   { return filepath.Join(session, "control.sock") }
-func ExecSock(session string) string      { return filepath.Join(session, "exec.sock") }
-func ExecSecret(session string) string    { return filepath.Join(session, "exec.secret") }
-func TokenFile(session string) string     { return filepath.Join(session, "token") }
-func JobsDir(session string) string       { return filepath.Join(session, "jobs") }
+func ShareDir(session string) string          { return filepath.Join(session, "share") }
+func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
+func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }
+func CallContainersDir(session string) string { return filepath.Join(session, "rooms") }
+func ShimFile(session string) string          { return filepath.Join(session, "shim") }
+func LogFile(session string) string           { return filepath.Join(session, "watch.log") }
+func GrantsFile(session string) string        { return filepath.Join(session, "grants.json") }
+func LockFile(session string) string          { return filepath.Join(session, "lock") }
+func ControlSock(session string) string       { return filepath.Join(session, "control.sock") }
+func ExecSock(session string) string          { return filepath.Join(session, "exec.sock") }
+func ExecSecret(session string) string        { return filepath.Join(session, "exec.secret") }
+func TokenFile(session string) string         { return filepath.Join(session, "token") }
+func JobsDir(session string) string           { return filepath.Join(session, "jobs") }

@@ -46,7 +46,7 @@ func TestReveal(t *testing.T) {
 		{"one of another host's", "vieux/sshfs", opts{"sshcmd": "me@host:/home/me", "o": "bind", "device": "x"}, "volume:its"},
 	} {
 		m := container.MountPoint{Type: mount.TypeVolume, Name: "v", Source: "its", Destination: "/d", RW: true}
-		got := Reveal(m, tt.driver, tt.opts)
+		got := HostFiles(m, tt.driver, tt.opts)
 		words := []string{fmt.Sprintf("%s:%s", got[0].Type, got[0].Source)}
 		if got[0].Destination != "/d" || !got[0].RW {
 			t.Errorf("%s: its mount is %+v", tt.name, got[0])

@@ -20,15 +20,15 @@ const AgentGrace = 10 * time.Second
 
 // agentEnd ends the agent of a session: it is asked to end, and killed when its time is up.
 type agentEnd struct {
-	asked, late context.Context
-	ask, kill   context.CancelFunc
-	stopped     atomic.Pointer[stopError] // set if the whole session is to end, not only the agent
+	asked, deadline context.Context
+	ask, kill       context.CancelFunc
+	stopped         atomic.Pointer[stopError] // set if the whole session is to end, not only the agent
 }
 
 func newAgentEnd(life context.Context) *agentEnd {
 	e := &agentEnd{}
 	e.asked, e.ask = context.WithCancel(life)
-	e.late, e.kill = context.WithCancel(life)
+	e.deadline, e.kill = context.WithCancel(life)
 	return e
 }
 
@@ -87,7 +87,7 @@ func (w *Watcher) stopWithin(grace time.Duration) {
 
 // overBut ends the session of an agent whose container has ended, unless it has kept jobs: then it
 // stays like any other session, once the wait for the container has returned.
-func (w *Watcher) overBut(why error, link *uplink) {
+func (w *Watcher) overBut(why error, link *watcherLink) {
 	if w.lasting() == nil || w.agent.stopped.Load() != nil {
 		w.stop(why)
 		return
@@ -110,7 +110,7 @@ func (w *Watcher) graceOf(ctx context.Context) time.Duration {
 
 // stopAgent ends the agent's container when the agent is to end. Then the caller, which follows
 // the container, removes it and ends the session; a caller that does not is not waited for.
-func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *uplink) {
+func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *watcherLink) {
 	select {
 	case <-w.agent.asked.Done():
 	case <-ctx.Done():
@@ -127,7 +127,7 @@ func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *up
 func (w *Watcher) terminate(ctx context.Context, api Engine, id string) {
 	polite, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(w.agent.late, cancel)()
+	defer context.AfterFunc(w.agent.deadline, cancel)()
 	for _, seconds := range []int{unlimited, 0} {
 		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
 		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {

@@ -22,8 +22,8 @@ import (
 // What attach copies into a container is executed there as root, whoever the container's own
 // user is. That is root's in it alone to replace only if all of the way to it is.
 
-// wayToShim is each step of it.
-var wayToShim = []string{"/", path.Dir(state.Target), state.Target, state.Target + "/bin", state.Target + "/bin/hostexec"}
+// shimPath is each step of it.
+var shimPath = []string{"/", path.Dir(state.Target), state.Target, state.Target + "/bin", state.Target + "/bin/hostexec"}
 
 // archives is what of an engine tells who owns a container's files.
 type archives interface {
@@ -39,7 +39,7 @@ func RootsAlone(ctx context.Context, api archives, id string) error {
 	if err != nil {
 		return fmt.Errorf("look at the engine: %w", err)
 	}
-	for _, p := range wayToShim {
+	for _, p := range shimPath {
 		h, err := headerOf(ctx, api, id, p)
 		switch {
 		case errdefs.IsNotFound(err):
@@ -47,7 +47,7 @@ func RootsAlone(ctx context.Context, api archives, id string) error {
 		case err != nil:
 			return fmt.Errorf("look at %s in the container: %w", p, err)
 		}
-		why, noDir := "", p != wayToShim[len(wayToShim)-1] && h.Typeflag != tar.TypeDir
+		why, noDir := "", p != shimPath[len(shimPath)-1] && h.Typeflag != tar.TypeDir
 		switch {
 		case h.Typeflag == tar.TypeSymlink:
 			why = "is a symbolic link"

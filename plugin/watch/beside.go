@@ -68,7 +68,7 @@ func (w *Watcher) relayBeside(life context.Context, api Engine, id string) {
 		for again := true; again; {
 			again = w.byRelay(life) && w.replicas.keep(id)
 			if again {
-				w.keepBeside(life, api, id)
+				w.keepRelayBeside(life, api, id)
 			}
 			w.replicas.leave(id)
 			// It may have been started since the last look, and who was told thought it here.
@@ -89,7 +89,7 @@ func mayRun(ctx context.Context, api Engine, id string) bool {
 // byRelay waits until it is known how calls come, and reports whether by a relay.
 func (w *Watcher) byRelay(ctx context.Context) bool {
 	for w.rec.Carrier != carrier.ByRelay {
-		if is := w.reach.Load().carrier; is != carrier.Undecided {
+		if is := w.transport.Load().carrier; is != carrier.Undecided {
 			return is == carrier.ByRelay
 		}
 		if !pause(ctx, looking) {
@@ -99,13 +99,13 @@ func (w *Watcher) byRelay(ctx context.Context) bool {
 	return true
 }
 
-// keepBeside keeps a relay in container id until that does not run, or ctx is done.
-func (w *Watcher) keepBeside(ctx context.Context, api Engine, id string) {
-	for wait := soon; ; wait = min(2*wait, later) {
+// keepRelayBeside keeps a relay in container id until that does not run, or ctx is done.
+func (w *Watcher) keepRelayBeside(ctx context.Context, api Engine, id string) {
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		began := time.Now()
 		err := w.relayOnce(ctx, api, id, func(bool) error { return nil })
-		if time.Since(began) > later { // as in keepRelay
-			wait = soon
+		if time.Since(began) > maxRetry { // as in keepRelay
+			wait = minRetry
 		}
 		w.log.Debug("relay", "container", id, "error", err)
 		if !pause(ctx, wait) || !mayRun(ctx, api, id) {

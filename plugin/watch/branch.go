@@ -43,7 +43,7 @@ func branchIn(text string) string {
 }
 
 // commit is a SHA-1 or a SHA-256.
-var commit = spelling.Form{Of: "0-9a-f", Min: 40, Max: 64}
+var commit = spelling.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
 // head returns the text of the HEAD of a .git, which is a directory, or for a linked
 // worktree a file that tells where that is.

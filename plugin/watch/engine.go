@@ -37,8 +37,8 @@ type Engine interface {
 }
 
 const (
-	// lingering is how long a stopped container's session waits for it to start again.
-	lingering = 10 * time.Second
+	// restartDelay is how long a stopped container's session waits for it to start again.
+	restartDelay = 10 * time.Second
 	// looking is how often it looks meanwhile.
 	looking = 200 * time.Millisecond
 	// absent is how often a session whose engine is away tries to reach it.
@@ -66,7 +66,7 @@ func inspect(ctx context.Context, api Engine, id string) (container.InspectRespo
 		if err != nil {
 			return c, err
 		}
-		shown := shows.Reveal(m, v.Driver, v.Options)
+		shown := shows.HostFiles(m, v.Driver, v.Options)
 		c.Mounts[i] = shown[0]
 		c.Mounts = append(c.Mounts, shown[1:]...)
 	}
@@ -141,16 +141,16 @@ func runs(c container.InspectResponse) bool { return c.State.Running && !c.State
 // settle looks at a container that does not run until it is known what becomes of it:
 // nil when it runs again, errGone, or errOver.
 func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
-	over := time.Now().Add(lingering)
+	over := time.Now().Add(restartDelay)
 	for {
 		wait := looking
 		switch err := settled(ctx, api, id); {
 		case err == nil, errors.Is(err, errGone):
 			return err
 		case errors.Is(err, errRestarting):
-			over = time.Now().Add(lingering)
+			over = time.Now().Add(restartDelay)
 		case !errors.Is(err, errOver): // the engine is away: what it does with the container comes after
-			over, wait = time.Now().Add(lingering), absent
+			over, wait = time.Now().Add(restartDelay), absent
 		case time.Now().After(over):
 			return errOver
 		}
@@ -215,8 +215,8 @@ func (w *Watcher) sweepVolumes(api Engine) {
 	}
 }
 
-// unstarted removes container id if run was killed between its creation and its start.
-func (w *Watcher) unstarted(ctx context.Context, api Engine, id string) error {
+// removeUnstarted removes container id if run was killed between its creation and its start.
+func (w *Watcher) removeUnstarted(ctx context.Context, api Engine, id string) error {
 	for over := time.Now().Add(inFlight); ; {
 		c, err := api.ContainerInspect(ctx, id)
 		switch {

@@ -15,23 +15,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// crowded is how much memory a watcher may have before it collects as hard as it can. A
+// collectAbove is how much memory a watcher may have before it collects as hard as it can. A
 // thousand calls in flight come near to it, and are not to take more than 24 MiB: what is
 // left to the collector's own pace alone is 2 MiB more on a busy machine than on an idle one.
-const crowded = 22 << 20
+const collectAbove = 22 << 20
 
 // copies is how often a long request is in memory at most: as a frame, as strings, and as it
 // is written down. What it holds is there to stay, and no collector gets it back.
 const copies = 4
 
-// equip makes what serves calls. What they start runs by host.
-func (w *Watcher) equip(host *executor.Host) (err error) {
+// newServer makes what serves calls. What they start runs by host.
+func (w *Watcher) newServer(host *executor.Host) (err error) {
 	w.notifier = w.newNotifier(host)
-	w.rooms = w.newRooms(host)
+	w.containers = w.newContainers(host)
 	w.queue = w.newQueue()
 	w.server = &call.Server{Version: w.Version, Runner: host, Queue: w.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
 	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Dir, "shells"), Log: w.log, Limits: &w.server.Limits}
-	w.server.Memory = func(argv int64) { debug.SetMemoryLimit(crowded + copies*argv) }
+	w.server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.started = make(chan struct{}, 1)
 	w.since = time.Now()
 	w.server.Jobs, err = job.Open(state.JobsDir(w.Dir))

@@ -24,14 +24,14 @@ func (w *Watcher) listen() (net.Listener, error) {
 // listenFiles serves requests from the directory that the container has for them. As long
 // as it does, share/carrier is there: a client without an answer looks for it.
 func (w *Watcher) listenFiles() (net.Listener, error) {
-	var places []carrier.Place
+	var places []carrier.RequestDir
 	for _, name := range append(w.rec.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's folder is private.
-		box, err := dir.MakeBox(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name), dir.ForEveryone)
+		box, err := dir.MakeSharedDir(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
-		places = append(places, carrier.Place{Box: box, Commands: []string{name}, Cwd: w.workdir})
+		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.workdir})
 	}
 	w.files = true
 	ln, err := carrier.ListenFiles(places, w.log, &w.server.Limits)
@@ -55,17 +55,17 @@ type marked struct {
 
 func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Files.Close()) }
 
-func closePlaces(places []carrier.Place) error {
+func closePlaces(places []carrier.RequestDir) error {
 	var errs []error
 	for _, p := range places {
-		errs = append(errs, p.Box.Close())
+		errs = append(errs, p.Dir.Close())
 	}
 	return errors.Join(errs...)
 }
 
 // workdir is the working directory of the container, for callers that do not say theirs.
 func (w *Watcher) workdir() string {
-	if at := w.home.Load(); at != nil {
+	if at := w.containerDir.Load(); at != nil {
 		return *at
 	}
 	return "/"

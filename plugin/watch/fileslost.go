@@ -33,7 +33,7 @@ func answerLost(store *state.Store, rec state.Session) {
 		return
 	}
 	session := store.Dir(rec.ID)
-	base, err := dir.HoldBase(session)
+	base, err := dir.OpenBase(session)
 	if err != nil {
 		return
 	}
@@ -49,7 +49,7 @@ func answerLost(store *state.Store, rec state.Session) {
 // answerLostProxy is answerLost for a session without a container. Nothing is done in a directory
 // that has got the name of the one that was served.
 func answerLostProxy(store *state.Store, rec state.Session) {
-	base, err := dir.HoldAgain(rec.Proxy.Real, rec.Proxy.Key)
+	base, err := dir.ReopenBase(rec.Proxy.Real, rec.Proxy.Key)
 	if err != nil {
 		return
 	}
@@ -64,7 +64,7 @@ func answerLostProxy(store *state.Store, rec state.Session) {
 }
 
 // answerUnserved answers the calls of name in box unless another proxy serves them.
-func answerUnserved(store *state.Store, box *dir.Box, name string, shared bool) {
+func answerUnserved(store *state.Store, box *dir.SharedDir, name string, shared bool) {
 	key, err := box.Key()
 	if err != nil {
 		return

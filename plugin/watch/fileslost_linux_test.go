@@ -49,7 +49,7 @@ func soonLost(t *testing.T, folder string) {
 // TestAnswerLost answers the calls of every command that the container can call by name, when the
 // session has no other watcher.
 func TestAnswerLost(t *testing.T) {
-	_, folder := recorded(t, &state.Session{Commands: []state.Command{{Name: "make"}}, Ruled: []string{"git"}})
+	_, folder := recorded(t, &state.Session{Commands: []state.Command{{Name: "make"}}, RuleCommands: []string{"git"}})
 	calls := map[string]func() bool{}
 	for _, name := range []string{"make", "git", shimName} {
 		calls[name] = begun(t, filepath.Join(state.ProxyDir(folder), name))
@@ -83,9 +83,9 @@ func TestAnswerLostProxy(t *testing.T) {
 	for name, want := range map[string]bool{"killed": true, "served by another one": false, "replaced by a link": false, "replaced": false} {
 		t.Run(name, func(t *testing.T) {
 			ws := t.TempDir()
-			rec := state.Session{Commands: []state.Command{{Name: "make"}}, Proxy: &state.Proxy{Base: ws + "/base", Rest: "requests"}}
+			rec := state.Session{Commands: []state.Command{{Name: "make"}}, Proxy: &state.Proxy{Base: ws + "/base", RelativePath: "requests"}}
 			answered := begun(t, ws+"/base/requests/make")
-			base, err := dir.HoldBase(rec.Proxy.Base)
+			base, err := dir.OpenBase(rec.Proxy.Base)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestAnswerLostProxy(t *testing.T) {
 					t.Fatal(lerr)
 				}
 				defer l.Close()
-				err = l.Sign()
+				err = l.WritePID()
 			case "replaced by a link":
 				err = errors.Join(os.Rename(ws+"/base", ws+"/old"), os.Symlink("old", ws+"/base"))
 			case "replaced":

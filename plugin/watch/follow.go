@@ -21,14 +21,14 @@ import (
 
 // follow stays with the session's container, from before it starts, until it is over. It
 // returns why: errGone when nothing of the session need stay.
-func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
+func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	link.ready()
 	if w.rec.OnHost() {
 		return w.followProcess(ctx, link)
 	}
 	// ends with its request, or with ctx.
-	w.wg.Go(func() { w.greet(ctx) })
-	id, err := w.hearID(ctx, link)
+	w.wg.Go(func() { w.connectEngine(ctx) })
+	id, err := w.readContainerID(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 			w.sweepVolumes(api)
 		}
 	}()
-	began, exit, err := w.adopt(ctx, api, id, link)
+	began, exit, err := w.setUp(ctx, api, id, link)
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 	if w.agent != nil {
 		w.wg.Go(func() { w.stopAgent(ctx, api, id, link) })
 	}
-	w.wg.Go(func() { w.settleReach(ctx, api, id) })
+	w.wg.Go(func() { w.settleTransport(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
 	if w.files {
-		w.wg.Go(func() { w.mindRequests(ctx, api, id) })
+		w.wg.Go(func() { w.limitRequestDirs(ctx, api, id) })
 	}
 	looked := w.lookAtStart(ctx, api, id)
 	for {
@@ -63,30 +63,30 @@ func (w *Watcher) follow(ctx context.Context, link *uplink) (err error) {
 		if err != nil {
 			return err
 		}
-		w.gate.shut() // until it is known what it mounts when it runs again
+		w.containerKnown.shut() // until it is known what it mounts when it runs again
 		w.down.Store(true)
 		if began, exit, err = w.again(ctx, api, id); err != nil {
 			return err
 		}
 		w.noteName(ctx, api, id) // it may have been renamed since the look of above
 		w.down.Store(false)
-		w.gate.open()
+		w.containerKnown.open()
 		if !pause(ctx, looking) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// greet connects to the engine, and agrees on a version with it, while the container is made.
-func (w *Watcher) greet(ctx context.Context) {
+// connectEngine connects to the engine, and agrees on a version with it, while the container is made.
+func (w *Watcher) connectEngine(ctx context.Context) {
 	if api, err := w.Engine(); err == nil { // else it is told when it matters
 		api.NegotiateAPIVersion(ctx)
 	}
 }
 
-// hearID waits to be told which container the session is for. When run ends without
+// readContainerID waits to be told which container the session is for. When run ends without
 // saying, what it may have left behind is removed.
-func (w *Watcher) hearID(ctx context.Context, link *uplink) (string, error) {
+func (w *Watcher) readContainerID(ctx context.Context, link *watcherLink) (string, error) {
 	select {
 	case line := <-link.lines:
 		if text, ok := strings.CutPrefix(line, "http "); ok {
@@ -95,7 +95,7 @@ func (w *Watcher) hearID(ctx context.Context, link *uplink) (string, error) {
 			} else {
 				link.listening(address)
 			}
-			return w.hearID(ctx, link)
+			return w.readContainerID(ctx, link)
 		}
 		if id, ok := strings.CutPrefix(line, "container "); ok {
 			id, volume, _ := strings.Cut(id, " ")
@@ -121,62 +121,62 @@ func (w *Watcher) settleShare(volume string) {
 	if volume == "" {
 		return
 	}
-	w.rec.Volume, w.rec.Apart = volume, true
+	w.rec.Volume, w.rec.RemoteFiles = volume, true
 	if w.relay != nil {
 		w.relay.Nonce = "" // there is none in it
 	}
 }
 
-// adopt looks at the container that was created, sets the session up for it, and lets it
+// setUp looks at the container that was created, sets the session up for it, and lets it
 // start. The returned wait ends with the container's first run, of which it is said when it
 // began, if it has.
-func (w *Watcher) adopt(ctx context.Context, api Engine, id string, link *uplink) (began string, exit *exitWait, err error) {
+func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watcherLink) (began string, exit *exitWait, err error) {
 	exit = register(ctx, api, id)
 	c, err := inspect(ctx, api, id)
 	if err != nil {
 		link.fail(err)
-		return "", nil, w.unadopted(errdefs.IsNotFound(err), err)
+		return "", nil, w.setUpFailed(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
 	found := w.warnings(c)
 	list := append(slices.Clone(found), w.adapt(c)...)
 	if err := w.preflight(c); err != nil {
 		link.fail(err)
-		return "", nil, w.unadopted(fresh, err)
+		return "", nil, w.setUpFailed(fresh, err)
 	}
 	if c.State.Running { // resumed
-		w.sweepRooms(ctx)
+		w.removeLeftContainers(ctx)
 	}
 	if !fresh && !runs(c) {
 		exit.drop()
 		exit = nil // it is over already: the wait finds that
 	}
-	if err := w.setScene(c); err != nil {
+	if err := w.setState(c); err != nil {
 		link.fail(err)
-		return "", nil, w.unadopted(fresh, err)
+		return "", nil, w.setUpFailed(fresh, err)
 	}
 	w.rec.Container, w.rec.ContainerName, w.rec.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 	w.rec.Writable = w.dirs.Sources()
 	w.warn(c, found)
 	if err := w.save(); err != nil {
 		link.fail(err)
-		return "", nil, w.unadopted(fresh, err)
+		return "", nil, w.setUpFailed(fresh, err)
 	}
 	list = append(list, w.supplied(w.dirs)...)
-	if w.deaf != "" {
-		list = append(list, w.deaf)
+	if w.unreachable != "" {
+		list = append(list, w.unreachable)
 	}
-	if !w.rec.Apart && !runs(c) {
-		w.gate.shut() // until it is known what the engine has mounted
+	if !w.rec.RemoteFiles && !runs(c) {
+		w.containerKnown.shut() // until it is known what the engine has mounted
 	}
 	link.bound(list, where(w.dirs))
 	return c.State.StartedAt, exit, nil
 }
 
-// unadopted is the end of a session that could not be set up. Its folder goes with a
+// setUpFailed is the end of a session that could not be set up. Its folder goes with a
 // container that run is about to remove; one that has run, and is only resumed, needs it
 // to be started again.
-func (w *Watcher) unadopted(fresh bool, err error) error {
+func (w *Watcher) setUpFailed(fresh bool, err error) error {
 	if fresh {
 		return errors.Join(errGone, err)
 	}
@@ -186,18 +186,18 @@ func (w *Watcher) unadopted(fresh bool, err error) error {
 // noteRun watches for run to be killed before the container has started: then nothing of
 // it stays. A run that ends any other way leaves the container to itself. An agent's
 // container is its caller's, and goes with it at any time.
-func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *uplink) {
+func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *watcherLink) {
 	select {
 	case line := <-link.lines:
 		switch {
 		case line == "done":
-			w.unbegun(ctx, api, id)
+			w.endUnstarted(ctx, api, id)
 		case line == "over":
 			w.overBut(w.leftOf(ctx, api, id), link)
 		case w.rec.Agent != nil:
 			w.overBut(w.abandoned(ctx, api, id), link)
 		default:
-			if err := w.unstarted(ctx, api, id); err != nil {
+			if err := w.removeUnstarted(ctx, api, id); err != nil {
 				w.stop(err)
 			}
 		}
@@ -205,9 +205,9 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *upli
 	}
 }
 
-// unbegun ends the session of a container that docker run has made and could not start, as
+// endUnstarted ends the session of a container that docker run has made and could not start, as
 // that of a stopped one, unless somebody starts it meanwhile.
-func (w *Watcher) unbegun(ctx context.Context, api Engine, id string) {
+func (w *Watcher) endUnstarted(ctx context.Context, api Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil || c.State.Status != container.StateCreated {
 		return // gone, or it has started: the wait will tell
@@ -225,12 +225,12 @@ func (w *Watcher) unbegun(ctx context.Context, api Engine, id string) {
 func (w *Watcher) again(ctx context.Context, api Engine, id string) (began string, exit *exitWait, err error) {
 	for {
 		if err := w.settle(ctx, api, id); err != nil {
-			if err = w.outlast(ctx, api, id, err); err != nil {
+			if err = w.waitKeptJobs(ctx, api, id, err); err != nil {
 				return "", nil, err
 			}
 		}
 		exit = register(ctx, api, id)
-		if began, err = w.arrange(ctx, api, id); began != "" || err != nil {
+		if began, err = w.setUpAgain(ctx, api, id); began != "" || err != nil {
 			return began, exit, err
 		}
 		exit.drop()
@@ -240,10 +240,10 @@ func (w *Watcher) again(ctx context.Context, api Engine, id string) (began strin
 	}
 }
 
-// arrange sets the session up for a container that was started again. Its mounts were made
+// setUpAgain sets the session up for a container that was started again. Its mounts were made
 // anew: a directory that it could write may lead elsewhere by now, to what preflight refuses.
 // It returns when the container was started, or "" if that has to be asked again.
-func (w *Watcher) arrange(ctx context.Context, api Engine, id string) (began string, err error) {
+func (w *Watcher) setUpAgain(ctx context.Context, api Engine, id string) (began string, err error) {
 	c, err := inspect(ctx, api, id)
 	switch {
 	case errdefs.IsNotFound(err):
@@ -258,18 +258,18 @@ func (w *Watcher) arrange(ctx context.Context, api Engine, id string) (began str
 	if err := w.preflight(c); err != nil {
 		return "", err
 	}
-	if err := w.setScene(c); err != nil {
+	if err := w.setState(c); err != nil {
 		return c.State.StartedAt, err
 	}
 	w.rewarn(c, w.warnings(c))
 	return c.State.StartedAt, nil
 }
 
-func (w *Watcher) setScene(c container.InspectResponse) error {
+func (w *Watcher) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
-		w.home.Store(&c.Config.WorkingDir)
+		w.containerDir.Store(&c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(w.rec, w.workdir()), !w.rec.Apart, w.beyond)
+	dirs, err := table(c, defaultDir(w.rec, w.workdir()), !w.rec.RemoteFiles, w.beyond)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
@@ -277,7 +277,7 @@ func (w *Watcher) setScene(c container.InspectResponse) error {
 	if runs(c) {
 		w.noteLive(c)
 	}
-	w.enterScene(strings.TrimPrefix(c.Name, "/"), dirs)
+	w.applyState(strings.TrimPrefix(c.Name, "/"), dirs)
 	return nil
 }
 
@@ -289,23 +289,23 @@ func pidsOf(c container.InspectResponse) int64 {
 	return max(0, *c.HostConfig.PidsLimit)
 }
 
-// setProxyScene sets up a session without a container: every call is made where it began. Callers say
+// setProxyState sets up a session without a container: every call is made where it began. Callers say
 // where they stand, which is a directory of a container that nobody here knows.
-func (w *Watcher) setProxyScene() error {
+func (w *Watcher) setProxyState() error {
 	mounts := Requested(w.rec)
 	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
-	w.enterScene("proxy", dirs)
+	w.applyState("proxy", dirs)
 	w.warnOf(w.hostCode([]string{w.rec.InvokedIn}, "which a container may have been given"))
 	return w.save()
 }
 
-// enterScene has later calls depend on dirs, and on the configuration of now.
-func (w *Watcher) enterScene(name string, dirs *dir.Table) {
-	w.scene.Lock()
-	defer w.scene.Unlock()
+// applyState has later calls depend on dirs, and on the configuration of now.
+func (w *Watcher) applyState(name string, dirs *dir.Table) {
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
 	env, found := executor.Environ(w.environ(), dirs)
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
@@ -314,7 +314,7 @@ func (w *Watcher) enterScene(name string, dirs *dir.Table) {
 	if len(left) > 0 {
 		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	}
-	w.server.SetScene(&call.Scene{
+	w.server.SetState(&call.SessionState{
 		Session:   w.rec.ID,
 		Project:   filepath.Base(w.rec.InvokedIn),
 		Branch:    branch(w.rec.InvokedIn),

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// gate keeps calls waiting while it is not known which container they come from. Its zero
+// waitGate keeps calls waiting while it is not known which container they come from. Its zero
 // value is open.
-type gate struct {
+type waitGate struct {
 	mu     sync.Mutex    // guards the field below
 	opened chan struct{} // closed when it is opened; nil while it is open
 }
 
-func (g *gate) shut() {
+func (g *waitGate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.opened == nil {
@@ -22,7 +22,7 @@ func (g *gate) shut() {
 	}
 }
 
-func (g *gate) open() {
+func (g *waitGate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.opened != nil {
@@ -32,7 +32,7 @@ func (g *gate) open() {
 }
 
 // pass returns when the gate is open; it reports false when ctx was done first.
-func (g *gate) pass(ctx context.Context) bool {
+func (g *waitGate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	opened := g.opened
 	g.mu.Unlock()

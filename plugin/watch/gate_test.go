@@ -10,7 +10,7 @@ import (
 
 // TestGate has calls wait at a gate that is shut, until it is opened or nobody wants them any more.
 func TestGate(t *testing.T) {
-	var g gate
+	var g waitGate
 	if !g.pass(t.Context()) {
 		t.Error("a new gate is shut")
 	}

@@ -40,14 +40,14 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	if _, err := fmt.Fprintf(l.f, "http %s\n", b); err != nil {
 		return "", fmt.Errorf("tell the watcher: %w", err)
 	}
-	return l.hear("listening")
+	return l.awaitValue("listening")
 }
 
-func (u *uplink) listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+func (u *watcherLink) listening(address string) { fmt.Fprintln(u.f, "listening", address) }
 
-// otherDoors opens those of callers that have no shim: HTTP, where it was asked for, and
+// openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
-func (w *Watcher) otherDoors() (doors []net.Listener, err error) {
+func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
 	token, err := carrier.KeptKey(state.TokenFile(w.Dir))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (w *Watcher) otherDoors() (doors []net.Listener, err error) {
 	if w.rec.HTTP == nil {
 		return doors, nil
 	}
-	if err := carrier.Tell(state.ShareDir(w.Dir), token); err != nil {
+	if err := carrier.WriteToken(state.ShareDir(w.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
 	w.http = carrier.NewHTTP(w.Dir, token, w.workdir)
@@ -88,7 +88,7 @@ var errDown = errors.New("the container does not run at the moment")
 
 // cwdOf returns what the container calls the host's directory workdir.
 func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
-	sc := w.server.Scene()
+	sc := w.server.State()
 	if sc == nil || w.down.Load() {
 		return "", errDown
 	}
@@ -156,6 +156,6 @@ func (w *Watcher) reopenHTTP() {
 	}
 	if err != nil {
 		w.log.Error("http", "error", err)
-		w.deaf = "calls over HTTP are not answered: " + err.Error()
+		w.unreachable = "calls over HTTP are not answered: " + err.Error()
 	}
 }

@@ -23,10 +23,10 @@ func (w *Watcher) begin(life context.Context) {
 	w.term.Store(&term{ctx, end})
 }
 
-// outlast stays with the jobs that were kept, when the container is over for the reason why.
+// waitKeptJobs stays with the jobs that were kept, when the container is over for the reason why.
 // All else ends. It returns why when they have ended too, and nil when the container runs
 // again. An agent that was a process has no container, nor api.
-func (w *Watcher) outlast(ctx context.Context, api Engine, id string, why error) error {
+func (w *Watcher) waitKeptJobs(ctx context.Context, api Engine, id string, why error) error {
 	if ctx.Err() != nil || w.lasting() == nil {
 		return why
 	}

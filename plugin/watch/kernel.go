@@ -75,7 +75,7 @@ func (l *look) mounted(m dir.MountEntry, share dir.Place, given []dir.Place) err
 		if m.Place() == share {
 			return errOwnShare(m.At)
 		}
-		return fmt.Errorf("what is mounted at %s in the container covers hostexec's own state in %s: it was not what its name says when it was mounted", m.At, l.home)
+		return fmt.Errorf("what is mounted at %s in the container covers hostexec's own state in %s: it was not what its name says when it was mounted", m.At, l.stateDir)
 	}
 	if m.ReadOnly {
 		return nil

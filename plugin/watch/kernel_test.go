@@ -17,7 +17,7 @@ func TestPlaceOf(t *testing.T) {
 	const home = "/home/me/state"
 	share := dir.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
 	requests := dir.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
-	l := &look{home: home, at: dir.Location{Path: home, Place: dir.Place{Dev: "8:1", Root: home}}}
+	l := &look{stateDir: home, at: dir.Location{Path: home, Place: dir.Place{Dev: "8:1", Root: home}}}
 	l.kept = []protectedRoute{{
 		protected{"/usr/bin/tool", "--proxy tool runs", refuseWritable, "proxy another"},
 		dir.Route{{Path: "/usr/bin/tool", Place: dir.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: dir.Place{Dev: "254:0", Root: "/usr/bin"}}},

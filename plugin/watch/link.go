@@ -164,12 +164,12 @@ var ErrEnded = errors.New("the watcher ended: docker hostexec logs may tell why"
 
 // await reads lines until want comes.
 func (l *Link) await(want string) error {
-	_, err := l.hear(want)
+	_, err := l.awaitValue(want)
 	return err
 }
 
-// hear is await for a word that something comes with.
-func (l *Link) hear(want string) (string, error) {
+// awaitValue is await for a word that something comes with.
+func (l *Link) awaitValue(want string) (string, error) {
 	for {
 		s, err := l.r.ReadString('\n')
 		if err != nil {
@@ -190,8 +190,8 @@ func (l *Link) hear(want string) (string, error) {
 	}
 }
 
-// uplink is the watcher's end.
-type uplink struct {
+// watcherLink is the watcher's end.
+type watcherLink struct {
 	f      *os.File
 	lines  chan string // closed when run has gone; it ends with "" if it was killed
 	closed chan struct{}
@@ -201,14 +201,14 @@ type uplink struct {
 // maxLine is more than an agent's arguments and environment can have: the kernel takes less.
 const maxLine = 16 << 20
 
-func newUplink(f *os.File) *uplink {
-	u := &uplink{f: f, lines: make(chan string), closed: make(chan struct{})}
+func newWatcherLink(f *os.File) *watcherLink {
+	u := &watcherLink{f: f, lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
 	u.reader.Go(u.read)
 	return u
 }
 
-func (u *uplink) read() {
+func (u *watcherLink) read() {
 	defer close(u.lines)
 	in := bufio.NewScanner(u.f)
 	in.Buffer(nil, maxLine)
@@ -222,7 +222,7 @@ func (u *uplink) read() {
 }
 
 // recorded waits for the session's record; it reports false when there will be none.
-func (u *uplink) recorded(ctx context.Context) bool {
+func (u *watcherLink) recorded(ctx context.Context) bool {
 	select {
 	case line := <-u.lines:
 		return line == "recorded"
@@ -231,28 +231,28 @@ func (u *uplink) recorded(ctx context.Context) bool {
 	}
 }
 
-func (u *uplink) stopping() { fmt.Fprintln(u.f, "stopping") }
+func (u *watcherLink) stopping() { fmt.Fprintln(u.f, "stopping") }
 
-func (u *uplink) ready() { fmt.Fprintln(u.f, "ready") }
+func (u *watcherLink) ready() { fmt.Fprintln(u.f, "ready") }
 
-func (u *uplink) bound(warnings []string, where string) {
+func (u *watcherLink) bound(warnings []string, where string) {
 	u.warn(warnings)
 	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 
-func (u *uplink) warn(warnings []string) {
+func (u *watcherLink) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
 }
 
-func (u *uplink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+func (u *watcherLink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
 
 // letGo ends the link before the watcher does: run need not wait for that.
-func (u *uplink) letGo() { u.f.Close() }
+func (u *watcherLink) letGo() { u.f.Close() }
 
-func (u *uplink) close() {
+func (u *watcherLink) close() {
 	u.f.Close()
 	close(u.closed)
 	u.reader.Wait()

@@ -14,12 +14,12 @@ import (
 
 // look compares mounts with everything that is protected. It is of one moment.
 type look struct {
-	view  *dir.View
-	home  string           // the state directory
-	at    dir.Location     // the same
-	files []string         // one in each directory of the state
-	kept  []protectedRoute // what is refused, but for the state
-	notes []protected      // what is warned about
+	view     *dir.View
+	stateDir string           // the state directory
+	at       dir.Location     // the same
+	files    []string         // one in each directory of the state
+	kept     []protectedRoute // what is refused, but for the state
+	notes    []protected      // what is warned about
 }
 
 type protectedRoute struct {
@@ -37,7 +37,7 @@ func (w *Watcher) newLook() (*look, error) {
 	for _, p := range w.protected() {
 		switch p.against {
 		case refuse:
-			l.home, l.at = p.path, v.Locate(p.path)
+			l.stateDir, l.at = p.path, v.Locate(p.path)
 		case refuseWritable:
 			l.kept = append(l.kept, protectedRoute{p, v.Route(p.path)})
 		default:
@@ -51,15 +51,15 @@ func (w *Watcher) newLook() (*look, error) {
 // below it come along.
 func (l *look) source(source string, writable, recursive bool) error {
 	at := l.view.Locate(source)
-	if holds(at.Path, l.home) {
-		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", source, l.home)
+	if holds(at.Path, l.stateDir) {
+		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", source, l.stateDir)
 	}
 	if l.showsState(at) {
 		alias := ""
 		if !within(at.Path, l.at.Path) && !within(l.at.Path, at.Path) {
 			alias = ", which has another name there"
 		}
-		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.home, alias)
+		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)
 	}
 	if writable {
 		for _, k := range l.kept {
@@ -74,7 +74,7 @@ func (l *look) source(source string, writable, recursive bool) error {
 	for _, m := range l.view.MountsBelow(at.Path) {
 		name := fmt.Sprintf("%s (with %s below it)", source, m.At)
 		if l.overlaps(m.Place()) {
-			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.home)
+			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
 		}
 		for _, k := range l.kept {
 			if !m.ReadOnly && k.route.In(m.Place()) { // many engines make only the mount itself read-only
@@ -91,7 +91,7 @@ func (k protectedRoute) refuse(source string) error {
 
 // showsState reports whether at is the state directory, a part of it, or above it.
 func (l *look) showsState(at dir.Location) bool {
-	return l.view.Overlap(at.Path, l.home) || slices.ContainsFunc(l.files, at.Shows)
+	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
 // firstFiles returns one regular file of each directory in home, where there is one.

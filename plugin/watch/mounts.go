@@ -54,7 +54,7 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
 func (w *Watcher) preflight(c container.InspectResponse) error {
-	if w.rec.Apart {
+	if w.rec.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
 	l, err := w.newLook()

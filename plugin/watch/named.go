@@ -15,9 +15,9 @@ import (
 // Supplied returns where a command would run code, or take settings, that owner can write: in
 // the environment env, which commands have without that; and in what p names itself, which
 // stays. Nothing of it is fatal.
-func Supplied(p *policy.Policy, env []string, owner executor.Owner) (all []policy.Problem) {
+func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
-	for _, f := range append(found, executor.Settings(executor.Getenv(env, "HOME"), owner)...) {
+	for _, f := range append(found, executor.WritableSettings(executor.Getenv(env, "HOME"), owner)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	search, _ := executor.Path(executor.Getenv(env, "PATH"), owner)
@@ -32,7 +32,7 @@ func Supplied(p *policy.Policy, env []string, owner executor.Owner) (all []polic
 }
 
 type supplies struct {
-	owner    executor.Owner
+	owner    executor.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
@@ -43,7 +43,7 @@ func (s *supplies) add(where, rule, format string, args ...any) {
 
 func (s *supplies) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
-		if at, ok := executor.Code(set.Exec, s.search, s.owner); ok {
+		if at, ok := executor.WritableDependency(set.Exec, s.search, s.owner); ok {
 			s.add(set.Where, name, "exec: the container could change %s, so it will not run", strconv.QuoteToASCII(at))
 		}
 	}
@@ -65,7 +65,7 @@ func (s *supplies) command(name string, set policy.Ruleset) {
 // words are arguments that the person wrote. A path in one may be code: -c core.sshCommand=/w/x.
 func (s *supplies) words(where, rule, key string, words []string) {
 	for _, word := range words {
-		if at, ok := executor.Names(word, s.owner); ok {
+		if at, ok := executor.WritablePath(word, s.owner); ok {
 			s.add(where, rule, "%s: %s names %s, which the container can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at))
 		}
 	}

@@ -28,9 +28,9 @@ type Notify struct {
 // newQueue returns the session's queue of questions, with the grants that it had before.
 func (w *Watcher) newQueue() *approval.Queue {
 	q := &approval.Queue{
-		Reach:    notify.Terminal(w.rec.Terminal).Open,
-		Notifies: w.notifier.Reachable(),
-		File:     state.GrantsFile(w.Dir),
+		CanNotify: notify.Terminal(w.rec.Terminal).Open,
+		Notifies:  w.notifier.Reachable(),
+		File:      state.GrantsFile(w.Dir),
 	}
 	if err := q.Load(w.rec.ID); err != nil {
 		w.log.Error("no grant of before holds", "error", err)
@@ -57,7 +57,7 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(w.Notify.Command) > 0 {
-		if path, ok := notify.Look(w.Notify.Command[0], getenv("PATH")); ok {
+		if path, ok := notify.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
 			n.Command = append([]string{path}, w.Notify.Command[1:]...)
 		} else {
 			w.log.Error("notify.command is not found in PATH", "command", w.Notify.Command[0])
@@ -77,7 +77,7 @@ func (w *Watcher) runner(host *executor.Host) notify.Runner {
 			return err
 		}
 		defer root.Close()
-		if sc := w.server.Scene(); sc != nil { // there is one before there are requests
+		if sc := w.server.State(); sc != nil { // there is one before there are requests
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
@@ -104,7 +104,7 @@ func (w *Watcher) announce(ctx context.Context) {
 		}
 		known = now
 		if len(fresh) > 0 {
-			w.tell(ctx, fresh, len(now))
+			w.notify(ctx, fresh, len(now))
 		}
 		select {
 		case <-changed:
@@ -114,16 +114,16 @@ func (w *Watcher) announce(ctx context.Context) {
 	}
 }
 
-// tell rings and notifies. Questions that reach nobody are not left waiting.
-func (w *Watcher) tell(ctx context.Context, fresh []string, waiting int) {
+// notify rings and notifies. Questions that reach nobody are not left waiting.
+func (w *Watcher) notify(ctx context.Context, fresh []string, waiting int) {
 	if wanted(w.Notify.Bell) {
-		notify.Terminal(w.rec.Terminal).Ring()
+		notify.Terminal(w.rec.Terminal).Bell()
 	}
 	if !w.notifier.Reachable() {
 		return
 	}
-	if err := w.notifier.Tell(ctx, waiting); err != nil {
+	if err := w.notifier.Notify(ctx, waiting); err != nil {
 		w.log.Warn("notify", "error", err)
-		w.queue.Untold(fresh)
+		w.queue.NotificationFailed(fresh)
 	}
 }

@@ -17,22 +17,22 @@ import (
 // Several containers may have the share of one service, and not all are made alike: docker compose
 // run --volume says more of one. All can call as soon as they run.
 
-// mindOthers returns when ctx is done, or with an error when a container of the service's
+// watchOthers returns when ctx is done, or with an error when a container of the service's
 // is there that preflight refuses: it is told of each before it starts. Others that run get a
 // relay of their own, where that is how calls come, for their run or life.
-func (w *Watcher) mindOthers(ctx, life context.Context, api Engine) error {
-	made := w.mine()
+func (w *Watcher) watchOthers(ctx, life context.Context, api Engine) error {
+	made := w.serviceFilter()
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
-	for wait := absent; ; wait = min(2*wait, unheard) {
+	for wait := absent; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
-		if err := w.mindAll(ctx, life, api); err != nil {
+		if err := w.watchAllOthers(ctx, life, api); err != nil {
 			return err
 		}
 		for over := false; !over; {
 			select {
 			case <-told:
-				if err := w.mindAll(ctx, life, api); err != nil {
+				if err := w.watchAllOthers(ctx, life, api); err != nil {
 					return err
 				}
 				wait = absent
@@ -47,11 +47,11 @@ func (w *Watcher) mindOthers(ctx, life context.Context, api Engine) error {
 	}
 }
 
-// mindAll looks at all of them while calls are answered, which wait for as long as it is in
+// watchAllOthers looks at all of them while calls are answered, which wait for as long as it is in
 // doubt whether one that is there may be. It returns nil when ctx is done.
-func (w *Watcher) mindAll(ctx, life context.Context, api Engine) error {
+func (w *Watcher) watchAllOthers(ctx, life context.Context, api Engine) error {
 	run, err := w.lookAtAll(ctx, api)
-	var unseen unseenError
+	var unseen unknownMountsError
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -64,7 +64,7 @@ func (w *Watcher) mindAll(ctx, life context.Context, api Engine) error {
 		w.log.Debug("look for other containers", "error", err)
 		return nil
 	}
-	w.doubt.shut()
+	w.othersUnknown.shut()
 	if run, err = w.seeAll(ctx, api); ctx.Err() != nil {
 		return nil
 	}
@@ -92,9 +92,9 @@ func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err err
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil:
-			w.doubt.open()
+			w.othersUnknown.open()
 			return run, nil
-		case !errors.As(err, new(unseenError)):
+		case !errors.As(err, new(unknownMountsError)):
 			return nil, err
 		}
 		if text := err.Error(); text != said {
@@ -107,8 +107,8 @@ func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err err
 	}
 }
 
-// unseenError says why it is not known of a container, or of all, what it mounts.
-type unseenError struct {
+// unknownMountsError says why it is not known of a container, or of all, what it mounts.
+type unknownMountsError struct {
 	error
 	away bool // the engine is, which starts none then
 }
@@ -117,9 +117,9 @@ type unseenError struct {
 // are about to start with them. One that is gone again is passed over, and no other that cannot
 // be looked at. It returns those that run.
 func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.mine()})
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.serviceFilter()})
 	if err != nil {
-		return nil, unseenError{err, client.IsErrConnectionFailed(err)}
+		return nil, unknownMountsError{err, client.IsErrConnectionFailed(err)}
 	}
 	var others []string
 	for _, s := range list {
@@ -131,7 +131,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 			continue
 		}
 		if err != nil {
-			return nil, unseenError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
+			return nil, unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
 		if !w.has(c) {
 			continue // made without us

@@ -52,7 +52,7 @@ func TestUnseen(t *testing.T) {
 	open := func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		return w.doubt.pass(ctx)
+		return w.othersUnknown.pass(ctx)
 	}
 	for _, tt := range []struct {
 		name string
@@ -66,7 +66,7 @@ func TestUnseen(t *testing.T) {
 		<-asked
 		done := make(chan error, 1)
 		// ends with mindAll.
-		go func() { done <- w.mindAll(t.Context(), t.Context(), api) }()
+		go func() { done <- w.watchAllOthers(t.Context(), t.Context(), api) }()
 		<-asked
 		<-asked // it looks again: the gate is shut by now
 		if open() {

@@ -42,7 +42,7 @@ func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.server.AdjustRefusals(c.Limits.Refusals)
 	p := c.Policy(w.commands())
 	if w.rec.Shell != nil {
-		p.Inside = w.rec.Shell.In
+		p.ShellContainers = w.rec.Shell.In
 	}
 	return p
 }
@@ -66,14 +66,14 @@ func (w *Watcher) refresh() {
 	if c := w.config.Load(); c == nil || !c.Stale() {
 		return
 	}
-	w.scene.Lock()
-	defer w.scene.Unlock()
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
 	if !w.config.Load().Stale() { // somebody else was faster
 		return
 	}
-	sc := *w.server.Scene()
+	sc := *w.server.State()
 	sc.Policy = w.configure(w.load())
-	w.server.SetScene(&sc)
+	w.server.SetState(&sc)
 }
 
 // proxied is what --proxy and --proxy-shell named.
@@ -101,9 +101,9 @@ func (w *Watcher) commands() []policy.Command {
 	return list
 }
 
-// glance is how often the configuration is looked at while something waits for a person: it
+// configPoll is how often the configuration is looked at while something waits for a person: it
 // may not have to any more.
-const glance = time.Second
+const configPoll = time.Second
 
 // review has what waits decided again when the configuration changes, until ctx is done.
 func (w *Watcher) review(ctx context.Context) {
@@ -116,7 +116,7 @@ func (w *Watcher) review(ctx context.Context) {
 			}
 			continue
 		}
-		if pause(ctx, glance) {
+		if pause(ctx, configPoll) {
 			w.refresh()
 		}
 	}

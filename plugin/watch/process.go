@@ -34,7 +34,7 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 		return 0, fmt.Errorf("tell the watcher: %w", err)
 	}
 	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
-	text, err := l.hear("exited")
+	text, err := l.awaitValue("exited")
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +42,7 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 }
 
 // followProcess runs the agent that run asks for, and stays until it has ended.
-func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
+func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 	var line string
 	select {
 	case line = <-link.lines:
@@ -70,12 +70,12 @@ func (w *Watcher) followProcess(ctx context.Context, link *uplink) error {
 		w.server.EndLeft(w.rec.ID) // as the session's end does
 		link.letGo()
 	}
-	return w.outlast(ctx, nil, "", errOver)
+	return w.waitKeptJobs(ctx, nil, "", errOver)
 }
 
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
-func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (executor.Status, error) {
+func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) (executor.Status, error) {
 	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, dir.Default{})
 	if err != nil {
 		return executor.Status{}, err
@@ -85,7 +85,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (exec
 		return executor.Status{}, errors.Join(err, dirs.Close())
 	}
 	defer at.Close()
-	w.enterScene("", dirs)
+	w.applyState("", dirs)
 	w.warnOf(w.hostCode([]string{p.Dir}, "which the agent can write"))
 	if err := w.save(); err != nil {
 		w.log.Error("write down warnings", "error", err)
@@ -104,7 +104,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *uplink) (exec
 }
 
 // relayEnd ends the agent when its caller says so or is killed, or when a person stops the session.
-func (w *Watcher) relayEnd(ctx context.Context, link *uplink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+func (w *Watcher) relayEnd(ctx context.Context, link *watcherLink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
 	for lines := link.lines; w.agent.asked.Err() == nil; {
 		select {
 		case line, ok := <-lines:
@@ -121,13 +121,13 @@ func (w *Watcher) relayEnd(ctx context.Context, link *uplink, signals chan<- exe
 	}
 	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
 	select {
-	case <-w.agent.late.Done():
+	case <-w.agent.deadline.Done():
 		cancel(stopError{}) // nobody asks again
 	case <-ctx.Done():
 	}
 }
 
-func (u *uplink) exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
+func (u *watcherLink) exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
 
 // encoded is a Process whose strings need not be text.
 type encoded struct {

@@ -45,7 +45,7 @@ func (w *Watcher) protected() (all []protected) {
 		all = append(all, protected{exe, "is hostexec itself", refuseWritable, narrower})
 	}
 	if c := w.config.Load(); c != nil {
-		proposal := config.Source{Workspace: w.rec.Workspace}.Proposal() // which is pinned
+		proposal := config.Source{Workspace: w.rec.Workspace}.ProposalFile() // which is pinned
 		for _, path := range c.Files() {
 			if path != proposal {
 				all = append(all, protected{path, "says what it may run", refuseWritable, narrower})

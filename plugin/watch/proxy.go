@@ -27,8 +27,8 @@ type proxy struct {
 
 	base *dir.Base // below which the directories of requests are, however long this lasts
 
-	mu    sync.Mutex          // guards the fields below
-	boxes map[string]*dir.Box // by command; nil when the clients have been removed
+	mu    sync.Mutex                // guards the fields below
+	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
 	locks map[string]*state.ProxyLock
 	notes []string // what was found before the start, for people
 }
@@ -40,7 +40,7 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	}
 	places, err := w.proxyPlaces()
 	if err == nil {
-		err = w.setProxyScene() // requests that are there already are heard at once
+		err = w.setProxyState() // requests that are there already are heard at once
 	}
 	if err == nil {
 		if at, ok := w.notifierOf(w.dirs); ok {
@@ -68,11 +68,11 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 
 // holdProxy holds the directory below which the requests are, and notes which one it is.
 func (w *Watcher) holdProxy() error {
-	base, err := dir.HoldBase(w.rec.Proxy.Base)
+	base, err := dir.OpenBase(w.rec.Proxy.Base)
 	if err != nil {
 		return err
 	}
-	w.proxy = &proxy{base: base, boxes: map[string]*dir.Box{}, locks: map[string]*state.ProxyLock{}, asked: make(chan struct{})}
+	w.proxy = &proxy{base: base, dirs: map[string]*dir.SharedDir{}, locks: map[string]*state.ProxyLock{}, asked: make(chan struct{})}
 	w.rec.Proxy.Real = base.Real()
 	w.rec.Proxy.Key, err = base.Key()
 	return err
@@ -87,7 +87,7 @@ func (w *Watcher) publishLocked(commands []string) error {
 		client, number = 0o755, 0o644
 	}
 	for _, name := range commands {
-		box := w.proxy.boxes[name]
+		box := w.proxy.dirs[name]
 		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
 		if err := box.Put(name, c.Script(), client); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
@@ -103,16 +103,16 @@ func (w *Watcher) publishLocked(commands []string) error {
 func (w *Watcher) unpublish() {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
-	for name, box := range w.proxy.boxes {
+	for name, box := range w.proxy.dirs {
 		box.Remove(name)
 		box.Remove(name + pidSuffix)
 	}
-	w.proxy.boxes = nil // once: what has these names later is another one's
+	w.proxy.dirs = nil // once: what has these names later is another one's
 }
 
 // stay is follow for a session without a container. Calls in flight are waited for when it
 // is told to end, and not when who has started it is gone.
-func (w *Watcher) stay(ctx context.Context, link *uplink) error {
+func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	defer w.proxy.files.Refuse() // before calls in flight are ended: they say why
 	defer w.unpublish()
 	notes := w.proxy.noted()

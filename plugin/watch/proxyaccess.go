@@ -15,8 +15,8 @@ import (
 // Whoever can put a file into a directory of requests runs commands as its owner. So the
 // directories are the owner's alone, unless the person has opened them with --any-user.
 
-// makeBox makes and holds the directory rest of requests, and checks who can use it.
-func (w *Watcher) makeBox(rest string) (*dir.Box, error) {
+// makeRequestDir makes and holds the directory rest of requests, and checks who can use it.
+func (w *Watcher) makeRequestDir(rest string) (*dir.SharedDir, error) {
 	p := w.rec.Proxy
 	access := dir.ForOwner
 	if p.AnyUser {

@@ -18,7 +18,7 @@ import (
 )
 
 // proxyPlaces returns the directories of requests, and takes their locks.
-func (w *Watcher) proxyPlaces() (places []carrier.Place, err error) {
+func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	if !w.rec.Proxy.AnyUser {
@@ -29,7 +29,7 @@ func (w *Watcher) proxyPlaces() (places []carrier.Place, err error) {
 		size = len(w.rec.Commands)
 	}
 	for commands := range slices.Chunk(w.rec.Names(), size) {
-		p, err := w.proxyPlaceLocked(commands)
+		p, err := w.makeProxyDirLocked(commands)
 		if err != nil {
 			return places, err
 		}
@@ -38,10 +38,10 @@ func (w *Watcher) proxyPlaces() (places []carrier.Place, err error) {
 	return places, nil
 }
 
-// proxyPlaceLocked makes the directory of requests for commands, and takes its locks.
-func (w *Watcher) proxyPlaceLocked(commands []string) (p carrier.Place, err error) {
+// makeProxyDirLocked makes the directory of requests for commands, and takes its locks.
+func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, err error) {
 	_, rest := w.rec.Proxy.Dir(commands[0])
-	box, err := w.makeBox(rest)
+	box, err := w.makeRequestDir(rest)
 	if err != nil {
 		return p, err
 	}
@@ -55,36 +55,36 @@ func (w *Watcher) proxyPlaceLocked(commands []string) (p carrier.Place, err erro
 	if err != nil {
 		return p, errors.Join(err, box.Close())
 	}
-	p = carrier.Place{Box: box, Commands: commands, Cwd: func() string { return w.rec.InvokedIn }, Allows: w.requesters()}
-	p.Renew = func() (carrier.Place, error) { return w.renewPlace(commands) }
+	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.rec.InvokedIn }, Allows: w.requesters()}
+	p.Renew = func() (carrier.RequestDir, error) { return w.renewProxyDir(commands) }
 	if w.rec.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
 			mine[name] = true
 		}
-		p.Others = func() []string { return w.store.Proxied(key, mine) }
+		p.Others = func() []string { return w.store.ServedCommands(key, mine) }
 	}
 	return p, nil
 }
 
-// renewPlace makes the directory of requests for commands again, after it was deleted or
+// renewProxyDir makes the directory of requests for commands again, after it was deleted or
 // another directory got its name. The one above it is the one that was checked at the start.
-func (w *Watcher) renewPlace(commands []string) (carrier.Place, error) {
+func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
-	if w.proxy.boxes == nil {
-		return carrier.Place{}, errGone
+	if w.proxy.dirs == nil {
+		return carrier.RequestDir{}, errGone
 	}
 	if !w.proxy.base.Named() {
-		return carrier.Place{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.rec.Proxy.Base)
+		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.rec.Proxy.Base)
 	}
 	defer func(told []string) { w.proxy.notes = told }(w.proxy.notes) // nobody asks for them any more
-	p, err := w.proxyPlaceLocked(commands)
+	p, err := w.makeProxyDirLocked(commands)
 	if err != nil {
 		return p, err
 	}
 	if err := w.publishLocked(commands); err != nil {
-		return p, errors.Join(err, p.Box.Close())
+		return p, errors.Join(err, p.Dir.Close())
 	}
 	return p, nil
 }
@@ -95,7 +95,7 @@ func (w *Watcher) ignore() {
 	if w.rec.Proxy.Flat {
 		return // the person has named a directory
 	}
-	first, _, _ := strings.Cut(w.rec.Proxy.Rest, string(filepath.Separator))
+	first, _, _ := strings.Cut(w.rec.Proxy.RelativePath, string(filepath.Separator))
 	box, err := w.proxy.base.Open(first)
 	if err == nil {
 		defer box.Close()
@@ -110,7 +110,7 @@ func (w *Watcher) ignore() {
 }
 
 // lock takes the lock of name in box.
-func (w *Watcher) lock(box *dir.Box, key, name string) error {
+func (w *Watcher) lock(box *dir.SharedDir, key, name string) error {
 	if old := w.proxy.locks[name]; old != nil { // of a directory that was deleted
 		delete(w.proxy.locks, name)
 		if err := old.Close(); err != nil {
@@ -121,25 +121,25 @@ func (w *Watcher) lock(box *dir.Box, key, name string) error {
 	if err != nil {
 		return err
 	}
-	w.proxy.locks[name], w.proxy.boxes[name] = l, box
+	w.proxy.locks[name], w.proxy.dirs[name] = l, box
 	if err := w.checkPID(l, box, name); err != nil {
 		return err
 	}
-	return l.Sign()
+	return l.WritePID()
 }
 
 // checkPID reads the PID file that another process left in box. It fails if that process still serves
 // name.
-func (w *Watcher) checkPID(l *state.ProxyLock, box *dir.Box, name string) error {
+func (w *Watcher) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) error {
 	text, _, err := box.Read(name+pidSuffix, 32)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || perr != nil || pid <= 0 {
 		return nil // there is no PID file, or a caller has written it
 	}
 	why := "no longer running"
-	if pid != l.Was() && pid != os.Getpid() && state.ProcessAlive(pid) {
+	if pid != l.PreviousPID() && pid != os.Getpid() && state.ProcessAlive(pid) {
 		why = "is another process"
-		if box.HeldBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
+		if box.OpenedBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
 			return &state.ProxyRunning{Command: name, PID: pid}
 		}
 	}

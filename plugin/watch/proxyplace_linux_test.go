@@ -16,7 +16,7 @@ import (
 
 // proxying returns a watcher that holds the directory of requests for make below ws/base, where ws
 // is everybody's who makes requests, and what it serves there.
-func proxying(t *testing.T) (w *Watcher, ws string, place carrier.Place) {
+func proxying(t *testing.T) (w *Watcher, ws string, place carrier.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
 	ws = filepath.Join(top, "ws")
@@ -25,7 +25,7 @@ func proxying(t *testing.T) (w *Watcher, ws string, place carrier.Place) {
 	}
 	w = &Watcher{store: &state.Store{Home: filepath.Join(top, "home")}, log: slog.New(slog.DiscardHandler)}
 	w.rec.Commands = []state.Command{{Name: "make"}}
-	w.rec.Proxy = &state.Proxy{Base: ws + "/base", Rest: "requests", Flat: true}
+	w.rec.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
 	if err := w.holdProxy(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func proxying(t *testing.T) (w *Watcher, ws string, place carrier.Place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { errors.Join(places[0].Box.Close(), w.unlock()) })
+	t.Cleanup(func() { errors.Join(places[0].Dir.Close(), w.unlock()) })
 	return w, ws, places[0]
 }
 
@@ -46,11 +46,11 @@ func TestRenewReplacedBase(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
 		t.Fatal(err)
 	}
-	if place.Box.Named() {
+	if place.Dir.Named() {
 		t.Fatal("it counts as served")
 	}
 	if again, err := place.Renew(); err == nil {
-		t.Errorf("renewed as %s", again.Box.Path())
+		t.Errorf("renewed as %s", again.Dir.Path())
 	}
 	for _, at := range []string{"victim", "old"} {
 		if left, err := os.ReadDir(filepath.Join(ws, at)); err != nil || len(left) > 0 {
@@ -64,7 +64,7 @@ func TestRenewReplacedBase(t *testing.T) {
 	if err != nil {
 		t.Fatalf("when it is back: %v", err)
 	}
-	again.Box.Close()
+	again.Dir.Close()
 }
 
 // TestRenewLeavesNothing has the directory of requests made again and again: the host keeps nothing
@@ -86,10 +86,10 @@ func TestRenewLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		place.Box.Close()
+		place.Dir.Close()
 		place = again
 	}
-	defer place.Box.Close()
+	defer place.Dir.Close()
 	locks, err := filepath.Glob(filepath.Join(w.store.Home, "proxies", "*"))
 	if err != nil || len(locks) != 1 {
 		t.Errorf("directories of locks: %v, %v, want 1", locks, err)

@@ -13,35 +13,35 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// reach is how calls reach this host, and how that is known. A carrier is never guessed: a
+// transport is how calls reach this host, and how that is known. A carrier is never guessed: a
 // connection that arrives at the session's socket proves that sockets cross, and a relay
 // that is ready and did not reach it proves that they do not.
-type reach struct{ carrier, why string }
+type transport struct{ carrier, why string }
 
-// silence is how long a container may make no call before its engine is looked at more
+// socketSilence is how long a container may make no call before its engine is looked at more
 // closely, where that has not been proven.
-const silence = time.Second
+const socketSilence = time.Second
 
-var errCrosses = errors.New("the socket crosses into the container")
+var errSocketWorks = errors.New("the socket crosses into the container")
 
-// doors opens the listeners of the session's carriers.
-func (w *Watcher) doors() (doors []net.Listener, err error) {
+// openListeners opens the listeners of the session's carriers.
+func (w *Watcher) openListeners() (doors []net.Listener, err error) {
 	if w.rec.Proxy == nil { // first: nothing makes files yet while a socket is bound
-		if doors, err = w.otherDoors(); err != nil {
+		if doors, err = w.openOtherListeners(); err != nil {
 			return nil, err
 		}
 	}
-	roads, err := w.roads()
+	roads, err := w.openShimListeners()
 	if err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
 	return append(doors, roads...), nil
 }
 
-// roads opens those of the carriers of shims.
-func (w *Watcher) roads() (doors []net.Listener, err error) {
+// openShimListeners opens those of the carriers of shims.
+func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 	if w.rec.Carrier == carrier.ByFiles {
-		w.decide(reach{carrier.ByFiles, "it was asked for"})
+		w.decide(transport{carrier.ByFiles, "it was asked for"})
 		ln, err := w.listen()
 		if err != nil {
 			return nil, err
@@ -50,29 +50,29 @@ func (w *Watcher) roads() (doors []net.Listener, err error) {
 	}
 	share := state.ShareDir(w.Dir)
 	known := w.store.Engine(w.rec.Engine)
-	first := reach{carrier.Undecided, "nothing has come from the container yet"}
+	first := transport{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
 	case w.rec.Carrier == carrier.BySocket:
-		first = reach{carrier.BySocket, "it was asked for"}
+		first = transport{carrier.BySocket, "it was asked for"}
 	case w.rec.Carrier == carrier.ByRelay:
 		first.why = "a relay was asked for, and is not up yet"
-	case known.Carrier == carrier.BySocket && !w.rec.Apart:
-		first = reach{carrier.BySocket, "it was proven with this engine before"}
+	case known.Carrier == carrier.BySocket && !w.rec.RemoteFiles:
+		first = transport{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
 	if w.shared() {
-		if nonce, err = carrier.Mark(share); err != nil {
+		if nonce, err = carrier.WriteNonce(share); err != nil {
 			return nil, err
 		}
 	}
 	w.decide(first)
-	w.arrived = make(chan struct{})
+	w.connected = make(chan struct{})
 	if w.rec.Carrier != carrier.ByRelay {
 		ln, err := carrier.Listen(share)
 		if err != nil {
 			return nil, err
 		}
-		doors = append(doors, &bell{Listener: ln, rung: w.arrived})
+		doors = append(doors, &firstConnListener{Listener: ln, accepted: w.connected})
 	}
 	if w.rec.Relay {
 		w.relay = carrier.NewRelay(nonce)
@@ -82,26 +82,26 @@ func (w *Watcher) roads() (doors []net.Listener, err error) {
 }
 
 // shared reports whether the container has the session's share, and not a copy.
-func (w *Watcher) shared() bool { return !w.rec.Apart && !w.rec.Attached }
+func (w *Watcher) shared() bool { return !w.rec.RemoteFiles && !w.rec.Attached }
 
-// bell is a listener that tells of its first connection.
-type bell struct {
+// firstConnListener is a listener that tells of its first connection.
+type firstConnListener struct {
 	net.Listener
-	once sync.Once
-	rung chan struct{}
+	once     sync.Once
+	accepted chan struct{}
 }
 
-func (b *bell) Accept() (net.Conn, error) {
+func (b *firstConnListener) Accept() (net.Conn, error) {
 	c, err := b.Listener.Accept()
 	if err == nil {
-		b.once.Do(func() { close(b.rung) })
+		b.once.Do(func() { close(b.accepted) })
 	}
 	return c, err
 }
 
 // decide makes r known: to the shims, and to who asks.
-func (w *Watcher) decide(r reach) {
-	old := w.reach.Swap(&r)
+func (w *Watcher) decide(r transport) {
+	old := w.transport.Swap(&r)
 	if old != nil && *old == r {
 		return
 	}
@@ -114,26 +114,26 @@ func (w *Watcher) decide(r reach) {
 	}
 }
 
-// settleReach finds out how calls of container id reach this host, and sees to the relay if
+// settleTransport finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
-func (w *Watcher) settleReach(ctx context.Context, api Engine, id string) {
+func (w *Watcher) settleTransport(ctx context.Context, api Engine, id string) {
 	if w.rec.Carrier == carrier.BySocket || w.rec.Carrier == carrier.ByFiles || w.relay == nil && w.rec.Carrier != "auto" {
 		return
 	}
 	if w.replicas.show(id) {
-		w.decide(reach{carrier.ByRelay, "it was known of a container beside this one"})
+		w.decide(transport{carrier.ByRelay, "it was known of a container beside this one"})
 		return
 	}
-	if w.rec.Carrier == carrier.ByRelay || w.rec.Apart {
+	if w.rec.Carrier == carrier.ByRelay || w.rec.RemoteFiles {
 		w.keepRelay(ctx, api, id)
 		return
 	}
-	quiet := time.NewTimer(silence)
+	quiet := time.NewTimer(socketSilence)
 	defer quiet.Stop()
 	if w.store.Engine(w.rec.Engine).Carrier != carrier.ByRelay {
 		select {
-		case <-w.arrived:
-			w.crossed(ctx, api)
+		case <-w.connected:
+			w.socketWorks(ctx, api)
 			return
 		case <-ctx.Done():
 			return
@@ -144,21 +144,21 @@ func (w *Watcher) settleReach(ctx context.Context, api Engine, id string) {
 	case w.relay != nil:
 		w.keepRelay(ctx, api, id)
 	case !w.sameEngine(ctx, api):
-		w.decide(reach{carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail"})
+		w.decide(transport{carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail"})
 		w.note(state.Engine{})
 	}
 }
 
-// crossed notes that a connection has arrived at the socket.
-func (w *Watcher) crossed(ctx context.Context, api Engine) {
-	w.decide(reach{carrier.BySocket, "a connection of the container's has arrived"})
+// socketWorks notes that a connection has arrived at the socket.
+func (w *Watcher) socketWorks(ctx context.Context, api Engine) {
+	w.decide(transport{carrier.BySocket, "a connection of the container's has arrived"})
 	if known := w.store.Engine(w.rec.Engine); known.Carrier != carrier.BySocket {
-		w.proven(ctx, api, state.Engine{Carrier: carrier.BySocket})
+		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
 	}
 }
 
-// proven notes e of the engine, for sessions to come.
-func (w *Watcher) proven(ctx context.Context, api Engine, e state.Engine) {
+// noteEngine notes e of the engine, for sessions to come.
+func (w *Watcher) noteEngine(ctx context.Context, api Engine, e state.Engine) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again

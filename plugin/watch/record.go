@@ -17,7 +17,7 @@ func (w *Watcher) save() error {
 // remember keeps the record for restore, which runs in another goroutine.
 func (w *Watcher) remember() {
 	if b, err := json.Marshal(w.rec); err == nil {
-		w.kept.Store(&b)
+		w.saved.Store(&b)
 	}
 }
 
@@ -36,7 +36,7 @@ func (w *Watcher) restore() {
 		return
 	}
 	var rec state.Session
-	err := json.Unmarshal(*w.kept.Load(), &rec)
+	err := json.Unmarshal(*w.saved.Load(), &rec)
 	if err == nil {
 		err = w.store.Save(&rec)
 	}

@@ -18,42 +18,42 @@ import (
 )
 
 const (
-	// soon and later are the shortest and the longest pause before another relay is tried.
-	soon  = 50 * time.Millisecond
-	later = time.Second
-	// arriving is how long a connection may take that the relay says it has made.
-	arriving = 5 * time.Second
+	// minRetry and later are the shortest and the longest pause before another relay is tried.
+	minRetry = 50 * time.Millisecond
+	maxRetry = time.Second
+	// arrivalTimeout is how long a connection may take that the relay says it has made.
+	arrivalTimeout = 5 * time.Second
 )
 
 // keepRelay keeps a relay in container id for as long as it runs, and after it was started
 // again. It returns when ctx is done, or the socket turns out to do.
 func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
-	wait, last := soon, ""
+	wait, last := minRetry, ""
 	for {
-		was, began := w.reach.Load(), time.Now()
+		was, began := w.transport.Load(), time.Now()
 		err := w.relayOnce(ctx, api, id, func(socket bool) error { return w.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, errCrosses) {
-			w.crossed(ctx, api)
+		if errors.Is(err, errSocketWorks) {
+			w.socketWorks(ctx, api)
 			return
 		}
-		if w.reach.Load() != was { // it was up
-			if time.Since(began) > later { // else whoever is in the container could have us begin execs without end
-				wait = soon
+		if w.transport.Load() != was { // it was up
+			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
+				wait = minRetry
 			}
-			w.decide(reach{carrier.Undecided, "the relay has ended, and another one is on its way"})
+			w.decide(transport{carrier.Undecided, "the relay has ended, and another one is on its way"})
 		}
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
 			last = text
 			w.log.Info("relay", "error", err)
-			w.decide(reach{carrier.Undecided, text})
+			w.decide(transport{carrier.Undecided, text})
 		}
 		if !pause(ctx, wait) {
 			return
 		}
-		wait = min(2*wait, later)
+		wait = min(2*wait, maxRetry)
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(
 // exited reports whether the process of an exec has ended. An engine that does not answer says
 // nothing of it.
 func exited(ctx context.Context, api Engine, exec string) bool {
-	ctx, cancel := context.WithTimeout(ctx, arriving)
+	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
 	defer cancel()
 	st, err := api.ContainerExecInspect(ctx, exec)
 	return errdefs.IsNotFound(err) || err == nil && !st.Running
@@ -95,29 +95,29 @@ func exited(ctx context.Context, api Engine, exec string) bool {
 func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
 	switch {
 	case w.rec.Attached:
-		w.decide(reach{carrier.ByRelay, "the container was attached while it ran, and has no share"})
+		w.decide(transport{carrier.ByRelay, "the container was attached while it ran, and has no share"})
 		return nil
-	case w.rec.Apart:
-		w.decide(reach{carrier.ByRelay, "the engine does not see this host's directories"})
-		w.proven(ctx, api, state.Engine{Carrier: carrier.ByRelay, Apart: true})
+	case w.rec.RemoteFiles:
+		w.decide(transport{carrier.ByRelay, "the engine does not see this host's directories"})
+		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
 	case w.rec.Carrier == carrier.ByRelay:
-		w.decide(reach{carrier.ByRelay, "it was asked for"})
+		w.decide(transport{carrier.ByRelay, "it was asked for"})
 		return nil
 	}
 	if socket { // the container says so, but only an arrival is proof
-		timeout := time.NewTimer(arriving)
+		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {
-		case <-w.arrived:
-			return errCrosses
+		case <-w.connected:
+			return errSocketWorks
 		case <-timeout.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	w.decide(reach{carrier.ByRelay, "no socket of this host crosses into the container"})
-	w.proven(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	w.decide(transport{carrier.ByRelay, "no socket of this host crosses into the container"})
+	w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
 	return nil
 }
 

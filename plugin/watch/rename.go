@@ -11,8 +11,8 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// unheard is how long an engine that tells of nothing is left alone, at most.
-const unheard = time.Minute
+// engineSilence is how long an engine that tells of nothing is left alone, at most.
+const engineSilence = time.Minute
 
 // keepName has the session go by the name of container id, whatever that is changed to,
 // until ctx is done. The engine tells it of nothing else but starts, which are passed on to
@@ -20,13 +20,13 @@ const unheard = time.Minute
 func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
 	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
-	for wait := absent; ; wait = min(2*wait, unheard) {
+	for wait := absent; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, wanted)
 		for over := false; !over; {
 			select {
 			case event := <-told:
 				if event.Action == events.ActionStart {
-					w.knock()
+					w.mayHaveStarted()
 				} else {
 					w.noteName(ctx, api, id)
 				}
@@ -50,12 +50,12 @@ func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
 		return // gone, or the engine is
 	}
 	name := strings.TrimPrefix(c.Name, "/")
-	w.scene.Lock()
-	defer w.scene.Unlock()
-	if sc := w.server.Scene(); sc != nil && sc.Container != name {
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
+	if sc := w.server.State(); sc != nil && sc.Container != name {
 		renamed := *sc
 		renamed.Container, renamed.Audit = name, w.audit.Named(name)
-		w.server.SetScene(&renamed)
+		w.server.SetState(&renamed)
 	}
 	if w.rec.ContainerName == name {
 		return

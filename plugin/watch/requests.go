@@ -24,30 +24,30 @@ import (
 // nothing less ends what it writes to a file that it has open.
 
 const (
-	// glancing is how often the disk is asked how much is free, and measuring how often the
+	// diskPoll is how often the disk is asked how much is free, and measuring how often the
 	// directories are measured whatever it says.
-	glancing, measuring = 50 * time.Millisecond, time.Second
-	// much and many are how much less is free, in bytes and files, when that is worth a look.
-	much, many = 8 << 20, 256
+	diskPoll, measuring = 50 * time.Millisecond, time.Second
+	// byteStep and many are how much less is free, in bytes and files, when that is worth a look.
+	byteStep, fileStep = 8 << 20, 256
 )
 
 // errUnmeasured says that the container has a directory there that nobody else can read.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
-// mindRequests measures the directories of requests of container id until ctx is done, and
+// limitRequestDirs measures the directories of requests of container id until ctx is done, and
 // ends the container when they hold too much.
-func (w *Watcher) mindRequests(ctx context.Context, api Engine, id string) {
+func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
 	root, err := os.OpenRoot(state.ProxyDir(w.Dir))
 	if err != nil {
 		w.log.Error("measure the directories of requests", "error", err)
 		return
 	}
 	defer root.Close()
-	last, wait := time.Time{}, glancing
+	last, wait := time.Time{}, diskPoll
 	// What lies there besides the answers that are being written.
-	held := limit.Hold{From: &w.server.Limits, Kind: limit.Spool}
+	held := limit.Reservation{From: &w.server.Limits, Kind: limit.Spool}
 	defer held.Set(0)
-	before := freeOn(root.Name())
+	before := freeSpace(root.Name())
 	first := 0 // of the container's processes, as the host numbers it
 	for pause(ctx, wait) {
 		if time.Since(last) >= measuring && (first == 0 || !state.ProcessAlive(first)) { // it has not started, or again
@@ -56,26 +56,26 @@ func (w *Watcher) mindRequests(ctx context.Context, api Engine, id string) {
 				first = c.State.Pid
 			}
 		}
-		wait = glancing
-		now := freeOn(root.Name())
-		if time.Since(last) < measuring && before.bytes-now.bytes < much && before.files-now.files < many {
+		wait = diskPoll
+		now := freeSpace(root.Name())
+		if time.Since(last) < measuring && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
 			continue
 		}
 		before, last = now, time.Now()
 		bytes, err := w.measure(root, unnamed(first))
-		held.Charge(max(0, bytes-(w.server.Limits.Held(limit.Spool)-held.Amount())))
+		held.Force(max(0, bytes-(w.server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
 			w.endContainer(ctx, api, id, err)
 			clearBelow(root)
 			first = 0 // if it is started again
-			before = freeOn(root.Name())
+			before = freeSpace(root.Name())
 		}
 	}
 }
 
-// free is what a disk has left.
-type free struct{ bytes, files int64 }
+// diskFree is what a disk has left.
+type diskFree struct{ bytes, files int64 }
 
 // measure returns how much the directories hold, with bytes of files that have no name any
 // more, and why that is too much, if it is. Answers alone never are: they end at the limit, and
@@ -109,7 +109,7 @@ func (w *Watcher) measure(root *os.Root, bytes int64) (_ int64, err error) {
 // endContainer ends container id, and says why in the logs.
 func (w *Watcher) endContainer(ctx context.Context, api Engine, id string, why error) {
 	w.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
-	if sc := w.server.Scene(); sc != nil {
+	if sc := w.server.State(); sc != nil {
 		rule := ""
 		if over := (*limit.Error)(nil); errors.As(why, &over) {
 			rule = over.Key()

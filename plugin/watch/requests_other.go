@@ -6,5 +6,5 @@ package watch
 
 import "io/fs"
 
-func freeOn(string) free          { return free{} }
+func freeSpace(string) diskFree   { return diskFree{} }
 func onDisk(fi fs.FileInfo) int64 { return fi.Size() }

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func freeOn(path string) free {
+func freeSpace(path string) diskFree {
 	var st unix.Statfs_t
 	if unix.Statfs(path, &st) != nil {
-		return free{}
+		return diskFree{}
 	}
-	return free{bytes: int64(st.Bfree) * int64(st.Bsize), files: int64(st.Ffree)}
+	return diskFree{bytes: int64(st.Bfree) * int64(st.Bsize), files: int64(st.Ffree)}
 }
 
 // onDisk is how much a file takes, which a hole in it does not.

@@ -20,12 +20,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// newRooms returns what makes the containers of those commands that do not run on the host.
-func (w *Watcher) newRooms(host *executor.Host) *container.Rooms {
-	return &container.Rooms{
+// newContainers returns what makes the containers of those commands that do not run on the host.
+func (w *Watcher) newContainers(host *executor.Host) *container.Containers {
+	return &container.Containers{
 		Session: w.rec.ID,
 		Home:    w.store.Home,
-		Dir:     state.RoomsDir(w.Dir),
+		Dir:     state.CallContainersDir(w.Dir),
 		Program: state.ShimFile(w.Dir),
 		Engine:  w.engine,
 		Host:    host,
@@ -49,7 +49,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 	if api, ok := w.others.known[host]; ok {
 		return api, nil
 	}
-	if err := w.store.NoteRoomHost(host); err != nil { // prune would not find what is left there
+	if err := w.store.AddCallEngine(host); err != nil { // prune would not find what is left there
 		return nil, err
 	}
 	api, err := w.Another(host)
@@ -67,13 +67,13 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
-		mounts, err := lent(mounts, at, copies, w.store.Home, w.workspace(), w.socketsOf(p.Host))
+		mounts, err := commandMounts(mounts, at, copies, w.store.Home, w.workspace(), w.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
-		place := container.Place{
+		place := container.Spec{
 			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
-			Shown: func(root int) error { return dirs.Shown(root, mounts) },
+			CheckMounts: func(root int) error { return dirs.Shown(root, mounts) },
 		}
 		for _, m := range mounts {
 			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
@@ -81,7 +81,7 @@ func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) 
 		if copies != "" {
 			place.Mounts = append(place.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
 		}
-		return w.rooms.Runner(place), at, nil
+		return w.containers.Runner(place), at, nil
 	}
 }
 
@@ -100,12 +100,12 @@ func (w *Watcher) socketsOf(host string) (sockets []string) {
 	return sockets
 }
 
-// lent returns those of mounts that a command's container gets, which runs in cwd: neither
+// commandMounts returns those of mounts that a command's container gets, which runs in cwd: neither
 // those in which the caller could put something else in the place of what is hostexec's own
 // there, nor those with which it could do whatever it likes: home is the state directory, in
 // which only workspace is the caller's. A call from below one of these cannot be served. Beside
 // the usual places there are engines at sockets.
-func lent(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []string) (kept []dir.Mount, err error) {
+func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []string) (kept []dir.Mount, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -134,10 +134,10 @@ func lent(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []str
 // sweeping is how long an engine may take over what is left over: a container waits.
 const sweeping = 5 * time.Second
 
-// sweepRooms removes what a watcher before this one has left of commands' containers.
-func (w *Watcher) sweepRooms(ctx context.Context) {
+// removeLeftContainers removes what a watcher before this one has left of commands' containers.
+func (w *Watcher) removeLeftContainers(ctx context.Context) {
 	mine := func(session string) bool { return session == w.rec.ID }
-	hosts, err := w.store.RoomHosts()
+	hosts, err := w.store.CallEngines()
 	if err != nil {
 		w.log.Warn("look for leftovers", "error", err)
 	}

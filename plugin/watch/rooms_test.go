@@ -44,7 +44,7 @@ func TestLent(t *testing.T) {
 		{"another's", []dir.Mount{{Target: "/workspace", Source: workspace + "2"}}, "/workspace", "", nil, "hostexec's own state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := lent(tt.mounts, tt.cwd, tt.copies, home, workspace, []string{"/user/1/docker.sock"})
+			got, err := commandMounts(tt.mounts, tt.cwd, tt.copies, home, workspace, []string{"/user/1/docker.sock"})
 			if !slices.Equal(got, tt.want) || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("lent = %v, %v; want %v, %q", got, err, tt.want, tt.err)
 			}

@@ -28,15 +28,15 @@ import (
 // that each is answered as one of the container that it came from.
 
 const (
-	// promised is how long a container may take to come that a provider was told of.
-	promised = 10 * time.Minute
+	// providerTimeout is how long a container may take to come that a provider was told of.
+	providerTimeout = 10 * time.Minute
 	// numbered is compose's label with the number of one of several containers.
 	numbered = "com.docker.compose.container-number"
 )
 
 // followService stays with the service's containers until there are none and none is
 // expected. It returns why: errGone when nothing of the session need stay.
-func (w *Watcher) followService(ctx context.Context, link *uplink) error {
+func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 	link.ready()
 	api, err := w.Engine()
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 		return err
 	}
 	if w.rec.Container != "" { // resumed
-		w.sweepRooms(ctx)
+		w.removeLeftContainers(ctx)
 	}
 	for {
 		c, err := w.nextOf(ctx, api)
@@ -55,7 +55,7 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 			link.fail(err)
 			return err
 		}
-		if err := w.attend(ctx, api, c.ID, c.State.StartedAt); err != nil {
+		if err := w.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
 		if !pause(ctx, looking/4) { // as in follow
@@ -69,11 +69,11 @@ func (w *Watcher) followService(ctx context.Context, link *uplink) error {
 func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
 	w.down.Store(true)
 	said := ""
-	for over := time.Now().Add(lingering); ; {
+	for over := time.Now().Add(restartDelay); ; {
 		c, stopped, err := w.look(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
-			over = time.Now().Add(lingering)
+			over = time.Now().Add(restartDelay)
 			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
 				said = text
 				w.log.Warn("look for containers", "error", err)
@@ -85,7 +85,7 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 			if stopped {
 				why = errOver
 			}
-			if why = w.outlast(ctx, api, w.rec.Container, why); why != nil && w.ends() {
+			if why = w.waitKeptJobs(ctx, api, w.rec.Container, why); why != nil && w.ends() {
 				return c, why
 			}
 		}
@@ -98,7 +98,7 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 // look finds a container of the service's that runs, of several the first. stopped: there is
 // none, but others that may be started.
 func (w *Watcher) look(ctx context.Context, api Engine) (found container.InspectResponse, stopped bool, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.mine()})
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.serviceFilter()})
 	if err != nil {
 		return found, false, err
 	}
@@ -127,8 +127,8 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 	return found, stopped, err
 }
 
-// mine are the filters that the service's containers pass.
-func (w *Watcher) mine() filters.Args {
+// serviceFilter are the filters that the service's containers pass.
+func (w *Watcher) serviceFilter() filters.Args {
 	s := w.rec.Service
 	switch {
 	case s.Oneoff:
@@ -158,7 +158,7 @@ func (w *Watcher) has(c container.InspectResponse) bool {
 }
 
 // admit sets the session up for a container, and lets its calls in.
-func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResponse, link *uplink) error {
+func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResponse, link *watcherLink) error {
 	if old := w.rec.Container; old != c.ID {
 		w.rec.Container, w.rec.ContainerName, w.rec.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 		if err := w.save(); err != nil {
@@ -176,7 +176,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if _, err := w.seeAll(ctx, api); err != nil {
 		return err
 	}
-	if err := w.setScene(c); err != nil {
+	if err := w.setState(c); err != nil {
 		return err
 	}
 	w.rewarn(c, found)
@@ -187,7 +187,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	link.bound(append(list, w.supplied(w.dirs)...), where(w.dirs))
 	w.down.Store(false)
-	w.gate.open()
+	w.containerKnown.open()
 	return nil
 }
 
@@ -207,25 +207,25 @@ func (w *Watcher) replace(life context.Context) {
 	}
 }
 
-// attend stays with a container until the run of it that began at that time is over. Then
+// followRun stays with a container until the run of it that began at that time is over. Then
 // calls wait again.
-func (w *Watcher) attend(ctx context.Context, api Engine, id, began string) error {
+func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) error {
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { w.settleReach(here, api, id) })
+	wg.Go(func() { w.settleTransport(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
 	if w.files {
-		wg.Go(func() { w.mindRequests(here, api, id) })
+		wg.Go(func() { w.limitRequestDirs(here, api, id) })
 	}
 	wg.Go(func() {
-		if err := w.mindOthers(here, ctx, api); err != nil {
-			w.gate.shut()
+		if err := w.watchOthers(here, ctx, api); err != nil {
+			w.containerKnown.shut()
 			leave(err)
 		}
 	})
 	err := w.wait(here, api, id, began, nil)
-	w.gate.shut()
+	w.containerKnown.shut()
 	w.left = time.Now()
 	leave(nil)
 	wg.Wait()
@@ -238,7 +238,7 @@ func (w *Watcher) ends() bool {
 	if ok, err := lease.TryLock(); err != nil || !ok {
 		return err != nil // nobody can have one that cannot be looked at
 	}
-	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < promised {
+	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < providerTimeout {
 		lease.Close()
 		return false
 	}

@@ -31,10 +31,10 @@ func (w *Watcher) Stop(grace time.Duration) {
 func (w *Watcher) Kill(id string) bool { return w.server.Kill(id) }
 
 // Left implements control.Session.
-func (w *Watcher) Left() []control.Left {
-	var all []control.Left
+func (w *Watcher) Left() []control.Leftover {
+	var all []control.Leftover
 	for _, l := range proctree.AllLeft() {
-		all = append(all, control.Left{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
+		all = append(all, control.Leftover{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
 	}
 	return all
 }
@@ -78,7 +78,7 @@ func (w *Watcher) Status() control.Status {
 		API: control.API, Version: w.Version, State: control.StateRunning,
 		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
-	if r := w.reach.Load(); r != nil {
+	if r := w.transport.Load(); r != nil {
 		st.Carrier, st.CarrierWhy = r.carrier, r.why
 	}
 	switch {

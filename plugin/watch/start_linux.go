@@ -74,14 +74,14 @@ func cleaned(env []string) []string {
 	return out
 }
 
-// Uplink returns the watcher's end of the link.
-func Uplink() *os.File {
+// InheritedLink returns the watcher's end of the link.
+func InheritedLink() *os.File {
 	unix.SetNonblock(linkFD, true) // so that closing it ends a read
 	return os.NewFile(linkFD, "link")
 }
 
-// KeeperLife returns the watcher's stdin, which ends when its keeper dies.
-func KeeperLife() *os.File {
+// KeeperPipe returns the watcher's stdin, which ends when its keeper dies.
+func KeeperPipe() *os.File {
 	unix.SetNonblock(unix.Stdin, true) // so that closing it ends a read
 	return os.NewFile(uintptr(unix.Stdin), "keeper")
 }

@@ -18,12 +18,12 @@ var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
 // Start fails: the socket carrier needs the container's kernel to be this host's.
 func Start(string, []string, ...*os.File) (*Link, error) { return nil, errSystem }
 
-// Uplink returns nothing: there is no link.
-func Uplink() *os.File { return nil }
+// InheritedLink returns nothing: there is no link.
+func InheritedLink() *os.File { return nil }
 
 var stdio = [3]int{-1, -1, -1}
 
 func closeStdio() {}
 
-// KeeperLife returns nothing: there is no keeper.
-func KeeperLife() *os.File { return nil }
+// KeeperPipe returns nothing: there is no keeper.
+func KeeperPipe() *os.File { return nil }

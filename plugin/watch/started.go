@@ -14,8 +14,8 @@ import (
 // The engine opens the sources of mounts when the container starts, by their names. What it
 // has mounted is known only then, so no call is answered before that has been looked at.
 
-// knock says that the container may have started: the engine has said so, or a call has come.
-func (w *Watcher) knock() {
+// mayHaveStarted says that the container may have started: the engine has said so, or a call has come.
+func (w *Watcher) mayHaveStarted() {
 	select {
 	case w.started <- struct{}{}:
 	default: // it has been said, and not been heard yet
@@ -55,7 +55,7 @@ func (w *Watcher) letIn(c container.InspectResponse) {
 		return
 	}
 	w.noteLive(c)
-	w.gate.open()
+	w.containerKnown.open()
 }
 
 // liveContainer is a container in which mounts of this host appear while it runs.

@@ -20,7 +20,7 @@ import (
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
 func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
-	if w.rec.Apart {
+	if w.rec.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
@@ -60,7 +60,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	all := slices.Clone(w.proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
-		if !cmd.Found || !owner.Supplies(filepath.Dir(cmd.Path)) {
+		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
 		// Where there is none, preflight has the words.
@@ -69,8 +69,8 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 			cmd.Path = other
 		}
 	}
-	w.scene.Lock()
-	defer w.scene.Unlock()
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
 	n := len(w.rec.Commands)
 	w.rec.Commands = all[:n:n]
 	if w.rec.Shell != nil {
@@ -85,7 +85,7 @@ func (w *Watcher) dependable(c container.InspectResponse) error {
 	owner := w.owner(c)
 	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
 	for _, k := range w.protected() {
-		at, ok := executor.Code(k.path, path, owner)
+		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
 		case !ok || k.against != refuseWritable:
 		case at == k.path:
@@ -102,9 +102,9 @@ func (w *Watcher) dependable(c container.InspectResponse) error {
 
 // notifierOf returns a file in notify.command that owner can change. What a container requests
 // starts that, and nobody is asked: what an interpreter reads is as good as a program.
-func (w *Watcher) notifierOf(owner executor.Owner) (at string, ok bool) {
+func (w *Watcher) notifierOf(owner executor.ContainerAccess) (at string, ok bool) {
 	for _, word := range w.notifier.Command {
-		if at, ok = executor.Names(word, owner); ok {
+		if at, ok = executor.WritablePath(word, owner); ok {
 			return at, true
 		}
 	}
@@ -141,9 +141,9 @@ func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
 
 // widen has commands run without what other containers supply, from here on.
 func (w *Watcher) widen(fresh []dir.Mount) {
-	w.scene.Lock()
-	defer w.scene.Unlock()
-	old := w.server.Scene()
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
+	old := w.server.State()
 	if len(fresh) == 0 || old == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (w *Watcher) widen(fresh []dir.Mount) {
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
 	}
-	w.server.SetScene(&sc)
+	w.server.SetState(&sc)
 }
 
 // environ is the environment that this process was started with. Its own PATH loses what a

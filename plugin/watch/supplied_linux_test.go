@@ -54,7 +54,7 @@ func TestAdapt(t *testing.T) {
 	if got := strings.Join(w.supplied(w.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
 		t.Errorf("supplied = %q", got)
 	}
-	w.rec.Apart = true
+	w.rec.RemoteFiles = true
 	if got := w.supplied(w.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}

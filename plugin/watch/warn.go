@@ -33,7 +33,7 @@ func HostCode(p *policy.Policy, commands []state.Command, from string, grades ..
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, grade.Label()+": "+grade.Says(from, names...))
+			texts = append(texts, grade.Label()+": "+grade.Sentence(from, names...))
 		}
 	}
 	return texts
@@ -43,8 +43,8 @@ func HostCode(p *policy.Policy, commands []state.Command, from string, grades ..
 // next, in place of what was known of the one before. found are its warnings.
 func (w *Watcher) warn(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), w.supplied(w.dirs)...)
-	if w.deaf != "" {
-		list = append(list, w.deaf)
+	if w.unreachable != "" {
+		list = append(list, w.unreachable)
 	}
 	w.warnOf(append(list, w.hostCode(w.writable(c), "which the container can write")...))
 }
@@ -66,8 +66,8 @@ func printable(text string) string {
 
 // rewarn is warn of a container that was started again, and saves it.
 func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
-	w.scene.Lock() // the container may be renamed meanwhile
-	defer w.scene.Unlock()
+	w.stateMu.Lock() // the container may be renamed meanwhile
+	defer w.stateMu.Unlock()
 	old := w.rec.Warnings
 	if w.warn(c, found); slices.Equal(old, w.rec.Warnings) {
 		return
@@ -79,7 +79,7 @@ func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
 
 // hostCode names the commands that run code of others, among those that the session has on this host, by its flags or by rules.
 func (w *Watcher) hostCode(dirs []string, why string) []string {
-	sc := w.server.Scene()
+	sc := w.server.State()
 	if sc == nil || len(dirs) == 0 {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (w *Watcher) hostCode(dirs []string, why string) []string {
 
 // writable returns the directories of this host that a container can write, but for the session's own.
 func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
-	if w.rec.Apart {
+	if w.rec.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {

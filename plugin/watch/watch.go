@@ -53,46 +53,46 @@ type Watcher struct {
 	Notify  Notify                            // how a person is told that a request waits
 	Keeper  io.ReadCloser                     // ends when the keeper dies
 
-	store        *state.Store
-	id           string // the session's
-	rec          state.Session
-	kept         atomic.Pointer[[]byte] // rec as it was last saved
-	log          *slog.Logger
-	audit        *audit.Log
-	server       *call.Server
-	queue        *approval.Queue
-	notifier     notify.Notifier
-	rooms        *container.Rooms
-	others       engines // for rooms
-	since        time.Time
-	down         atomic.Bool // the container does not run at the moment
-	keeping      atomic.Bool // and is not waited for, but for jobs that are kept
-	term         atomic.Pointer[term]
-	reach        atomic.Pointer[reach]
-	warned       atomic.Pointer[[]string] // of the container that is shown
-	warnedOthers atomic.Pointer[[]string] // of the service's other containers
-	relay        *carrier.Relay           // nil where no relay has a place
-	replicas     replicas
-	http         *carrier.HTTP // nil where no calls come over HTTP
-	deaf         string        // why they do not, or ""
-	files        bool          // calls come as files in directories of the session's folder
-	arrived      chan struct{} // closed when a connection has come to the socket
-	stop         context.CancelCauseFunc
-	serving      <-chan struct{} // closed when the session ends
-	dirs         *dir.Table
-	beyond       []dir.Mount                   // what other containers of the service can write
-	home         atomic.Pointer[string]        // the container's working directory
-	agent        *agentEnd                     // nil where the session is no agent's
-	proxy        *proxy                        // nil where there is a container
-	gate         gate                          // shut while no container that runs is known and looked at
-	doubt        gate                          // shut while another container of the service's cannot be looked at
-	started      chan struct{}                 // has a value when the container may have started: lookAtStart
-	live         atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
-	left         time.Time                     // when the last one was left
-	lease        *flock.Flock                  // held from when none is to come until this process has gone
-	config       atomic.Pointer[config.Config]
-	scene        sync.Mutex     // held while the server's scene is changed
-	wg           sync.WaitGroup // all that serve started
+	store          *state.Store
+	id             string // the session's
+	rec            state.Session
+	saved          atomic.Pointer[[]byte] // rec as it was last saved
+	log            *slog.Logger
+	audit          *audit.Log
+	server         *call.Server
+	queue          *approval.Queue
+	notifier       notify.Notifier
+	containers     *container.Containers
+	others         engines // for rooms
+	since          time.Time
+	down           atomic.Bool // the container does not run at the moment
+	keeping        atomic.Bool // and is not waited for, but for jobs that are kept
+	term           atomic.Pointer[term]
+	transport      atomic.Pointer[transport]
+	warned         atomic.Pointer[[]string] // of the container that is shown
+	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
+	relay          *carrier.Relay           // nil where no relay has a place
+	replicas       replicas
+	http           *carrier.HTTP // nil where no calls come over HTTP
+	unreachable    string        // why they do not, or ""
+	files          bool          // calls come as files in directories of the session's folder
+	connected      chan struct{} // closed when a connection has come to the socket
+	stop           context.CancelCauseFunc
+	serving        <-chan struct{} // closed when the session ends
+	dirs           *dir.Table
+	beyond         []dir.Mount                   // what other containers of the service can write
+	containerDir   atomic.Pointer[string]        // the container's working directory
+	agent          *agentEnd                     // nil where the session is no agent's
+	proxy          *proxy                        // nil where there is a container
+	containerKnown waitGate                      // shut while no container that runs is known and looked at
+	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
+	started        chan struct{}                 // has a value when the container may have started: lookAtStart
+	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
+	left           time.Time                     // when the last one was left
+	lease          *flock.Flock                  // held from when none is to come until this process has gone
+	config         atomic.Pointer[config.Config]
+	stateMu        sync.Mutex     // held while the server's scene is changed
+	wg             sync.WaitGroup // all that serve started
 }
 
 // settling is how long after its start a watcher gives back the memory that only its start needed: a
@@ -108,7 +108,7 @@ var (
 // Run serves the session until its container ends or the watcher is told to. It reports
 // its progress to up, the other end of a Link, which it closes.
 func (w *Watcher) Run(ctx context.Context, up *os.File) error {
-	link := newUplink(up)
+	link := newWatcherLink(up)
 	defer link.close()
 	w.store, w.id = state.Of(w.Dir)
 	if !link.recorded(ctx) {
@@ -124,14 +124,14 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	return errors.Join(err, w.store.Discard(w.id))
 }
 
-func (w *Watcher) run(ctx context.Context, link *uplink) error {
+func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	if err := dir.CloexecAll(); err != nil {
 		return err
 	}
 	// A watcher is there all day and mostly idle: memory matters more than the time to
 	// collect it, of which calls make little.
 	debug.SetGCPercent(10)
-	debug.SetMemoryLimit(crowded)
+	debug.SetMemoryLimit(collectAbove)
 	proctree.DefaultSignals()
 	if err := proctree.BecomeSubreaper(); err != nil {
 		return err
@@ -157,10 +157,10 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 	}
 	w.remember()
 	w.rec.Version = w.Version
-	who := audit.Who{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID, Agent: w.rec.AgentName()}
+	who := audit.SessionInfo{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID, Agent: w.rec.AgentName()}
 	c := w.load()
 	options := auditing(c.Audit)
-	options.Fresh = w.rec.Container == ""
+	options.NoRecords = w.rec.Container == ""
 	w.Notify = Notify(c.Notify)
 	if w.audit, err = audit.Open(w.store.Audit(), who, options); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (w *Watcher) run(ctx context.Context, link *uplink) error {
 
 // serve opens the doors, says so, and follows the container until it is over. It returns
 // when every call has been answered and everything that calls started has ended.
-func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
+func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
 	w.serving = ctx.Done()
@@ -186,10 +186,10 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	}
 	host.Session = w.id
 	w.endLost()
-	if err = w.equip(host); err != nil {
+	if err = w.newServer(host); err != nil {
 		return errors.Join(err, host.Close())
 	}
-	doors, err := w.doors()
+	doors, err := w.openListeners()
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
@@ -199,11 +199,11 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	}
 	w.begin(ctx)
 	if w.rec.Service != nil {
-		w.gate.shut() // before the doors are attended to
+		w.containerKnown.shut() // before the doors are attended to
 	}
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
-	w.wg.Go(func() { w.welcome(ctx, doors) })
+	w.wg.Go(func() { w.serveListeners(ctx, doors) })
 	doorman.Go(func() { w.log.Debug("control ended", "error", control.Serve(ctl, w)) })
 	// end with ctx.
 	w.wg.Go(func() { w.signals(ctx) })
@@ -214,7 +214,7 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
 	settled := time.AfterFunc(settling, debug.FreeOSMemory)
 	defer settled.Stop()
-	err = w.attendTo(ctx, link)
+	err = w.runSession(ctx, link)
 	if w.rec.Container != "" {
 		w.restore() // nobody can when this process has gone
 	}
@@ -222,8 +222,8 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	w.log.Info("ending", "reason", err)
 	err = closeAll(doors)
 	w.wg.Wait()
-	w.decide(reach{carrier.Gone, "the session has ended"})
-	w.rooms.Close()
+	w.decide(transport{carrier.Gone, "the session has ended"})
+	w.containers.Close()
 	w.server.Shells.Within(w.graceOf(ctx))
 	err = errors.Join(err, w.server.Shells.Close())
 	host.Grace = w.graceOf(ctx)
@@ -244,8 +244,8 @@ func (w *Watcher) serve(ctx context.Context, link *uplink) (err error) {
 	return err
 }
 
-// attendTo returns why the session ends, when it does.
-func (w *Watcher) attendTo(ctx context.Context, link *uplink) error {
+// runSession returns why the session ends, when it does.
+func (w *Watcher) runSession(ctx context.Context, link *watcherLink) error {
 	switch {
 	case w.proxy != nil:
 		return w.stay(ctx, link)
@@ -262,9 +262,9 @@ func closeAll(doors []net.Listener) (err error) {
 	return err
 }
 
-// welcome serves what comes to doors until they are closed. It returns when all calls, and
+// serveListeners serves what comes to doors until they are closed. It returns when all calls, and
 // the jobs that they began, have ended.
-func (w *Watcher) welcome(ctx context.Context, doors []net.Listener) {
+func (w *Watcher) serveListeners(ctx context.Context, doors []net.Listener) {
 	var wg sync.WaitGroup
 	for _, ln := range doors {
 		// ends when ln is closed.
@@ -282,9 +282,9 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
 		if err == nil {
-			w.knock()
+			w.mayHaveStarted()
 		}
-		if err == nil && (!w.gate.pass(ctx) || !w.doubt.pass(ctx) || !w.lookAgain()) {
+		if err == nil && (!w.containerKnown.pass(ctx) || !w.othersUnknown.pass(ctx) || !w.lookAgain()) {
 			conn.Close()
 			return
 		}
@@ -301,7 +301,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
 			// What was never heard is not written down: a container could fill the disk with it.
-			if err := w.server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrUnheard) {
+			if err := w.server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				w.log.Warn("call", "error", err)
 			}
 		})
@@ -329,7 +329,7 @@ func (w *Watcher) signals(ctx context.Context) {
 				w.stop(why)
 				return
 			}
-			if w.server.Scene() != nil {
+			if w.server.State() != nil {
 				w.refresh()
 			}
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ func defaultDir(rec state.Session, workdir string) dir.Default {
 // container has the mounts of c. workdir is the container's working directory, or empty if only its
 // image knows. It says nothing where a directory cannot be held.
 func Where(rec state.Session, c container.InspectResponse, workdir string) string {
-	t, err := table(c, defaultDir(rec, workdir), !rec.Apart, nil)
+	t, err := table(c, defaultDir(rec, workdir), !rec.RemoteFiles, nil)
 	if err != nil {
 		return ""
 	}

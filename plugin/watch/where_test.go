@@ -41,7 +41,7 @@ func TestWhere(t *testing.T) {
 		{"a mount", here, []container.MountPoint{bind(app, "/w"), volume}, "/srv", "commands run in the directories of this host that are mounted: " + app + " (at /w)"},
 		{"mounts", here, []container.MountPoint{bind(app, app), bind(base, "/w")}, "/srv", "commands run in the directories of this host that are mounted: " + app + ", " + base + " (at /w)"},
 		{"a mount that is gone", here, []container.MountPoint{bind(base+"/no", "/w")}, "/srv", "commands run nowhere: no directory of this host that is mounted can be opened"},
-		{"a mount of another host's engine", state.Session{InvokedIn: app, Apart: true}, []container.MountPoint{bind(app, "/w")}, "/w", "commands run in " + app + ", and only if the container calls them in /w: --workdir-host DIR allows all directories"},
+		{"a mount of another host's engine", state.Session{InvokedIn: app, RemoteFiles: true}, []container.MountPoint{bind(app, "/w")}, "/w", "commands run in " + app + ", and only if the container calls them in /w: --workdir-host DIR allows all directories"},
 		{"a directory that is gone", state.Session{InvokedIn: base + "/no"}, nil, "/", ""},
 	} {
 		if got := Where(tt.rec, container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{}, Mounts: tt.mounts}, tt.workdir); got != tt.want {

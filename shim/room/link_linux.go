@@ -8,17 +8,17 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// problem is the reason why a command could not be started.
-type problem struct {
+// startError is the reason why a command could not be started.
+type startError struct {
 	what string
 	err  error
 }
 
-func (p problem) Error() string { return p.what + ": " + p.err.Error() }
+func (p startError) Error() string { return p.what + ": " + p.err.Error() }
 
-// meet connects to the host and sends it the working directory and the root directory of this container.
+// readRequest connects to the host and sends it the working directory and the root directory of this container.
 // It returns the request and the descriptors that come with it.
-func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
+func (l *link) readRequest(socket string) (req wire.Exec, fds []int, err error) {
 	if l.fd, err = syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
 		return req, nil, err
 	}
@@ -34,10 +34,10 @@ func (l *link) meet(socket string) (req wire.Exec, fds []int, err error) {
 	if err != nil {
 		return req, nil, err
 	}
-	return l.hear()
+	return l.receiveExec()
 }
 
-func (l *link) hear() (req wire.Exec, fds []int, err error) {
+func (l *link) receiveExec() (req wire.Exec, fds []int, err error) {
 	var head [wire.HeaderLen]byte
 	oob := make([]byte, syscall.CmsgSpace(3*4))
 	n, oobn, _, _, err := syscall.Recvmsg(l.fd, head[:1], oob, syscall.MSG_CMSG_CLOEXEC)
@@ -55,7 +55,7 @@ func (l *link) hear() (req wire.Exec, fds []int, err error) {
 		}
 		fds = append(fds, got...)
 	}
-	if err := l.full(head[1:]); err != nil {
+	if err := l.readFull(head[1:]); err != nil {
 		return req, nil, err
 	}
 	kind, b, err := l.payload(head[:])
@@ -76,7 +76,7 @@ const errGone = wire.Error("the host has gone")
 // next returns the next frame.
 func (l *link) next() (wire.Kind, []byte, error) {
 	var head [wire.HeaderLen]byte
-	if err := l.full(head[:]); err != nil {
+	if err := l.readFull(head[:]); err != nil {
 		return 0, nil, err
 	}
 	return l.payload(head[:])
@@ -89,11 +89,11 @@ func (l *link) payload(head []byte) (wire.Kind, []byte, error) {
 		return 0, nil, err
 	}
 	b := make([]byte, size)
-	return kind, b, l.full(b)
+	return kind, b, l.readFull(b)
 }
 
-// full reads all of p.
-func (l *link) full(p []byte) error {
+// readFull reads all of p.
+func (l *link) readFull(p []byte) error {
 	for len(p) > 0 {
 		n, err := syscall.Read(l.fd, p)
 		switch {
@@ -146,7 +146,7 @@ func (l *link) started(master int) error {
 // failed sends the reason why the command does not run: an errno and a text.
 func (l *link) failed(err error) {
 	m := wire.Exit{Outcome: wire.Failed, Code: byte(syscall.EIO)}
-	if p, ok := err.(problem); ok {
+	if p, ok := err.(startError); ok {
 		m.Text = p.what
 		if errno, ok := p.err.(syscall.Errno); ok {
 			m.Code = byte(errno)
@@ -155,9 +155,9 @@ func (l *link) failed(err error) {
 	l.send(wire.KindExit, m.Append(nil))
 }
 
-// ended sends the status of the command. Signals are sent by number too, because host and container have
+// reportEnd sends the status of the command. Signals are sent by number too, because host and container have
 // the same kernel.
-func (l *link) ended(ws syscall.WaitStatus) {
+func (l *link) reportEnd(ws syscall.WaitStatus) {
 	m := wire.Exit{Outcome: wire.Exited, Code: byte(ws.ExitStatus())}
 	if ws.Signaled() {
 		m = wire.Exit{Outcome: wire.Signaled, Code: byte(ws.Signal()), Signal: decimal(int(ws.Signal()))}

@@ -14,11 +14,11 @@ import (
 // grace is the time between SIGTERM and SIGKILL.
 const grace = 5 * time.Second
 
-// room is the state of the first process.
-type room struct {
-	host   link
-	child  int         // pid and process group of the command
-	ending atomic.Bool // the host has disconnected, or asked to end all processes
+// initProcess is the state of the first process.
+type initProcess struct {
+	host        link
+	child       int         // pid and process group of the command
+	terminating atomic.Bool // the host has disconnected, or asked to end all processes
 }
 
 func run(dir string, env []string) int {
@@ -26,9 +26,9 @@ func run(dir string, env []string) int {
 		syscall.Write(2, []byte("hostexec: "+Name+" is the first process of a container and no command\n"))
 		return failed // outside of a container it would signal all processes
 	}
-	closed() // against other processes of our uid
-	r := &room{}
-	req, fds, err := r.host.meet(dir + Socket)
+	setUndumpable() // against other processes of our uid
+	r := &initProcess{}
+	req, fds, err := r.host.readRequest(dir + Socket)
 	if err != nil {
 		return failed
 	}
@@ -38,26 +38,26 @@ func run(dir string, env []string) int {
 	}
 	// Ends with the process.
 	go r.listen()
-	r.host.ended(r.wait())
+	r.host.reportEnd(r.wait())
 	return 0
 }
 
-// closed keeps other processes of the same user from inspecting this one, because they must not get the
+// setUndumpable keeps other processes of the same user from inspecting this one, because they must not get the
 // connection to the host.
-func closed() {
+func setUndumpable() {
 	const setDumpable = 4 // PR_SET_DUMPABLE
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 }
 
 // start starts the command of req with the descriptors fds.
-func (r *room) start(req wire.Exec, fds []int, env []string) error {
+func (r *initProcess) start(req wire.Exec, fds []int, env []string) error {
 	attr := &syscall.ProcAttr{Env: env, Files: make([]uintptr, 3), Sys: &syscall.SysProcAttr{Setpgid: true}}
 	master := -1
 	syscall.Setsid() // fails if the engine has done it already
 	if req.Passed != 7 {
 		m, slave, err := terminal(req.Winsize)
 		if err != nil {
-			return problem{"make a terminal", err}
+			return startError{"make a terminal", err}
 		}
 		master = m
 		attr.Sys = &syscall.SysProcAttr{Foreground: true, Ctty: slave}
@@ -74,15 +74,15 @@ func (r *room) start(req wire.Exec, fds []int, env []string) error {
 	if len(req.Env) == 1 {
 		syscall.Umask(octal(req.Env[0])) // the engine sets its own
 	}
-	path, err := look(req.Args[0], variable(env, "PATH"))
+	path, err := lookPath(req.Args[0], variable(env, "PATH"))
 	if err != nil {
-		return problem{"", err}
+		return startError{"", err}
 	}
 	if r.child, err = syscall.ForkExec(path, req.Args[1:], attr); err == syscall.ENOENT {
-		return problem{"its interpreter", err} // the program exists, as look has checked
+		return startError{"its interpreter", err} // the program exists, as look has checked
 	}
 	if err != nil {
-		return problem{"", err}
+		return startError{"", err}
 	}
 	// Keeps the slave of a terminal open: otherwise the host would get a hang-up on the master.
 	for _, fd := range fds {
@@ -92,7 +92,7 @@ func (r *room) start(req wire.Exec, fds []int, env []string) error {
 }
 
 // wait returns the status of the command. If all processes are to end, it first waits for all of them.
-func (r *room) wait() (status syscall.WaitStatus) {
+func (r *initProcess) wait() (status syscall.WaitStatus) {
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, syscall.WUNTRACED, nil)
@@ -105,7 +105,7 @@ func (r *room) wait() (status syscall.WaitStatus) {
 			r.host.send(wire.KindStopped, nil)
 		default:
 			status = ws
-			if !r.ending.Load() {
+			if !r.terminating.Load() {
 				return status
 			}
 		}
@@ -113,7 +113,7 @@ func (r *room) wait() (status syscall.WaitStatus) {
 }
 
 // listen handles the host's frames until the connection ends.
-func (r *room) listen() {
+func (r *initProcess) listen() {
 	pid := -r.child // target of the next signal; the default is the group
 	for {
 		kind, p, err := r.host.next()
@@ -131,7 +131,7 @@ func (r *room) listen() {
 			}
 		}
 	}
-	r.ending.Store(true)
+	r.terminating.Store(true)
 	syscall.Kill(-1, syscall.SIGTERM)
 	syscall.Kill(-1, syscall.SIGCONT)
 	time.Sleep(grace)

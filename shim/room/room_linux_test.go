@@ -63,7 +63,7 @@ func TestLook(t *testing.T) {
 		{dir + "/a/plain", "", dir + "/a/plain", syscall.EACCES},
 		{dir + "/lost", path, dir + "/lost", syscall.ENOENT},
 	} {
-		if got, err := look(tt.name, tt.path); got != tt.want || err != tt.err {
+		if got, err := lookPath(tt.name, tt.path); got != tt.want || err != tt.err {
 			t.Errorf("look(%q) = %q, %v, want %q, %v", tt.name, got, err, tt.want, tt.err)
 		}
 	}

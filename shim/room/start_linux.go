@@ -48,8 +48,8 @@ func ioctl(fd int, req uintptr, p unsafe.Pointer) error {
 	return nil
 }
 
-// look finds a program like execvp(3), but never in the working directory, which the caller controls.
-func look(name, path string) (string, error) {
+// lookPath finds a program like execvp(3), but never in the working directory, which the caller controls.
+func lookPath(name, path string) (string, error) {
 	if slash(name) >= 0 {
 		return name, executable(name)
 	}

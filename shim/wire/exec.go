@@ -80,8 +80,8 @@ func ParseExec(p []byte) (Exec, error) {
 	return m, nil
 }
 
-// FirstArg returns argv[0] from the beginning of an Exec's payload, or "" if it is not complete.
-func FirstArg(p []byte) string {
+// Arg0 returns argv[0] from the beginning of an Exec's payload, or "" if it is not complete.
+func Arg0(p []byte) string {
 	if len(p) < execFixed+8 || p[0] != Version {
 		return ""
 	}

@@ -56,20 +56,20 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	if r.tty {
 		r.say(r.cli, "warning: with -t the agent's stderr is merged into its stdout, and what it reads is edited and echoed: JSON-RPC does not pass untouched")
 	}
-	c := &agent.Contained{
+	c := &agent.ContainerAgent{
 		API: api, Spec: r.spec, Extra: extra, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: r.log,
 	}
 	if img.Config != nil {
 		c.User = img.Config.User
 	}
 	if r.handshake {
-		c.Hello = agent.Handshake(cwd)
+		c.Handshake = agent.Handshake(cwd)
 	}
 	return exit(r.contained(ctx, api, c))
 }
 
 // contained runs c with a session around it.
-func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.Contained) (int, error) {
+func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.ContainerAgent) (int, error) {
 	l, err := launch.Begin(ctx, r.cli, r.plan)
 	if err != nil {
 		c.Discard()
@@ -86,7 +86,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 		return resp.ID, err
 	}
 	c.Start = l.Announce
-	c.Gone, c.Stopping = l.Link.Gone, l.Link.Stopping
+	c.WatcherEnded, c.Stopping = l.Link.Gone, l.Link.Stopping
 	code, err := c.Run(ctx)
 	return code, errors.Join(err, l.EndAgent())
 }

@@ -96,7 +96,7 @@ func printer(dockerCLI command.Cli) func(string) {
 
 // completeRequests offers the requests that wait and are not given yet.
 func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

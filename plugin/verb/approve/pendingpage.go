@@ -119,7 +119,7 @@ type fact struct{ name, text string }
 func questionFacts(q control.Question) (facts []fact) {
 	if g := q.Grade; g.Code() {
 		name := map[policy.Grade]string{policy.GradeCertain: "WARNING", policy.GradePossible: "caution", policy.GradeUnknown: "note"}[g]
-		facts = append(facts, fact{name, g.Label() + ": " + g.SaysOfOne()})
+		facts = append(facts, fact{name, g.Label() + ": " + g.SentenceForOne()})
 	}
 	for _, note := range q.Notes {
 		facts = append(facts, fact{"note", note})

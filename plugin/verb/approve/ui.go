@@ -54,7 +54,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
-			if control.Called() {
+			if control.StartedByCall() {
 				return control.ErrCalled
 			}
 			store, err := state.Open()

@@ -20,7 +20,7 @@ import (
 func recordedLog(t *testing.T) (path string, l *audit.Log) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.log")
-	l, err := audit.Open(path, audit.Who{Project: "app", Branch: "main", Session: "0123456789ab", Container: "web"}, audit.Options{})
+	l, err := audit.Open(path, audit.SessionInfo{Project: "app", Branch: "main", Session: "0123456789ab", Container: "web"}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func recordedLog(t *testing.T) (path string, l *audit.Log) {
 		{Kind: audit.AutoApprove, Request: "0123456789abcdef", Args: []string{"make", "a b"}, Rule: "--proxy make"},
 		{Kind: audit.Start, Request: "0123456789abcdef", Args: []string{"make", "a b"}, Rule: "--proxy make", Path: "/usr/bin/make", Dir: "/w"},
 		{Kind: audit.Deny, Request: "02", Args: []string{"rm", "\x1b[2J"}, Rule: "--proxy rm=ask", Reason: "no", By: "ann"},
-		{Kind: audit.Complete, Request: "0123456789abcdef", Args: []string{"make", "a b"}, Exit: 143, Signal: "TERM", Took: 2340 * time.Millisecond},
+		{Kind: audit.Complete, Request: "0123456789abcdef", Args: []string{"make", "a b"}, Exit: 143, Signal: "TERM", Duration: 2340 * time.Millisecond},
 	} {
 		if err := l.Write(r); err != nil {
 			t.Fatal(err)
@@ -201,7 +201,7 @@ func TestAuditFollows(t *testing.T) {
 	go func() {
 		ended <- showAudit(ctx, w, io.Discard, path, auditOptions{follow: true, tail: "all", format: "{{.Command}}"})
 	}()
-	l, err := audit.Open(path, audit.Who{Session: "0123456789ab"}, audit.Options{Rotate: 1})
+	l, err := audit.Open(path, audit.SessionInfo{Session: "0123456789ab"}, audit.Options{Rotate: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry
 	switch {
 	case opts.raw:
 		return func(l audit.Line, _ audit.Entry) error {
-			_, err := fmt.Fprintln(out, audit.Show(l.Text))
+			_, err := fmt.Fprintln(out, audit.Printable(l.Text))
 			return err
 		}, nil
 	case opts.format == "json":
@@ -114,7 +114,7 @@ func newAuditRow(e audit.Entry) auditRow {
 		&r.Project, &r.Branch, &r.Session, &r.Container, &r.Agent, &r.Command, &r.Request, &r.Rule,
 		&r.Pattern, &r.Path, &r.Directory, &r.User, &r.Reason, &r.Signal,
 	} {
-		*s = audit.Show(*s)
+		*s = audit.Printable(*s)
 	}
 	if e.Bytes > 0 {
 		r.Command += fmt.Sprintf(" ... (of %d bytes)", e.Bytes)
@@ -124,7 +124,7 @@ func newAuditRow(e audit.Entry) auditRow {
 		r.Since = e.Since.Local().Format("15:04:05")
 	}
 	if e.Kind == audit.Complete {
-		r.Exit, r.Duration = strconv.Itoa(e.Exit), fmt.Sprintf("%.3fs", e.Took.Seconds())
+		r.Exit, r.Duration = strconv.Itoa(e.Exit), fmt.Sprintf("%.3fs", e.Duration.Seconds())
 	}
 	return r
 }

@@ -89,8 +89,8 @@ func tellRest(out io.Writer, rep audit.Report) {
 	for _, f := range rep.Open {
 		fmt.Fprintf(out, "note: %s: it was started and its end is not recorded: it runs, or its watcher was killed\n", f)
 	}
-	if rep.Torn > 0 {
-		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Torn, "half line"))
+	if rep.Partial > 0 {
+		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Partial, "half line"))
 	}
 	if rep.Earlier > 0 {
 		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", cli.Count(rep.Earlier, "chain"))

@@ -103,7 +103,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag
 			fmt.Sprintf("type=tmpfs,target=%s,tmpfs-size=%d,tmpfs-mode=%04o", relay.Target, relay.TmpfsOptions.SizeBytes, relay.TmpfsOptions.Mode),
 		},
 		RunArgs:   []string{"--label", state.LabelDevcontainer + "=" + devcontainerID},
-		RemoteEnv: map[string]string{"PATH": inject.Around("${containerEnv:PATH}", len(p.Record.Ruled) > 0)},
+		RemoteEnv: map[string]string{"PATH": inject.WithShimDirs("${containerEnv:PATH}", len(p.Record.RuleCommands) > 0)},
 	})
 }
 
@@ -134,7 +134,7 @@ func portable(path string) string {
 }
 
 // idOfTool is what the tool makes of devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
-var idOfTool = spelling.Form{Of: "A-Za-z0-9", Min: 1, Max: 128}
+var idOfTool = spelling.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
 
 // building is how long an image may take to be built before its container is there, beyond
 // what a provider's may.

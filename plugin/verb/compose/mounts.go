@@ -100,7 +100,7 @@ func (m *Model) mount(v Volume) []container.MountPoint {
 	}
 	p.Name = v.Source
 	of := m.Volumes[v.Source]
-	return shows.Reveal(p, of.Driver, of.Options)
+	return shows.HostFiles(p, of.Driver, of.Options)
 }
 
 // files are the mounts of those secrets or configs that are files of the host's.

@@ -129,7 +129,7 @@ func (r *composeRun) make(ctx context.Context, all []*servicePlan) error {
 
 // hold has the session of one service served, and writes down what it adds to the project.
 func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, starts bool) error {
-	if s.store.Engine(p.Record.Engine).Apart {
+	if s.store.Engine(p.Record.Engine).RemoteFiles {
 		return cli.Hint(errors.New("the engine does not see this host's directories, and compose cannot fill a volume in their place"),
 			"docker compose up -d, and docker hostexec attach "+p.name)
 	}
@@ -180,7 +180,7 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (Addition, erro
 	}
 	labels := inject.Labels(nil, &p.Record)
 	delete(labels, inject.LabelVersion) // another build of hostexec is no other service
-	add := Addition{Service: p.name, Path: inject.Around(path, len(p.Record.Ruled) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
+	add := Addition{Service: p.name, Path: inject.WithShimDirs(path, len(p.Record.RuleCommands) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
 	if p.Workspace != "" && !p.KeepDir {
 		add.WorkingDir = p.Workspace
 	}

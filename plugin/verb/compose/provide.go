@@ -88,8 +88,8 @@ func provide(ctx context.Context, dockerCLI command.Cli, project string, args []
 // What compose calls projects and services (compose-spec, compose-spec.json), but for names that are no
 // files'.
 var (
-	projectName = spelling.Form{First: "a-z0-9", Of: "a-z0-9_-", Min: 1, Max: spelling.Unbounded}
-	serviceName = spelling.Form{First: "A-Za-z0-9_-", Of: "A-Za-z0-9._-", Min: 1, Max: spelling.Unbounded}
+	projectName = spelling.Form{First: "a-z0-9", Chars: "a-z0-9_-", Min: 1, Max: spelling.Unbounded}
+	serviceName = spelling.Form{First: "A-Za-z0-9_-", Chars: "A-Za-z0-9._-", Min: 1, Max: spelling.Unbounded}
 )
 
 // nameable refuses what could not be a file's name: a link is made for each service.

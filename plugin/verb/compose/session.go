@@ -211,7 +211,7 @@ func (s *services) fill(ctx context.Context, p *launch.Plan) error {
 func alike(a, b state.Session) bool {
 	asked := func(s state.Session) state.Session {
 		return state.Session{
-			Version: s.Version, Commands: s.Commands, Ruled: s.Ruled, Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine, Service: s.Service,
+			Version: s.Version, Commands: s.Commands, RuleCommands: s.RuleCommands, Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine, Service: s.Service,
 			WorkdirHost: s.WorkdirHost, InvokedIn: s.InvokedIn, Workspace: s.Workspace, PassEnv: s.PassEnv, NewPrivs: s.NewPrivs,
 		}
 	}
@@ -222,8 +222,8 @@ func alike(a, b state.Session) bool {
 	if len(a.Commands) == 0 && len(b.Commands) == 0 {
 		a.Commands, b.Commands = nil, nil
 	}
-	if len(a.Ruled) == 0 && len(b.Ruled) == 0 {
-		a.Ruled, b.Ruled = nil, nil
+	if len(a.RuleCommands) == 0 && len(b.RuleCommands) == 0 {
+		a.RuleCommands, b.RuleCommands = nil, nil
 	}
 	return reflect.DeepEqual(a, b)
 }

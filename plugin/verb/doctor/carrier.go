@@ -65,7 +65,7 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 		return f
 	case known.Carrier == carrier.BySocket:
 		f.Found, f.Means = "socket: a connection of a container of this engine has arrived", bySocket
-	case known.Apart:
+	case known.RemoteFiles:
 		f.Found, f.Means = "relay: this engine does not see this host's directories", "calls go over an exec, and a volume takes the place of the share"
 	default:
 		f.Found, f.Means = "relay: a socket of this host did not cross into a container of this engine", byRelay

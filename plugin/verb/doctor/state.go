@@ -33,7 +33,7 @@ func (d *doctor) configuration() finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "the current directory cannot be looked at", Fix: "cd"}
 	}
 	here := config.Source{Store: d.store.Home, Project: dir, Workspace: dir}
-	files := []string{here.Global()}
+	files := []string{here.GlobalFile()}
 	problems := config.Check(here)
 	projects, _ := filepath.Glob(filepath.Join(d.store.Home, "projects", "*.yaml")) // the pattern is a good one
 	for _, file := range projects {
@@ -122,7 +122,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		d.unserved(&left, s)
 	}
 	d.halfMade(&left, recs, answered)
-	for _, name := range d.store.Killed() {
+	for _, name := range d.store.KilledProxies() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
 	d.leftAtEngine(ctx, &left, all)
@@ -136,7 +136,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 // engines have said which containers there are.
 func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
 	recordless := d.store.Recordless(sessions.HalfMade)
-	for _, folder := range d.store.HalfMade(sessions.HalfMade) {
+	for _, folder := range d.store.IncompleteFolders(sessions.HalfMade) {
 		id := filepath.Base(folder)
 		switch {
 		case sessions.Knows(recs, id):

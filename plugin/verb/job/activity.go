@@ -76,7 +76,7 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
 		}})
 	}
-	left, lerr := c.Left(ctx)
+	left, lerr := c.Leftovers(ctx)
 	for _, l := range left {
 		all = append(all, activity{Kind: kindLeft, Cut: l.Cut, Info: job.Info{ID: l.Request, Status: job.Running, Args: l.Args, PID: l.PID, Started: l.Since}})
 	}
@@ -93,7 +93,7 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	c := control.Dial(store.Dir(a.Session))
 	defer c.Close()
 	if a.Kind == kindLeft {
-		if l, err := c.LeftOf(ctx, a.ID); err == nil {
+		if l, err := c.LeftoverOf(ctx, a.ID); err == nil {
 			a.Args, a.Cut = l.Args, nil
 		}
 		return a

@@ -119,7 +119,7 @@ func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.She
 }
 
 func completeActivity(ctx context.Context, offer func(activity) bool) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

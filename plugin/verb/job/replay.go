@@ -70,7 +70,7 @@ func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 
 // completeRecordings offers the requests that there are recordings of.
 func completeRecordings(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil || len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

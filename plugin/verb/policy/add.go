@@ -109,7 +109,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 
 // offerProject asks on a terminal whether the first rule of a command is for this project only.
 func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source, name string) (bool, error) {
-	if src.OfProject() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
+	if src.ProjectFile() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return false, nil
 	}
 	all, err := cli.Confirm(ctx, dockerCLI,

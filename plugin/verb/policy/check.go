@@ -49,7 +49,7 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
 			switch wrong {
 			case 0:
-				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).Parts()))
+				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).ExistingFiles()))
 				return nil
 			case 1:
 				return fmt.Errorf("1 thing is wrong")

@@ -118,8 +118,8 @@ func outcome(v policy.Verdict) string {
 	if v.Action == policy.Deny {
 		return "deny: " + v.Reason
 	}
-	if v.Doubt != "" {
-		return v.Action.String() + " by " + v.Rule + ", which allows it, but " + v.Doubt
+	if v.AskReason != "" {
+		return v.Action.String() + " by " + v.Rule + ", which allows it, but " + v.AskReason
 	}
 	return v.Action.String() + " by " + v.Rule
 }
@@ -135,7 +135,7 @@ func facts(w io.Writer, v policy.Verdict) {
 		fmt.Fprintln(w, cli.Printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
 	if g := v.Grade; g.Code() {
-		fmt.Fprintln(w, "  "+g.Label()+": "+g.SaysOfOne())
+		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}
 	if len(v.Effects) > 0 {
 		fmt.Fprintln(w, "  effects: "+cli.Printable(strings.Join(v.Effects, ", ")))

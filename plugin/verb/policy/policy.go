@@ -94,9 +94,9 @@ func broken(c *config.Config) error {
 // target is the file that add, rm and init change.
 func target(src config.Source, project bool) (string, error) {
 	if !project {
-		return src.Global(), nil
+		return src.GlobalFile(), nil
 	}
-	if file := src.OfProject(); file != "" {
+	if file := src.ProjectFile(); file != "" {
 		return file, nil
 	}
 	return "", fmt.Errorf("%s has no name that a project could have", cli.Quoted(src.Project))

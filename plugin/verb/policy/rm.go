@@ -63,17 +63,17 @@ func removeNamed(ctx context.Context, store *state.Store, src config.Source, tit
 }
 
 func removeRule(src config.Source, title string) error {
-	if file := src.OfProject(); file != "" {
+	if file := src.ProjectFile(); file != "" {
 		if err := config.Remove(file, title); !errors.Is(err, config.ErrNoRule) {
 			return err
 		}
 	}
-	return config.Remove(src.Global(), title)
+	return config.Remove(src.GlobalFile(), title)
 }
 
 // completeRules offers the rules that there are.
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

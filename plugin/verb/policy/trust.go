@@ -68,7 +68,7 @@ func workspaceOf(dir string) (config.Source, error) {
 }
 
 func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
-	path, content, digest, err := config.Propose(src)
+	path, content, digest, err := config.ReadProposal(src)
 	if errors.Is(err, config.ErrNone) {
 		return fmt.Errorf("%s has no .hostexec.yaml", cli.Printable(src.Workspace))
 	}
@@ -103,8 +103,8 @@ func revokeTrust(dockerCLI command.Cli, src config.Source) error {
 	case err != nil:
 		return err
 	case !any:
-		return fmt.Errorf("%s was not trusted", cli.Printable(src.Proposal()))
+		return fmt.Errorf("%s was not trusted", cli.Printable(src.ProposalFile()))
 	}
-	fmt.Fprintln(dockerCLI.Out(), cli.Printable(src.Proposal()))
+	fmt.Fprintln(dockerCLI.Out(), cli.Printable(src.ProposalFile()))
 	return nil
 }

@@ -124,7 +124,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	if err = store.Create(&p.Record); err == nil {
 		// What runs in a container of its own needs the shim there.
-		err = inject.Fill(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
+		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
 	}
 	if err == nil {
 		err = link.Recorded()
@@ -171,7 +171,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	}
 	p := &launch.Plan{Record: state.Session{
 		Version: entry.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
-		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.Here()),
+		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.CurrentTerminal()),
 	}}
 	if p.Record.InvokedIn, err = os.Getwd(); err != nil {
 		return nil, fmt.Errorf("find the current directory: %w", err)
@@ -218,7 +218,7 @@ func resolveOwn(p *launch.Plan) error {
 // place finds where requests are to lie. What is there already of a directory that was named
 // is the person's choice, links and all; what has to be made is made below that.
 func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
-	p := &state.Proxy{Base: cwd, Rest: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
+	p := &state.Proxy{Base: cwd, RelativePath: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
 	switch {
 	case o.global:
 		home, err := os.UserHomeDir()
@@ -232,8 +232,8 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 			return nil, err
 		}
 		p.Flat = true
-		p.Base, p.Rest = existing(abs)
-		if p.Rest == "" {
+		p.Base, p.RelativePath = existing(abs)
+		if p.RelativePath == "" {
 			return nil, fmt.Errorf("--dir %s: not a directory for requests", cli.Quoted(o.dir))
 		}
 	}

@@ -48,7 +48,7 @@ func TestDisjoint(t *testing.T) {
 		{"to-state/missing", "apart/tool", false},
 		{".", "apart/missing", false},
 	} {
-		rec := state.Session{Commands: []state.Command{{Name: "tool", Path: at(tt.tool)}}, Proxy: &state.Proxy{Base: top, Rest: tt.requests, Flat: true}}
+		rec := state.Session{Commands: []state.Command{{Name: "tool", Path: at(tt.tool)}}, Proxy: &state.Proxy{Base: top, RelativePath: tt.requests, Flat: true}}
 		if err := disjoint(at("state"), rec); (err == nil) != tt.want {
 			t.Errorf("requests in %s, program %s: %v, want it to do: %v", tt.requests, tt.tool, err, tt.want)
 		}

@@ -125,7 +125,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	hosts, err := store.RoomHosts()
+	hosts, err := store.CallEngines()
 	errs := []error{err}
 	for _, host := range hosts {
 		engines["--host\x00"+host] = []string{"--host", host}

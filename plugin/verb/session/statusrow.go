@@ -74,7 +74,7 @@ func (r *statusRow) ID() string { return r.s.ID }
 // Container is the container's name, or where the requests of a session without one lie.
 func (r *statusRow) Container() string {
 	if p := r.s.Proxy; p != nil {
-		return control.Printable(filepath.Join(p.Base, p.Rest))
+		return control.Printable(filepath.Join(p.Base, p.RelativePath))
 	}
 	return control.Printable(r.s.ContainerName)
 }

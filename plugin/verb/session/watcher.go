@@ -23,13 +23,13 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 			w := &watch.Watcher{
 				Dir:     args[0],
 				Version: entry.Version,
-				Keeper:  watch.KeeperLife(),
+				Keeper:  watch.KeeperPipe(),
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
 					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
 				},
 			}
-			return w.Run(cmd.Context(), watch.Uplink())
+			return w.Run(cmd.Context(), watch.InheritedLink())
 		}),
 	}
 }

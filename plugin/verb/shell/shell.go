@@ -167,7 +167,7 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	if len(given) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	store, err := state.Look()
+	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
