@@ -19,67 +19,67 @@ const module = "github.com/docker-hostexec/hostexec/"
 // rooms is the house: what each room may import of ours. Whatever else of ours it
 // imports is denied, because imports go down only and a room knows only what it is about.
 var rooms = map[string]string{
-	"shim/wire":     "",
-	"exec/dir":      "",
-	"exec/limit":    "",
-	"exec/spelling": "",
-	"exec/proctree": "",
-	"exec/policy":   "exec/spelling",
-	"exec/record":   "exec/spelling",
-	"plugin/state":  "exec/spelling",
-	"plugin/notify": "",
-	"plugin/volume": "",
-	"plugin/entry":  "exec/proctree",
-	"docs":          "", // what the plugin prints of the documentation
+	"shim/wire":      "",
+	"exec/dir":       "",
+	"exec/limit":     "",
+	"exec/names":     "",
+	"exec/proctree":  "",
+	"exec/policy":    "exec/names",
+	"exec/recording": "exec/names",
+	"plugin/state":   "exec/names",
+	"plugin/notify":  "",
+	"plugin/volume":  "",
+	"plugin/entry":   "exec/proctree",
+	"docs":           "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
-	"exec/approval": "exec/policy exec/spelling",
-	"exec/audit":    "exec/policy exec/spelling",
-	"exec/git":      "exec/dir exec/spelling",
+	"exec/approval": "exec/policy exec/names",
+	"exec/audit":    "exec/policy exec/names",
+	"exec/git":      "exec/dir exec/names",
 	"exec/executor": "exec/proctree exec/dir",
-	"exec/job":      "exec/executor exec/proctree exec/spelling",
-	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/spelling",
-	"exec/call":     "exec/dir exec/git exec/policy exec/proctree exec/approval exec/audit exec/record exec/executor exec/job exec/shell exec/limit shim/wire exec/spelling",
+	"exec/job":      "exec/executor exec/proctree exec/names",
+	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names",
+	"exec/call":     "exec/dir exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
 
 	"shim":             "shim/wire",
 	"shim/room":        "shim/wire",
-	"plugin/config":    "plugin/state exec/policy exec/limit exec/spelling",
-	"plugin/carrier":   "shim/wire exec/dir exec/limit exec/spelling",
-	"plugin/inject":    "plugin/state exec/spelling",
+	"plugin/config":    "plugin/state exec/policy exec/limit exec/names",
+	"plugin/carrier":   "shim/wire exec/dir exec/limit exec/names",
+	"plugin/inject":    "plugin/state exec/names",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
-	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/spelling",
-	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/spelling",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/spelling",
+	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
+	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
-	"plugin/cli":                   "exec/spelling",
+	"plugin/cli":                   "exec/names",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +
-		"exec/policy exec/spelling",
+		"exec/policy exec/names",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
-		"plugin/state plugin/watch exec/dir exec/policy exec/spelling docs",
+		"plugin/state plugin/watch exec/dir exec/policy exec/names docs",
 	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
-		"exec/spelling",
-	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/spelling",
+		"exec/names",
+	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch exec/dir exec/spelling",
+		"plugin/watch exec/dir exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
-		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/spelling",
-	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/record exec/spelling",
+		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
+	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
-		"exec/executor exec/policy exec/spelling",
+		"exec/executor exec/policy exec/names",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
 		"plugin/watch exec/dir exec/executor exec/policy",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
 	"plugin/verb/service": "plugin/cli plugin/watch",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
-		"plugin/sessions plugin/state plugin/watch exec/spelling",
-	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/spelling",
+		"plugin/sessions plugin/state plugin/watch exec/names",
+	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +

@@ -6,9 +6,8 @@
 //	                                                    |
 //	                                                   dir
 //
-// A call is heard, decided, written down, run and answered. Policy decides, approval
-// asks, audit writes it down, executor runs it in a directory that dir holds, record keeps
-// what it wrote if that is wanted, limit counts what a session holds, proctree ends what it
-// started; call is the only room that knows them all. Nothing here imports plugin, and
-// nothing here knows that Docker exists.
+// Package call reads a request, has policy decide and approval ask, writes the decision to audit, runs the command by
+// executor in a directory that dir holds, and answers. Package recording stores the output if a rule says so, limit
+// counts what a session uses, and proctree ends the process tree. Only call imports all of them. Nothing below exec
+// imports plugin or knows Docker.
 package exec

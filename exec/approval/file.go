@@ -13,8 +13,8 @@ import (
 
 	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // grantFile is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
@@ -99,7 +99,7 @@ func (q *Queue) Load(session string) error {
 
 func parse(b []byte, session string) ([]Grant, error) {
 	var list []grantFile
-	if err := spelling.Decode(b, &list); err != nil {
+	if err := names.Decode(b, &list); err != nil {
 		return nil, err
 	}
 	grants := make([]Grant, len(list))
@@ -112,7 +112,7 @@ func parse(b []byte, session string) ([]Grant, error) {
 	return grants, nil
 }
 
-var idForm = spelling.Form{Chars: "0-9a-f", Min: 16, Max: 16}
+var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 
 func (k grantFile) check(session string) error {
 	terms := 0

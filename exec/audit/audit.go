@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Kind is the event that a record describes.
@@ -199,7 +199,7 @@ func (b *sessionLog) copyAndSync(who SessionInfo, line []byte, approved bool) er
 // name that is not valid as a file name, the file is named after the session.
 func (b *sessionLog) copyOf(who SessionInfo) *file {
 	name := who.Container
-	if !spelling.Container.Matches(name) {
+	if !names.Container.Matches(name) {
 		name = "session-" + who.Session
 	}
 	f, ok := b.copies[name]

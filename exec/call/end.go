@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -89,7 +89,7 @@ func (e end) json() string {
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return string(append(spelling.ASCII(b), '\n'))
+	return string(append(names.ASCII(b), '\n'))
 }
 
 // frame is e as the shim gets it: the line, and one more if the caller asked for JSON.

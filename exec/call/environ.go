@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // fromCaller are the variables that describe the caller's terminal. They, and what
 // --pass-env names, are all that a container may say about a command's environment.
-var fromCaller = map[string]spelling.Form{
+var fromCaller = map[string]names.Form{
 	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
 	"COLUMNS":  {Chars: "0-9", Min: 1, Max: 5},
 	"LINES":    {Chars: "0-9", Min: 1, Max: 5},

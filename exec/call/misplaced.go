@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
@@ -22,7 +22,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) end {
 	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
 		e.reason, e.hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
 	case errors.Is(lost, dir.ErrMismatch):
-		e.reason = "workdir mismatch: " + spelling.Quoted(req.Cwd) + " is not mounted from the host"
+		e.reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
 	default:
 		e.reason = "workdir mismatch: " + plainText(lost.Error())
 	}
@@ -33,13 +33,13 @@ func workdirMismatch(sc *SessionState, req *request, lost error) end {
 func elsewhere(sc *SessionState) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
-			at[i] = spelling.Quoted(at[i])
+			at[i] = names.Quoted(at[i])
 		}
 		return "change to a directory below " + strings.Join(at, " or ")
 	}
 	option := "start " + sc.start() + " --workdir-host DIR to name the host's directory"
 	if d := sc.Dirs.Default(); d.Target != "" {
-		return "change to " + spelling.Quoted(d.Target) + ", or " + option
+		return "change to " + names.Quoted(d.Target) + ", or " + option
 	}
 	return option
 }

@@ -15,7 +15,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // row is one line of ps: a call that runs, or a job.
@@ -64,7 +64,7 @@ func (s *Server) rows() []row {
 
 // listed returns the beginning of args, as a list shows them.
 func listed(args []string) []string {
-	short, _ := spelling.TruncateArgs(args, spelling.MaxListed)
+	short, _ := names.TruncateArgs(args, names.MaxListed)
 	return short
 }
 
@@ -77,7 +77,7 @@ func (s *Server) ps(p *peer, req *request, args []string) error {
 		if err != nil {
 			return fail(p, err, "ps cannot be shown")
 		}
-		return s.print(p, req, done, append(spelling.ASCII(b), '\n'))
+		return s.print(p, req, done, append(names.ASCII(b), '\n'))
 	}
 	return p.end(usageError("ps takes only --json"))
 }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -59,7 +59,7 @@ func refusal(sc *SessionState, req *request, v policy.Verdict) end {
 		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
 		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.name)
-		if near := spelling.Near(req.Args[0], append(sc.Policy.Names(), verbNames...)); near != "" {
+		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbNames...)); near != "" {
 			e.hint = "did you mean hostexec " + near + "? " + e.hint
 		}
 	default:
@@ -69,7 +69,7 @@ func refusal(sc *SessionState, req *request, v policy.Verdict) end {
 }
 
 // plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
-var plainWord = spelling.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
+var plainWord = names.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
 
 // policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
 // arguments are shown only if they need no quotes.

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/record"
+	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -65,7 +65,7 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 
 // limitStreams leaves of s what w's profile opens, by way of the recording. Where output is limited
 // the meter tells of it; else it is nil.
-func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *record.Recording) (m *outputCounter) {
+func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Profile.Whole {
 		m = capOutput(s, w.v.Profile.Output)
@@ -77,11 +77,11 @@ func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *re
 }
 
 // recording begins to keep what w writes, where the verdict wants that; else it is nil.
-func (w *authorizedCall) recording(req *request) (*record.Recording, error) {
+func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 	if !w.v.Record {
 		return nil, nil
 	}
-	return record.Create(w.state.Recordings, req.ID, record.Header{
+	return recording.Create(w.state.Recordings, req.ID, recording.Header{
 		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: quoted(shellescape.QuoteCommand(w.v.Args)),
 	})
 }

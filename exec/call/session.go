@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 const sessionUsage = `Usage: hostexec session COMMAND
@@ -234,7 +234,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		out := json.NewEncoder(&b)
 		out.SetIndent("", "  ")
 		out.Encode(all) // strings and numbers always marshal
-		return spelling.ASCII(b.Bytes())
+		return names.ASCII(b.Bytes())
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")

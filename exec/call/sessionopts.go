@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // sessionOptions are what the words of hostexec session take.
@@ -40,19 +40,19 @@ var sessionVerbs = map[string]struct {
 func parseSession(word string, args []string) (o sessionOptions, err error) {
 	takes, ok := sessionVerbs[word]
 	if !ok {
-		return o, fmt.Errorf("session: unknown verb: %s", spelling.Quoted(word))
+		return o, fmt.Errorf("session: unknown verb: %s", names.Quoted(word))
 	}
-	var names []string
+	var words []string
 	for len(args) > 0 && args[0] != "--" {
 		arg := args[0]
 		args = args[1:]
 		if !strings.HasPrefix(arg, "-") {
-			names = append(names, arg)
+			words = append(words, arg)
 			continue
 		}
 		option, value, given := strings.Cut(arg, "=")
 		if !slices.Contains(takes.options, option) {
-			return o, fmt.Errorf("session %s: unknown flag: %s", word, spelling.Quoted(option))
+			return o, fmt.Errorf("session %s: unknown flag: %s", word, names.Quoted(option))
 		}
 		if option != "--json" && !given {
 			if len(args) == 0 {
@@ -65,9 +65,9 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 		}
 	}
 	switch {
-	case takes.name && len(names) != 1:
+	case takes.name && len(words) != 1:
 		return o, fmt.Errorf("session %s: wants the name of one shell", word)
-	case !takes.name && len(names) > 0:
+	case !takes.name && len(words) > 0:
 		return o, fmt.Errorf("session %s: takes no name", word)
 	case takes.text && len(args) < 2:
 		return o, fmt.Errorf("session %s: wants -- and a text after the name", word)
@@ -75,7 +75,7 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 		return o, fmt.Errorf("session %s: takes no text", word)
 	}
 	if takes.name {
-		o.name = names[0]
+		o.name = words[0]
 	}
 	if takes.text {
 		o.text = strings.Join(args[1:], " ")
@@ -92,7 +92,7 @@ func (o *sessionOptions) set(option, value string) error {
 	case "--json":
 		o.json = true
 	case "--in":
-		if !spelling.Container.Matches(value) {
+		if !names.Container.Matches(value) {
 			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(truncate(value)))
 		}
 		o.in = value

@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -255,7 +255,7 @@ func renderCommandsJSON(sc *SessionState) []byte {
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return append(spelling.ASCII(b), '\n')
+	return append(names.ASCII(b), '\n')
 }
 
 // quoted shows s in printable ASCII, with quotes only where it is not that already.

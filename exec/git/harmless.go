@@ -5,13 +5,13 @@ package git
 import (
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // harmless lists the configuration keys that name neither a program nor a file, whatever their
 // value. A star matches any subsection, and "section.**" a whole section. Other keys cause a
 // question; this includes new keys of later git versions.
-var harmless = spelling.WordSet(strings.ToLower(`
+var harmless = names.WordSet(strings.ToLower(`
 	add.ignore-errors add.ignoreErrors add.interactive.useBuiltin advice.** am.keepcr am.messageid am.threeWay apply.ignoreWhitespace apply.whitespace attr.tree
 	bitmapPseudoMerge.*.decay bitmapPseudoMerge.*.maxMerges bitmapPseudoMerge.*.pattern bitmapPseudoMerge.*.sampleRate
 	bitmapPseudoMerge.*.stableSize bitmapPseudoMerge.*.stableThreshold bitmapPseudoMerge.*.threshold
@@ -107,7 +107,7 @@ func pattern(key string) string {
 
 // promising are the keys that have git fetch an object that is missing, by whatever command
 // comes upon it.
-var promising = spelling.WordSet("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
+var promising = names.WordSet("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
 
 // known reports whether key is harmless with any value.
 func known(key string) bool {
@@ -122,16 +122,16 @@ func known(key string) bool {
 
 // overridableKeys lists keys that name a program or a file and have one effective value. If the host sets
 // such a key on the command line, the repository's value has no effect.
-var overridableKeys = spelling.WordSet(strings.ToLower(`
+var overridableKeys = names.WordSet(strings.ToLower(`
 	commit.template core.askPass core.attributesFile core.editor core.excludesFile core.fsmonitor core.hooksPath core.pager
 	core.sshCommand diff.external diff.orderFile gpg.program interactive.diffFilter log.showSignature sequence.editor`))
 
 // harmlessValues lists the harmless values of keys that are not harmless in general.
 var harmlessValues = map[string]func(string) bool{
-	"core.fsmonitor":        spelling.WordSet("true false yes no on off 1 0"),
-	"extensions.refstorage": spelling.WordSet("files reftable"),
-	"submodule.*.update":    spelling.WordSet("checkout merge none rebase"),
-	"log.showsignature":     spelling.WordSet("false no off 0"),
+	"core.fsmonitor":        names.WordSet("true false yes no on off 1 0"),
+	"extensions.refstorage": names.WordSet("files reftable"),
+	"submodule.*.update":    names.WordSet("checkout merge none rebase"),
+	"log.showsignature":     names.WordSet("false no off 0"),
 }
 
 // harmlessValue reports whether e has such a value.

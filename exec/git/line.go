@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // commandLine is a git command: git OPTIONS VERB REST.
@@ -21,9 +21,9 @@ type commandLine struct {
 
 // Options that are accepted before the verb. All others, such as --paginate, are unknown.
 var (
-	plainOptions = spelling.WordSet(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
-	valueOptions = spelling.WordSet(`-c --attr-source --config-env --namespace`)
-	hostOptions  = spelling.WordSet(`--git-dir --work-tree`) // only if the host names the repository
+	plainOptions = names.WordSet(`--no-pager -P --no-replace-objects --no-optional-locks --no-advice --no-lazy-fetch --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`)
+	valueOptions = names.WordSet(`-c --attr-source --config-env --namespace`)
+	hostOptions  = names.WordSet(`--git-dir --work-tree`) // only if the host names the repository
 )
 
 // parse parses args. It reports false if an option before the verb is unknown.
@@ -164,9 +164,9 @@ func abbreviates(option string) func(arg string) bool {
 // readers lists verbs that write nothing except the index. The verbs in listers write nothing else
 // either, if they have no operands.
 var (
-	readers = spelling.WordSet(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
+	readers = names.WordSet(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
 		for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version`)
-	listers = spelling.WordSet(`branch reflog remote tag`)
+	listers = names.WordSet(`branch reflog remote tag`)
 )
 
 // reads reports whether the command writes no reference.
@@ -175,4 +175,4 @@ func (l commandLine) reads() bool {
 }
 
 // network lists the verbs that contact a remote.
-var network = spelling.WordSet("fetch ls-remote pull push remote")
+var network = names.WordSet("fetch ls-remote pull push remote")

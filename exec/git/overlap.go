@@ -2,7 +2,7 @@
 
 package git
 
-import "github.com/docker-hostexec/hostexec/exec/spelling"
+import "github.com/docker-hostexec/hostexec/exec/names"
 
 // Overlap is what a command has to do with others in the same work tree. A check holds for the
 // submodules that the index had: a command that goes into those of the index is safe only
@@ -16,7 +16,7 @@ const (
 )
 
 // entering are the verbs that write nothing but a refreshed index, and look into submodules.
-var entering = spelling.WordSet(`describe diff diff-files diff-index status`)
+var entering = names.WordSet(`describe diff diff-files diff-index status`)
 
 // Overlaps returns what args, with argv[0], has to do with other commands. host is as in Check.
 func Overlaps(args []string, host bool) Overlap {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 const (
@@ -97,7 +97,7 @@ func (t *Table) job(info Info) *Job {
 	}
 }
 
-var idForm = spelling.Form{Chars: "0-9a-f", Min: 16, Max: 16}
+var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 
 // Begin creates a job for the command args that is about to run in dir for request id. With keep,
 // the job may outlive the session's container. The caller must call End or Discard.
@@ -105,7 +105,7 @@ func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, er
 	if !idForm.Matches(id) {
 		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
 	}
-	short, _ := spelling.TruncateArgs(args, maxArgs)
+	short, _ := names.TruncateArgs(args, maxArgs)
 	j := t.job(Info{ID: id, Status: Running, Args: short, Dir: dir, Started: time.Now(), Keep: keep})
 	t.mu.Lock()
 	defer t.mu.Unlock()

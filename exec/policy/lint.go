@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Lint returns the problems of a policy: entries with no effect, and entries that allow more than
@@ -152,13 +152,13 @@ func (r *Rule) freeArgs() bool {
 }
 
 var (
-	engines    = spelling.WordSet("docker podman nerdctl")
-	rootVerbs  = spelling.WordSet("run create exec build buildx cp plugin context commit")
+	engines    = names.WordSet("docker podman nerdctl")
+	rootVerbs  = names.WordSet("run create exec build buildx cp plugin context commit")
 	rootNested = map[string]func(string) bool{
-		"compose":   spelling.WordSet("up run exec build create"),
+		"compose":   names.WordSet("up run exec build create"),
 		"container": rootVerbs, "image": rootVerbs, "builder": rootVerbs,
 	}
-	rootOpts = spelling.WordSet("-H --host -c --context --config")
+	rootOpts = names.WordSet("-H --host -c --context --config")
 )
 
 // controlsEngine reports whether the caller chooses the operation of a container engine. It is false for a
@@ -203,7 +203,7 @@ func (l *linter) settings(s subject) {
 }
 
 // stdinCommandTools contains the tools that take commands from their standard input.
-var stdinCommandTools = spelling.WordSet("kubectl helm terraform tofu docker podman git gh at crontab")
+var stdinCommandTools = names.WordSet("kubectl helm terraform tofu docker podman git gh at crontab")
 
 // readsCommandsFromStdin reports whether a command may take commands from its standard input.
 func readsCommandsFromStdin(name string) bool {

@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Action is the decision of a verdict. The zero value denies.
@@ -52,14 +52,14 @@ func ParseAction(s string) (Action, error) {
 	case "deny":
 		return Deny, nil
 	}
-	return Deny, fmt.Errorf("must be allow, ask or deny: %s", spelling.Quoted(s))
+	return Deny, fmt.Errorf("must be allow, ask or deny: %s", names.Quoted(s))
 }
 
 // Shell is the command name for commands that run in shells with state. Its arguments are the
 // shell's options for the command, and then the command text. No program has this name.
 const Shell = "shell"
 
-var name = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._+-", Min: 1, Max: 64}
+var name = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._+-", Min: 1, Max: 64}
 
 // ValidName reports whether s can be the name of a command. A name is valid in PATH and as a
 // symbolic link. It cannot be parsed as an option or a path.

@@ -2,25 +2,25 @@
 
 package policy
 
-import "github.com/docker-hostexec/hostexec/exec/spelling"
+import "github.com/docker-hostexec/hostexec/exec/names"
 
 // harmlessCommands contains commands that are known to be harmless with any arguments. They print information.
 // They have no configuration in their working directory, no plugins, no pager and no editor. No
 // option of theirs names a program to run.
-var harmlessCommands = spelling.WordSet(`
+var harmlessCommands = names.WordSet(`
 	arch b2sum base32 base64 basename cal cat cksum comm cut date df dirname du echo expr factor false fold free
 	getconf groups head hostid id join logname ls lsblk lscpu md5sum nl nproc numfmt od paste pathchk printf pwd
 	readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat sum tac tail test tr true
 	tsort tty uname uptime users wc who whoami yes`)
 
 // multiCall contains the multi-call programs: the name under which they start selects the command.
-var multiCall = spelling.WordSet("busybox coreutils toybox uutils")
+var multiCall = names.WordSet("busybox coreutils toybox uutils")
 
 // families contains tools whose subcommands are separate programs: git-lfs, ansible-lint.
-var families = spelling.WordSet("ansible cargo docker git jupyter mix nix npm npx rails vue")
+var families = names.WordSet("ansible cargo docker git jupyter mix nix npm npx rails vue")
 
 // builders contains tools that run code from files in their working directory, with any arguments.
-var builders = spelling.WordSet(`
+var builders = names.WordSet(`
 	ant bake bazel bazelisk bjam bmake bsdmake buck buck2 buildah bundle bundler bun bunx cabal cake cargo carthage cmake
 	ccmake cmake-gui colormake composer conan corepack cpack cpan cpanm ctest devbox devenv direnv dmake docker-compose
 	dotenv dotenvx dotnet dune earthly flox gem gmake gn gnumake go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just
@@ -59,7 +59,7 @@ var builders = spelling.WordSet(`
 	brz bzr darcs fossil gitk gitui gt hg hub jj jupyter lazygit pijul repo sl tig`)
 
 // scripts contains interpreters: they run script files and code in their arguments.
-var scripts = spelling.WordSet(`
+var scripts = names.WordSet(`
 	amm ash awk babashka bash bb bpython clisp clj clojure crystal csh csi dart dash deno elixir elvish
 	escript es expect fennel fish gawk gosh groovy guile hush hy ipython janet java jruby jshell julia kotlin kscript
 	ksh lua luajit mawk micropython mksh moon nawk nim node nodejs nu octave octave-cli oil osascript osh perl perl6
@@ -68,12 +68,12 @@ var scripts = spelling.WordSet(`
 	utop wish xonsh yash ysh zsh`)
 
 // commandLanguages contains programs with a command language of their own that can run shell commands.
-var commandLanguages = spelling.WordSet(`
+var commandLanguages = names.WordSet(`
 	busybox coreutils dc ed emacs emacsclient erl ex gdb ghci gnuplot irb iex jshell kak less lldb m4 micro more most
 	mysql nano nvim ocaml pico poly pry psql sed sqlite3 toybox uutils vi view vim vimdiff`)
 
 // wrappers contains commands that run another command.
-var wrappers = spelling.WordSet(`
+var wrappers = names.WordSet(`
 	at aws-vault batch chamber chroot chrt chronic command crontab direnv distrobox-host-exec doas doppler
 	dotenv dotenvx dumb-init entr env envchain eatmydata exec fakeroot faketime find firejail flatpak-spawn flock
 	host-spawn hyperfine infisical ionice ltrace mise ncat nice nohup nsenter op parallel perf pkexec proot rlwrap
@@ -83,14 +83,14 @@ var wrappers = spelling.WordSet(`
 
 // repositories contains the tools that run code from files in two cases only: repository hooks, and
 // programs that the repository configuration names.
-var repositories = spelling.WordSet("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")
+var repositories = names.WordSet("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")
 
 // engine holds the verbs of container engines that run no code from the workspace.
 var engine = verbs{
-	harmless: spelling.WordSet("compose/ls compose/version diff events history images info inspect logs port ps search stats top version"),
+	harmless: names.WordSet("compose/ls compose/version diff events history images info inspect logs port ps search stats top version"),
 	// compose/ps reads the compose files of the directory, and fetches the files that they include
 	// with git.
-	other: spelling.WordSet(`attach compose/ps kill load login logout pause pull push rename restart rm rmi save start stop tag unpause update
+	other: names.WordSet(`attach compose/ps kill load login logout pause pull push rename restart rm rmi save start stop tag unpause update
 		wait network system volume`),
 }
 
@@ -99,17 +99,17 @@ var toolVerbs = map[string]verbs{
 	"docker": engine,
 	"podman": engine,
 	"gh": {
-		harmless: spelling.WordSet(`auth/status cache/list issue/list issue/status issue/view label/list pr/checks pr/diff pr/list
+		harmless: names.WordSet(`auth/status cache/list issue/list issue/status issue/view label/list pr/checks pr/diff pr/list
 			pr/status pr/view release/list release/view repo/list repo/view run/list run/view run/watch ruleset/list
 			search secret/list status variable/list version workflow/list workflow/view`),
-		other: spelling.WordSet(`api auth/token cache/delete issue/close issue/delete issue/lock issue/pin issue/reopen
+		other: names.WordSet(`api auth/token cache/delete issue/close issue/delete issue/lock issue/pin issue/reopen
 			issue/transfer issue/unlock issue/unpin pr/close pr/lock pr/ready pr/reopen pr/unlock release/delete
 			release/download run/cancel run/delete run/download run/rerun secret/delete secret/set variable/delete
 			variable/set workflow/disable workflow/enable workflow/run`),
 	},
-	"terraform": {harmless: spelling.WordSet("fmt version")},
-	"tofu":      {harmless: spelling.WordSet("fmt version")},
+	"terraform": {harmless: names.WordSet("fmt version")},
+	"tofu":      {harmless: names.WordSet("fmt version")},
 }
 
 // pagers contains programs that start a pager on a terminal. A pager can start a shell.
-var pagers = spelling.WordSet("git gh man less more most journalctl systemctl psql mysql vi vim nvim view aws bat delta kubectl helm ip")
+var pagers = names.WordSet("git gh man less more most journalctl systemctl psql mysql vi vim nvim view aws bat delta kubectl helm ip")

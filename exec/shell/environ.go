@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-var envForm = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
 // EnvNameError says that a variable cannot have such a name.
 type EnvNameError struct{ Name string }

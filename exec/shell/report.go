@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Report is what is told, as JSON, of a command besides what it does.
@@ -33,7 +33,7 @@ func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
 
 // encoder leaves < and & as they are: what reads this is no browser.
 func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(spelling.ASCIIWriter(w)) // it may be a terminal, and the text anybody's
+	e := json.NewEncoder(names.ASCIIWriter(w)) // it may be a terminal, and the text anybody's
 	e.SetEscapeHTML(false)
 	return e
 }

@@ -29,8 +29,8 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 // Runner runs a shell's process.
@@ -105,7 +105,7 @@ func (e *TerminatedError) Error() string {
 	return fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", e.Code)
 }
 
-var nameForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
+var nameForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 // CheckName returns ErrName if no shell can have the name.
 func CheckName(name string) error {

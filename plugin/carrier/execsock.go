@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -169,7 +169,7 @@ func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 // request reads a request, and says why it is refused.
 func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
-	if err := spelling.Decode(line, &req); err != nil {
+	if err := names.Decode(line, &req); err != nil {
 		return ask, unreadable(err, errNoLine).Error()
 	}
 	if !sameKey(req.Secret, l.keys.Secret) {

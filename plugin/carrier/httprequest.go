@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -97,7 +97,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 		return ask, err // and nobody waits for the rest of it
 	}
 	var req httpRequest
-	if err := spelling.Decode(body, &req); err != nil {
+	if err := names.Decode(body, &req); err != nil {
 		return ask, unreadable(err, errNotJSON)
 	}
 	args, err := req.args()
@@ -113,7 +113,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err 
 
 // unreadable says what is wrong with a request of JSON: plain, unless two programs could differ over it.
 func unreadable(err, plain error) error {
-	var ambiguous spelling.AmbiguousError
+	var ambiguous names.AmbiguousError
 	if errors.As(err, &ambiguous) {
 		return fmt.Errorf("invalid request: %w", ambiguous)
 	}

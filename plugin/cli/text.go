@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Quoted returns what a user typed in printable ASCII, whatever it is.
-func Quoted(s string) string { return spelling.Quoted(s) }
+func Quoted(s string) string { return names.Quoted(s) }
 
 // Printable returns s with what a terminal would obey escaped.
 func Printable(s string) string {

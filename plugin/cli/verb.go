@@ -15,7 +15,7 @@ import (
 	dockercli "github.com/docker/cli/cli"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // NoArgs makes a mistyped verb an error: a command with RunE would take it as an argument.
@@ -30,7 +30,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 func UnknownVerb(cmd *cobra.Command, args []string) error {
 	err := fmt.Errorf("unknown verb: %s", Printable(args[0]))
 	next := cmd.CommandPath() + " --help"
-	if near := spelling.Near(args[0], VerbNames(cmd)); near != "" {
+	if near := names.Near(args[0], VerbNames(cmd)); near != "" {
 		next = cmd.CommandPath() + " " + near
 	}
 	return &Failure{Code: CodeVerb, Err: Hint(err, next)}

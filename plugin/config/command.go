@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 func (d *document) readCommands(n *yaml.Node) {
@@ -53,7 +53,7 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	return set
 }
 
-var hex64 = spelling.Form{Chars: "0-9a-f", Min: 64, Max: 64}
+var hex64 = names.Form{Chars: "0-9a-f", Min: 64, Max: 64}
 
 func digestOf(s string) (string, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "sha256:"))
@@ -119,7 +119,7 @@ func tty(s string) (bool, error) {
 	return false, fmt.Errorf("%q is neither never nor allow", s)
 }
 
-var envName = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envName = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
 func (d *document) env(n *yaml.Node) *policy.Env {
 	e := &policy.Env{}
@@ -157,7 +157,7 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 	return e
 }
 
-var idForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
+var idForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
 func ruleID(s string) (string, error) {
 	if !idForm.Matches(s) {

@@ -11,17 +11,17 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 )
 
 var (
 	// imageForm matches all names that the engine could accept. The engine checks them.
-	imageForm   = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
-	networkForm = spelling.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.:-", Min: 1, Max: 128}
+	imageForm   = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._/:@+-", Min: 1, Max: 255}
+	networkForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.:-", Min: 1, Max: 128}
 	// engineForm matches only characters that need no quotes in a shell, because messages show command
 	// lines with the address.
-	engineForm = spelling.Form{Chars: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
+	engineForm = names.Form{Chars: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
 )
 
 // ParsePlace parses the place where a command runs: host, or container:IMAGE.

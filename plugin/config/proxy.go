@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -125,4 +125,4 @@ func setPath(c *state.Command, path string) error {
 	return nil
 }
 
-func quoted(s string) string { return spelling.Quoted(s) }
+func quoted(s string) string { return names.Quoted(s) }

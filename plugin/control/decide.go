@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // maxDecision is the maximum size of a decision in bytes.
@@ -63,7 +63,7 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 func decodeBody(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {
-		err = spelling.Decode(b, v)
+		err = names.Decode(b, v)
 	}
 	if err != nil {
 		Reply(w, http.StatusBadRequest, problem{what + ": " + err.Error()})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // A container chooses the number of its calls and the length of their arguments. Lists therefore contain
@@ -42,7 +42,7 @@ func (c *Cut) String() string {
 type shortener struct{ cut bool }
 
 func (s *shortener) args(args []string) []string {
-	short, cut := spelling.TruncateArgs(args, spelling.MaxListed)
+	short, cut := names.TruncateArgs(args, names.MaxListed)
 	if !cut {
 		return args
 	}
@@ -58,7 +58,7 @@ func (s *shortener) text(text string) string {
 
 // clip returns at most max bytes of text, with a mark if it was cut.
 func clip(text string, max int) string {
-	short, _ := spelling.TruncateArgs([]string{text}, max)
+	short, _ := names.TruncateArgs([]string{text}, max)
 	return short[0]
 }
 

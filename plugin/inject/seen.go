@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Found describes the file of an image at a path.
@@ -18,7 +18,7 @@ type Found struct {
 	Link   string `json:"link,omitempty"` // target of a symbolic link
 }
 
-var imageID = spelling.Form{Chars: "0-9a-f", Min: 64, Max: 64}
+var imageID = names.Form{Chars: "0-9a-f", Min: 64, Max: 64}
 
 // isDigest reports whether image is a content digest. The content of such an image never changes.
 func isDigest(image string) bool {

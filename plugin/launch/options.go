@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -184,7 +184,7 @@ func checkCarrier(name string) error {
 	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
 }
 
-var envForm = spelling.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: spelling.Unbounded}
+var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
 // CheckEnv takes names only: a value given here would stand in the session's record, and
 // nothing of the environment ever does.

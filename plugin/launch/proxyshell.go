@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -40,7 +40,7 @@ func shellValue(value string) (action string, in []string, err error) {
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
-		case named && !spelling.Container.Matches(name):
+		case named && !names.Container.Matches(name):
 			return "", nil, fmt.Errorf("%s cannot be the name of a container", cli.Quoted(name))
 		case named:
 			in = append(in, name)

@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -18,7 +18,7 @@ type settled struct {
 	ID     string `json:"id"`
 }
 
-var idForm = spelling.Form{Chars: "0-9a-f", Min: 1, Max: 32}
+var idForm = names.Form{Chars: "0-9a-f", Min: 1, Max: 32}
 
 // approve answers POST /approve/{id}. The body must name the question as it was shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -113,7 +113,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil || len(b) == 0 {
 		return err
 	}
-	return spelling.Decode(b, v)
+	return names.Decode(b, v)
 }
 
 // tooMuch reports whether err is about a body larger than maxBody, and sends the reply if so.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Find returns the session that ref names. ref is an id, a container's name, or a unique prefix of an id
@@ -48,7 +48,7 @@ func FindIn(all []Session, ref string) (Session, error) {
 	}
 	switch len(hits) {
 	case 0:
-		return Session{}, fmt.Errorf("no such session: %s", spelling.Quoted(ref))
+		return Session{}, fmt.Errorf("no such session: %s", names.Quoted(ref))
 	case 1:
 		return hits[0], nil
 	}
@@ -56,5 +56,5 @@ func FindIn(all []Session, ref string) (Session, error) {
 	for i, h := range hits {
 		ids[i] = h.ID
 	}
-	return Session{}, fmt.Errorf("%s names %d sessions: %s", spelling.Quoted(ref), len(hits), strings.Join(ids, ", "))
+	return Session{}, fmt.Errorf("%s names %d sessions: %s", names.Quoted(ref), len(hits), strings.Join(ids, ", "))
 }

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // A session's folder has two copies of its record. If one is damaged, the other replaces it.
@@ -24,7 +24,7 @@ const (
 // maxRecord is larger than any record, in bytes.
 const maxRecord = 16 << 20
 
-var idForm = spelling.Form{Chars: "0-9a-f", Min: 12, Max: 12}
+var idForm = names.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
 // Save writes rec atomically: a reader sees the old record or the new one.
 func (s *Store) Save(rec *Session) error {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // branch returns the git branch that is checked out where from is, HEAD if it is none, and
@@ -43,7 +43,7 @@ func branchIn(text string) string {
 }
 
 // commit is a SHA-1 or a SHA-256.
-var commit = spelling.Form{Chars: "0-9a-f", Min: 40, Max: 64}
+var commit = names.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
 // head returns the text of the HEAD of a .git, which is a directory, or for a linked
 // worktree a file that tells where that is.

@@ -9,8 +9,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -61,7 +61,7 @@ func (w *Watcher) warnOf(list []string) {
 
 // printable is a warning as it is shown: the beginning of text, in printable ASCII.
 func printable(text string) string {
-	return string(spelling.ASCII([]byte(text[:min(len(text), maxWarning)])))
+	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
 }
 
 // rewarn is warn of a container that was started again, and saves it.

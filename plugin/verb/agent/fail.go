@@ -14,7 +14,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
@@ -79,7 +79,7 @@ func showJSON(w io.Writer, err error) {
 	if !errors.As(err, &typed) {
 		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
 	}
-	_ = json.NewEncoder(spelling.ASCIIWriter(w)).Encode(typed) // stderr may be closed, and there is no other place
+	_ = json.NewEncoder(names.ASCIIWriter(w)).Encode(typed) // stderr may be closed, and there is no other place
 }
 
 // say tells something that is good to know. In JSON nothing is said but the end.

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -102,7 +102,7 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
 	}
 	now := time.Now()
-	out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
+	out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
 	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
 		for _, q := range all {
 			if !keep(q) {

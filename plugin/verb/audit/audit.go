@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -69,7 +69,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showAudit(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
+			return showAudit(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
 		}),
 	}
 	flags := cmd.Flags()

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -44,7 +44,7 @@ func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verifyAudit(spelling.ASCIIWriter(dockerCLI.Out()), store.Audit(), files)
+			return verifyAudit(names.ASCIIWriter(dockerCLI.Out()), store.Audit(), files)
 		}),
 	}
 }

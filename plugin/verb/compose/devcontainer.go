@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -134,7 +134,7 @@ func portable(path string) string {
 }
 
 // idOfTool is what the tool makes of devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
-var idOfTool = spelling.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
+var idOfTool = names.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
 
 // building is how long an image may take to be built before its container is there, beyond
 // what a provider's may.

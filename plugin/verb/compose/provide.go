@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -88,8 +88,8 @@ func provide(ctx context.Context, dockerCLI command.Cli, project string, args []
 // What compose calls projects and services (compose-spec, compose-spec.json), but for names that are no
 // files'.
 var (
-	projectName = spelling.Form{First: "a-z0-9", Chars: "a-z0-9_-", Min: 1, Max: spelling.Unbounded}
-	serviceName = spelling.Form{First: "A-Za-z0-9_-", Chars: "A-Za-z0-9._-", Min: 1, Max: spelling.Unbounded}
+	projectName = names.Form{First: "a-z0-9", Chars: "a-z0-9_-", Min: 1, Max: names.Unbounded}
+	serviceName = names.Form{First: "A-Za-z0-9_-", Chars: "A-Za-z0-9._-", Min: 1, Max: names.Unbounded}
 )
 
 // nameable refuses what could not be a file's name: a link is made for each service.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
@@ -62,7 +62,7 @@ func RefuseProvider(out, errOut io.Writer, args []string, err error) int {
 type teller struct{ w io.Writer }
 
 func (t teller) say(kind, text string) {
-	_ = json.NewEncoder(spelling.ASCIIWriter(t.w)).Encode(struct { // compose is gone if it fails
+	_ = json.NewEncoder(names.ASCIIWriter(t.w)).Encode(struct { // compose is gone if it fails
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	}{kind, text})

@@ -15,7 +15,7 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -49,7 +49,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeFindings(spelling.ASCIIWriter(dockerCLI.Out()), all, format); err != nil {
+			if err := writeFindings(names.ASCIIWriter(dockerCLI.Out()), all, format); err != nil {
 				return err
 			}
 			return verdict(all)

@@ -16,7 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -64,7 +64,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return cli.Hint(err, "docker hostexec status -a")
 			}
-			return showLog(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
+			return showLog(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")

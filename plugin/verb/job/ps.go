@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -59,7 +59,7 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ps(cmd.Context(), spelling.ASCIIWriter(dockerCLI.Out()), store, args, opts)
+			return ps(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), store, args, opts)
 		}),
 	}
 	flags := cmd.Flags()

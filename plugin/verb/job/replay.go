@@ -16,7 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/record"
+	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -86,7 +86,7 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 	if !(opts.speed > 0) {
 		return errors.New("--speed: want a number above 0")
 	}
-	p, err := record.Open(dir, request)
+	p, err := recording.Open(dir, request)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/record"
+	"github.com/docker-hostexec/hostexec/exec/recording"
 )
 
 const hostile = "plain\tone\r\n\x1b[31mred\x1b]0;title\a \u202eé\u009b \\ 10%\r20%\n"
@@ -14,7 +14,7 @@ const hostile = "plain\tone\r\n\x1b[31mred\x1b]0;title\a \u202eé\u009b \\ 10%\r
 func recorded(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	r, err := record.Create(dir, "00ff", record.Header{})
+	r, err := recording.Create(dir, "00ff", recording.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

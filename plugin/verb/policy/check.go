@@ -11,8 +11,8 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -46,7 +46,7 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 			if err != nil {
 				return err
 			}
-			wrong := writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
+			wrong := writeProblems(names.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
 			switch wrong {
 			case 0:
 				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).ExistingFiles()))

@@ -12,8 +12,8 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -48,7 +48,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return explain(spelling.ASCIIWriter(dockerCLI.Out()), p, args)
+			return explain(names.ASCIIWriter(dockerCLI.Out()), p, args)
 		}),
 	}
 	flags := cmd.Flags()

@@ -12,8 +12,8 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -54,7 +54,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 			case format == formatter.TableFormatKey:
 				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
-			out := formatter.Context{Output: spelling.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
+			out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
 			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
 				return err
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -62,7 +62,7 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 			if err := r.read(from); err != nil {
 				return err
 			}
-			return errors.Join(r.show(spelling.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), r.broken)
+			return errors.Join(r.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), r.broken)
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "Only requests since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")

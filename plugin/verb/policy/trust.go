@@ -12,7 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -79,7 +79,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 		fmt.Fprintln(dockerCLI.Out(), cli.Printable(line))
 	}
 	fmt.Fprintln(dockerCLI.Out())
-	writeProblems(spelling.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
+	writeProblems(names.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
 	if err := config.Acceptable(src, path, content); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/docker/cli/cli/command/inspect"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -47,7 +47,7 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 				}
 				return s, nil, err
 			}
-			return inspect.Inspect(spelling.ASCIIWriter(dockerCLI.Out()), args, format, get)
+			return inspect.Inspect(names.ASCIIWriter(dockerCLI.Out()), args, format, get)
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")

@@ -14,7 +14,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
@@ -102,7 +102,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	}
 	_, width := dockerCLI.Out().GetTtySize()
 	opts.width = int(width)
-	return errors.Join(append(errs, writeStatus(spelling.ASCIIWriter(dockerCLI.Out()), shown, opts, time.Now()))...)
+	return errors.Join(append(errs, writeStatus(names.ASCIIWriter(dockerCLI.Out()), shown, opts, time.Now()))...)
 }
 
 // sessionCriteria are what sessions can be chosen by.

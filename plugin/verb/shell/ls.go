@@ -15,8 +15,8 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/exec/spelling"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -38,7 +38,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			rows, err := shellRows(cmd.Context(), store, recs, len(args) > 0)
-			return errors.Join(err, writeShells(spelling.ASCIIWriter(dockerCLI.Out()), rows, format))
+			return errors.Join(err, writeShells(names.ASCIIWriter(dockerCLI.Out()), rows, format))
 		}),
 	}
 	cli.FormatFlag(cmd, &format, cli.Columns(newShellRow().Header))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling defines the permitted forms of names, IDs and similar words. It supports a small
+// Package names defines the permitted forms of names, IDs and similar words. It supports a small
 // part of regular expressions without allocating memory. Compiled regular expressions took a third
 // of the memory of a watcher, which runs all day.
-package spelling
+package names
 
 import "math"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record stores the output of a command with its times, for replay.
+// Package recording stores the output of a command with its times, for replay.
 //
 //	command --Recording.Stdout--> DIR/REQUEST --Open--> Player.Next --> Event
 //
@@ -9,7 +9,7 @@
 // most MaxSize bytes; a remark at the end reports a cut. Bytes that are not valid UTF-8 are not
 // preserved, because JSON cannot encode them. The package displays nothing, because output may
 // contain control sequences.
-package record
+package recording
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/docker-hostexec/hostexec/exec/spelling"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // MaxSize is the maximum size of a recording in bytes.
@@ -52,7 +52,7 @@ type Recording struct {
 	incompleteChar [2][]byte // of stdout and stderr: the start of an incomplete character
 }
 
-var form = spelling.Form{Chars: "0-9a-f", Min: 1, Max: 64}
+var form = names.Form{Chars: "0-9a-f", Min: 1, Max: 64}
 
 // Create starts the recording of a request in dir, which it creates if necessary. It fails if the
 // request already has a recording.

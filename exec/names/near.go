@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spelling
+package names
 
 // maxNear is the length of the longest word that is compared, because a longer word is not a typing
 // error.
