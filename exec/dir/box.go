@@ -152,6 +152,10 @@ func (b *SharedDir) Write(name string, text []byte, owner Entry) error {
 	return err
 }
 
+// Reserve takes n bytes of the directory's disk, in a file without a name. The caller closes it to give them back. It
+// fails where the file system has no such files (open(2), O_TMPFILE).
+func (b *SharedDir) Reserve(n int64) (*os.File, error) { return b.reserve(n) }
+
 // Open opens the regular file name for reading; the caller closes it.
 func (b *SharedDir) Open(name string) (*os.File, Entry, error) { return b.open(name) }
 

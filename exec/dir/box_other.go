@@ -20,6 +20,7 @@ func (b *SharedDir) stat(string) (Entry, error)                     { return Ent
 func (b *SharedDir) open(string) (*os.File, Entry, error)           { return nil, Entry{}, errSystem }
 func (b *SharedDir) append(string) (*os.File, Entry, error)         { return nil, Entry{}, errSystem }
 func (b *SharedDir) create(string, []byte, Entry) (*os.File, error) { return nil, errSystem }
+func (b *SharedDir) reserve(int64) (*os.File, error)                { return nil, errSystem }
 func (b *SharedDir) rename(string, string) error                    { return errSystem }
 func (b *SharedDir) remove(string) error                            { return errSystem }
 func setTime(*os.File, time.Time) error                             { return errSystem }

@@ -39,6 +39,7 @@ type Files struct {
 	loop     sync.WaitGroup
 	flight   sync.WaitGroup // calls
 	again    chan struct{}  // there is room: what had to wait may begin
+	reserve  reserve        // space for the ends of calls on a full disk
 
 	mu    sync.Mutex // guards the fields below
 	count int        // calls in flight
@@ -161,6 +162,7 @@ func (l *Files) Close() error {
 		if l.notify != nil {
 			err = l.notify.Close()
 		}
+		l.reserve.release()
 		for _, p := range l.places {
 			if p.Others == nil || len(p.Others()) == 0 {
 				_ = p.Dir.Remove(heartbeat) // a caller may have removed it

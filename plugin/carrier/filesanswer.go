@@ -132,5 +132,8 @@ func (c *filesCall) discard() {
 // put makes a file in one step. One that cannot be made is one that its reader has planted
 // a directory for.
 func (c *filesCall) put(what string, text []byte) {
-	_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
+	err := c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
+	if isFull(err) && c.reserve.release() {
+		_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
+	}
 }

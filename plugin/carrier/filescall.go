@@ -33,8 +33,10 @@ type filesCall struct {
 	over       atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
 	callerGone bool                        // the caller has gone without a word; tend's, then finish's
 
-	limits *limit.Session
-	ending func() bool // the host refuses requests
+	limits  *limit.Session
+	ending  func() bool // the host refuses requests
+	reserve *reserve
+	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
 
 	mu    sync.Mutex // guards the fields below, and writing to conn
 	stdin *filesInput
@@ -54,10 +56,13 @@ func (c *filesCall) lookNow() {
 
 // serve answers the request, by a call unless it is refused.
 func (c *filesCall) serve(l *Files) {
-	c.limits, c.ending = l.limits, l.over
+	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
+	l.reserve.fill(c.p.Dir)
 	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
 	defer c.wakeup.Close()
-	if err := c.open(); err != nil {
+	if err := c.open(); isFull(err) {
+		c.ask.refuse(wire.CodeFailed, "%s", c.noSpace())
+	} else if err != nil {
 		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
 	}
 	c.wakeup.Notify()
@@ -164,6 +169,9 @@ func (c *filesCall) follow() wire.Exit {
 			c.credit(int(n))
 		case wire.KindStdinClosed:
 			c.credit(-1)
+		}
+		if isFull(err) {
+			return failed(c.noSpace())
 		}
 		if err != nil {
 			return failed("the answer cannot be written: " + reasonOf(err))
