@@ -50,7 +50,7 @@ func TestKill(t *testing.T) {
 func TestKillCall(t *testing.T) {
 	s, _ := scene(t)
 	c := dial(t, s)
-	c.exec(t, wire.FDNull, "sh", "-c", "sleep 1000")
+	c.exec(t, wire.FDNull, "sh", "-c", "sleep 1000 & wait") // which says nothing of the end of a child
 	c.read(t, wire.KindStarted)
 	id := s.Running()[0].Request
 	if got := hostexec(t, s, "kill", "-s", "USR1", id); got.exit.Code != codeNo || !strings.Contains(got.exit.Text, "signals from its caller only") {
