@@ -66,13 +66,17 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	if err != nil {
 		return err
 	}
-	recs, err := sessions.All(ctx, dockerCLI, store)
+	recs, err := store.List()
 	if err != nil {
 		return err
 	}
+	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
+	recs = append(recs, rebuilt...)
 	all := sessions.Survey(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
-	errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
+	if answered { // else a container that mounts such a folder may not be known
+		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
+	}
 	for _, s := range all {
 		if !sessions.Prunable(store, s, time.Now()) {
 			continue

@@ -3,9 +3,11 @@
 package session
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/sessions/sessionstest"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -23,5 +25,24 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	}
 	if err := sweepRecordless(store, nil, &out); err != nil || out.String() != gone.ID+"\n" {
 		t.Errorf("without a container prune removes %q, %v", out.String(), err)
+	}
+}
+
+// TestPruneWithoutEngine: an engine that does not answer may have a container that mounts a folder without a record.
+func TestPruneWithoutEngine(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOSTEXEC_HOME", home)
+	t.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+	store, err := state.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, _ := sessionstest.HalfMade(t, store)
+	var out strings.Builder
+	if err := runPrune(t.Context(), clitest.New(t, &out), true, func(*state.Store) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(store.Dir(gone.ID)); err != nil || out.String() != "" {
+		t.Errorf("prune removes %q: %v", out.String(), err)
 	}
 }
