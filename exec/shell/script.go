@@ -164,6 +164,10 @@ func (c Command) background(n scriptNames, l *shellProcess) string {
 // what it has read of a line then, and runs the rest of it.
 const late = "\n"
 
+// afterInterrupt is the line after an interrupt. If INT came while bash started the mv of after, the
+// next command waits for that: bash reports on its stderr that it cannot set a terminal, if mv was ended.
+const afterInterrupt = late + "__hostexec_runs=\n"
+
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that has the shell run a file. What bash would run or obey before it
