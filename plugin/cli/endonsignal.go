@@ -15,12 +15,14 @@ import (
 
 // EndOnSignal makes signals end this process until stop is called. The kernel would do so, but docker
 // exits with 255 when its plugin is killed by a signal. So the plugin exits with 128 and the signal's
-// number, as a shell reports it.
+// number, as a shell reports it. A program of its own handles only QUIT, for which the Go runtime would
+// print its stacks.
 func EndOnSignal(docker context.Context) (stop func()) {
-	if plugin.RunningStandalone() {
-		return func() {}
+	signals := []os.Signal{syscall.SIGQUIT}
+	if !plugin.RunningStandalone() {
+		signals = endSignals
 	}
-	return onSignals(docker, func(sig syscall.Signal) bool {
+	return onSignals(docker, signals, func(sig syscall.Signal) bool {
 		os.Exit(128 + int(sig))
 		return false
 	})
@@ -31,7 +33,7 @@ func EndOnSignal(docker context.Context) (stop func()) {
 // wait for a reader of its output.
 func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
-	end := onSignals(docker, func(sig syscall.Signal) bool {
+	end := onSignals(docker, endSignals, func(sig syscall.Signal) bool {
 		if ctx.Err() != nil {
 			os.Exit(128 + int(sig))
 		}
@@ -44,10 +46,15 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// onSignals calls act with each signal to this process while it returns true, until stop is called.
-func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func()) {
+// endSignals are the signals that end a verb.
+var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+
+// onSignals calls act with each of those signals to this process while it returns true, until stop is called.
+func onSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, noticed(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
+	if which = noticed(which...); len(which) > 0 { // none would be all
+		signal.Notify(signals, which...)
+	}
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	word := docker.Done()
@@ -75,7 +82,7 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 // noticed returns those of signals that this process does not ignore: nohup(1) has it ignore HUP, and
 // signal.Notify would undo that.
 func noticed(signals ...os.Signal) []os.Signal {
-	return slices.DeleteFunc(signals, signal.Ignored)
+	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
 // firstSignal waits for a signal to this process, or for docker to report one. Docker does not say

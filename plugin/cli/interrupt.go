@@ -41,12 +41,13 @@ const settling = 100 * time.Millisecond
 // Interruptible returns a context that ends, with an Interrupted as its cause, when this
 // process is told to end, or docker, whose plugin it is, says so. Once the container has
 // started, docker run passes signals on to it by itself, all but those that docker got in
-// our place: see bridge. Such signals are INT and TERM, and those of also.
+// our place: see bridge. Such signals are INT, TERM and QUIT, and those of also. Of QUIT, which
+// nobody here handles, the Go runtime would print its stacks.
 func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
 	// Docker's word ends parent, but not which signal it got: that is for attend.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
-	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
+	signal.Notify(signals, append(noticed(append(also, syscall.SIGQUIT)...), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
@@ -64,7 +65,7 @@ func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Sig
 
 // attend hears signals, and docker's word, until done.
 func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
-	heard := 0
+	heard, ends := 0, 0
 	parent := os.Getppid()
 	var settle <-chan time.Time
 	for {
@@ -74,7 +75,10 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 		case s := <-signals:
 			heard++
 			cancel(&Interrupted{s.(syscall.Signal)}) // all are
-			if heard == patience {
+			if s == syscall.SIGQUIT {                // docker run passes on as many as come
+				continue
+			}
+			if ends++; ends == patience {
 				giveUp(dockerCLI)
 			}
 		case <-docker:
