@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 const sessionUsage = `Usage: hostexec session COMMAND
@@ -137,7 +139,23 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 	if err := s.Shells.Create(o.name, opts); err != nil {
 		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session ls"})
 	}
-	return s.print(p, req, done, nil)
+	return s.print(p, req, missingDir(sc, req, opts), nil)
+}
+
+// missingDir returns the answer to who has made a shell, with a warning if the shell does not find its
+// directory. It says nothing of the host's directories unless the caller may run any text there.
+func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
+	answer := done
+	if o.In != nil || o.Dir == "" {
+		return answer
+	}
+	if v, _ := hostShell(sc, req, o); v.Action != policy.Allow {
+		return answer
+	}
+	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
+		answer.Text = line("warning: %s is not a directory of the host: the shell starts in HOME", quoteWord(o.Dir))
+	}
+	return answer
 }
 
 // hostable reports whether there may be a shell on the host, and what to say if not.
