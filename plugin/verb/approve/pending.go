@@ -99,7 +99,7 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	case opts.quiet:
 		format = formatter.DefaultQuietFormat
 	case opts.format == formatter.TableFormatKey:
-		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
+		format = pendingTable
 	}
 	now := time.Now()
 	out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
@@ -127,6 +127,9 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 		return nil
 	})
 }
+
+// pendingTable has the columns that people see; they fit into 80 characters if a command is short.
+const pendingTable = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
 
 // pendingRow is one request as templates see it.
 type pendingRow struct {
