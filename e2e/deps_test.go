@@ -41,15 +41,18 @@ var rooms = map[string]string{
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names",
 	"exec/call":     "exec/dir exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
 
-	"shim":             "shim/wire",
-	"shim/room":        "shim/wire",
-	"plugin/config":    "plugin/state exec/policy exec/limit exec/names",
-	"plugin/carrier":   "shim/wire exec/dir exec/limit exec/names",
+	"shim":           "shim/wire",
+	"shim/room":      "shim/wire",
+	"plugin/config":  "plugin/state exec/policy exec/limit exec/names",
+	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
+
+	"plugin/carrier/socket": "exec/dir",
+
 	"plugin/inject":    "plugin/state exec/names",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
 	"plugin/cli":                   "exec/names",
@@ -68,7 +71,7 @@ var rooms = map[string]string{
 	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
 		"plugin/watch exec/dir exec/names",
-	"plugin/verb/doctor": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +

@@ -24,7 +24,6 @@ import (
 
 // The names in a session's share.
 const (
-	Socket   = "socket"  // what the shim dials
 	File     = "carrier" // says which carrier to use: one of the words below
 	RelayDir = "relay"   // what a relay's socket is in
 	nonce    = "nonce"   // what a relay proves by that it sees this share

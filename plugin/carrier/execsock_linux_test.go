@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -27,7 +28,7 @@ var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func
 func tools(t *testing.T, serve func(*heard)) func(line string) string {
 	t.Helper()
 	dir := t.TempDir()
-	ln, err := Bind(dir, "exec.sock", 0o600)
+	ln, err := socket.Bind(dir, "exec.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestExecSocketAnswers(t *testing.T) {
 // Attack 182.
 func TestExecSocketHangUp(t *testing.T) {
 	dir := t.TempDir()
-	ln, err := Bind(dir, "exec.sock", 0o600)
+	ln, err := socket.Bind(dir, "exec.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -56,7 +57,7 @@ func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ln, err := carrier.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
+	ln, err := socket.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}

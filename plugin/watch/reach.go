@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -68,7 +69,7 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 	w.decide(first)
 	w.connected = make(chan struct{})
 	if w.rec.Carrier != carrier.ByRelay {
-		ln, err := carrier.Listen(share)
+		ln, err := socket.Listen(share)
 		if err != nil {
 			return nil, err
 		}

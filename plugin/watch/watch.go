@@ -37,6 +37,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -193,7 +194,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
-	ctl, err := carrier.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
+	ctl, err := socket.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}

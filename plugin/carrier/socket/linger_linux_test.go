@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package socket
 
 import (
 	"net"
@@ -64,7 +64,7 @@ func TestLinger(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, ln := listen(t)
-			c, err := state.Dial(dir, Socket)
+			c, err := state.Dial(dir, Name)
 			if err != nil {
 				t.Fatal(err)
 			}

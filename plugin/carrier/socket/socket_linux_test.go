@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package socket
 
 import (
 	"io"
@@ -40,13 +40,13 @@ func openFDs(t *testing.T) int {
 
 func TestListen(t *testing.T) {
 	dir, ln := listen(t)
-	if fi, err := os.Stat(filepath.Join(dir, Socket)); err != nil || fi.Mode().Perm() != 0o666 {
+	if fi, err := os.Stat(filepath.Join(dir, Name)); err != nil || fi.Mode().Perm() != 0o666 {
 		t.Errorf("socket: %v, %v, want 0666", fi.Mode(), err)
 	}
 	if err := ln.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, Socket)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(dir, Name)); !os.IsNotExist(err) {
 		t.Errorf("Close left the socket: %v", err)
 	}
 }
@@ -60,7 +60,7 @@ func TestListenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if c, err := state.Dial(dir, Socket); err != nil {
+	if c, err := state.Dial(dir, Name); err != nil {
 		t.Error(err)
 	} else {
 		c.Close()
@@ -85,7 +85,7 @@ func TestPassed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, ln := listen(t)
 			before := openFDs(t)
-			dialed, err := state.Dial(dir, Socket)
+			dialed, err := state.Dial(dir, Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func pass(t *testing.T, c *net.UnixConn, n int) {
 func TestPassedOther(t *testing.T) {
 	dir, ln := listen(t)
 	before := openFDs(t)
-	dialed, err := state.Dial(dir, Socket)
+	dialed, err := state.Dial(dir, Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestPassedOther(t *testing.T) {
 func TestCloseDropsDescriptors(t *testing.T) {
 	dir, ln := listen(t)
 	before := openFDs(t)
-	dialed, err := state.Dial(dir, Socket)
+	dialed, err := state.Dial(dir, Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package socket
 
 import (
 	"errors"
@@ -21,11 +21,11 @@ import (
 // Listen makes the socket in share, connectable by any uid of the container that mounts
 // it and, because share's parent is private, by nobody else. Close removes it.
 func Listen(share string) (net.Listener, error) {
-	ln, err := Bind(share, Socket, 0o666)
+	ln, err := Bind(share, Name, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("listen for calls: %w", err)
 	}
-	return &socket{ln: ln, path: filepath.Join(share, Socket)}, nil
+	return &socket{ln: ln, path: filepath.Join(share, Name)}, nil
 }
 
 // Bind listens on the unix socket name in dir, whatever the length of dir's path: it is

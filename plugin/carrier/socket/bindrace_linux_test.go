@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package socket
 
 import (
 	"io"
@@ -24,7 +24,7 @@ func TestBindRace(t *testing.T) {
 		os.Exit(0) // the test's child, the attacker
 	}
 	share := t.TempDir()
-	at := filepath.Join(share, Socket)
+	at := filepath.Join(share, Name)
 	victim := at + ".victim"
 	if err := os.WriteFile(victim, []byte("sings\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestBindRace(t *testing.T) {
 	bound, exchanged := 0, 0
 	for deadline := time.Now().Add(time.Minute); (bound < 200 || exchanged < 20) && time.Now().Before(deadline); {
 		var ln *net.UnixListener
-		if ln, err = Bind(share, Socket, 0o666); err == nil {
+		if ln, err = Bind(share, Name, 0o666); err == nil {
 			bound++
 			fi, err := os.Lstat(at)
 			if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
