@@ -47,12 +47,13 @@ var rooms = map[string]string{
 	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
 
 	"plugin/carrier/socket": "exec/dir",
+	"plugin/carrier/relay":  "plugin/carrier shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/socket plugin/carrier/relay plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
 	"plugin/cli":                   "exec/names",

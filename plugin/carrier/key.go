@@ -59,7 +59,7 @@ func MadeKey(file string) (string, error) {
 
 // WriteToken has the container that share is mounted in know its token.
 func WriteToken(share, token string) error {
-	if err := put(share, Token, token); err != nil {
+	if err := WriteFile(share, Token, token); err != nil {
 		return fmt.Errorf("write the token: %w", err)
 	}
 	return nil

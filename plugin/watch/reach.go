@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -62,7 +63,7 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 	}
 	var nonce string
 	if w.shared() {
-		if nonce, err = carrier.WriteNonce(share); err != nil {
+		if nonce, err = relay.WriteNonce(share); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +77,7 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 		doors = append(doors, &firstConnListener{Listener: ln, accepted: w.connected})
 	}
 	if w.rec.Relay {
-		w.relay = carrier.NewRelay(nonce)
+		w.relay = relay.New(nonce)
 		doors = append(doors, w.relay)
 	}
 	return doors, nil

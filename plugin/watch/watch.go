@@ -37,6 +37,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -72,7 +73,7 @@ type Watcher struct {
 	transport      atomic.Pointer[transport]
 	warned         atomic.Pointer[[]string] // of the container that is shown
 	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
-	relay          *carrier.Relay           // nil where no relay has a place
+	relay          *relay.Listener          // nil where no relay has a place
 	replicas       replicas
 	http           *carrier.HTTP // nil where no calls come over HTTP
 	unreachable    string        // why they do not, or ""

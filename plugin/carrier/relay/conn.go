@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package relay
 
 import (
 	"io"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// relayed is one call's connection over a link.
-type relayed struct {
+// conn is one call's connection over a link.
+type conn struct {
 	link *link
 	call uint32
 	over bool // link.mu guards it: the host has hung up
@@ -29,15 +29,15 @@ type relayed struct {
 // always read from until it is closed.
 const maxUnread = 128 << 10
 
-func newRelayed(l *link, call uint32) *relayed {
-	c := &relayed{link: l, call: call}
+func newConn(l *link, call uint32) *conn {
+	c := &conn{link: l, call: call}
 	c.more.L = &c.mu
 	return c
 }
 
 // put queues what came from the shim, when there is room, and nothing after its end. It
 // keeps no part of b.
-func (c *relayed) put(b []byte) {
+func (c *conn) put(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.in) >= maxUnread && !c.closed && !c.hungUp {
@@ -49,7 +49,7 @@ func (c *relayed) put(b []byte) {
 	}
 }
 
-func (c *relayed) hangUp() {
+func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hungUp = true
@@ -57,7 +57,7 @@ func (c *relayed) hangUp() {
 }
 
 // Read implements net.Conn.
-func (c *relayed) Read(p []byte) (int, error) {
+func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.in) == 0 && !c.hungUp && !c.closed && !c.expired && len(p) > 0 {
@@ -80,10 +80,10 @@ func (c *relayed) Read(p []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (c *relayed) Write(p []byte) (int, error) { return c.link.send(c, p) }
+func (c *conn) Write(p []byte) (int, error) { return c.link.send(c, p) }
 
 // Close implements net.Conn. What was written reaches the shim before the end does.
-func (c *relayed) Close() error {
+func (c *conn) Close() error {
 	c.link.drop(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *relayed) Close() error {
 }
 
 // SetReadDeadline implements net.Conn: a Read that waits past t fails. Zero is never.
-func (c *relayed) SetReadDeadline(t time.Time) error {
+func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.alarm != nil {
@@ -120,13 +120,13 @@ func (c *relayed) SetReadDeadline(t time.Time) error {
 }
 
 // SetDeadline implements net.Conn.
-func (c *relayed) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetWriteDeadline implements net.Conn. A write waits for room as long as the call is open.
-func (c *relayed) SetWriteDeadline(time.Time) error { return nil }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr implements net.Conn.
-func (c *relayed) LocalAddr() net.Addr { return relayAddr{} }
+func (c *conn) LocalAddr() net.Addr { return addr{} }
 
 // RemoteAddr implements net.Conn.
-func (c *relayed) RemoteAddr() net.Addr { return relayAddr{} }
+func (c *conn) RemoteAddr() net.Addr { return addr{} }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package relay
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Relay is the calls that a relay in a container carries over one stream. Each of them is
+// Listener is the calls that a relay in a container carries over one stream. Each of them is
 // a connection of its own, over which no descriptors come. The other end of the stream is
 // the container's, and so are all numbers and lengths that come from there.
-type Relay struct {
+type Listener struct {
 	Nonce string // what the relay has to read in the share; empty: it has no share of ours
 
 	calls chan net.Conn
@@ -23,13 +23,13 @@ type Relay struct {
 	close sync.Once
 }
 
-// NewRelay returns a listener to which Serve brings the calls.
-func NewRelay(nonce string) *Relay {
-	return &Relay{Nonce: nonce, calls: make(chan net.Conn), done: make(chan struct{})}
+// New returns a listener to which Serve brings the calls.
+func New(nonce string) *Listener {
+	return &Listener{Nonce: nonce, calls: make(chan net.Conn), done: make(chan struct{})}
 }
 
 // Accept returns the next call.
-func (r *Relay) Accept() (net.Conn, error) {
+func (r *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-r.calls:
 		return c, nil
@@ -39,18 +39,18 @@ func (r *Relay) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept. Streams and calls are closed by those who have them.
-func (r *Relay) Close() error {
+func (r *Listener) Close() error {
 	r.close.Do(func() { close(r.done) })
 	return nil
 }
 
 // Addr returns an address that says no more than that it is a relay.
-func (r *Relay) Addr() net.Addr { return relayAddr{} }
+func (r *Listener) Addr() net.Addr { return addr{} }
 
-type relayAddr struct{}
+type addr struct{}
 
-func (relayAddr) Network() string { return "relay" }
-func (relayAddr) String() string  { return "relay" }
+func (addr) Network() string { return "relay" }
+func (addr) String() string  { return "relay" }
 
 // maxCalls is how many calls one relay may carry at a time.
 const maxCalls = 4096
@@ -60,8 +60,8 @@ const maxCalls = 4096
 // claims to have reached the session's socket; an error of up ends it all. exited reports
 // whether the relay's process has ended: it is asked while the stream takes nothing. When Serve
 // returns, stream is closed and every call of it is at its end.
-func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
-	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*relayed{}}
+func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
+	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*conn{}}
 	l.more.L = &l.mu
 	defer l.end()
 	socket, err := r.readHello(stream)
@@ -81,7 +81,7 @@ func (r *Relay) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exi
 }
 
 // readHello reads what the relay says of itself.
-func (r *Relay) readHello(stream io.Reader) (socket bool, err error) {
+func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	call, b, err := readChunk(stream, make([]byte, wire.MaxChunk))
 	if err != nil {
 		return false, fmt.Errorf("hear of the relay: %w", err)
@@ -99,7 +99,7 @@ func (r *Relay) readHello(stream io.Reader) (socket bool, err error) {
 }
 
 // read takes what calls send.
-func (r *Relay) read(l *link) error {
+func (r *Listener) read(l *link) error {
 	buf := make([]byte, wire.MaxChunk)
 	var last uint32
 	for {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package relay
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ type link struct {
 
 	mu    sync.Mutex // guards the fields below
 	more  sync.Cond  // out, or what waits for room in it, has changed
-	calls map[uint32]*relayed
+	calls map[uint32]*conn
 	out   []byte
 	ended bool
 }
@@ -34,7 +34,7 @@ var errTooMany = errors.New("more calls than a relay may carry")
 
 // open begins a call. It waits while there is no room for what calls are sent: each of them
 // has an end, and a relay that does not read may make any number of them.
-func (l *link) open(call uint32) (*relayed, error) {
+func (l *link) open(call uint32) (*conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.out) >= maxQueued && !l.ended {
@@ -46,7 +46,7 @@ func (l *link) open(call uint32) (*relayed, error) {
 	if len(l.calls) >= maxCalls {
 		return nil, errTooMany
 	}
-	c := newRelayed(l, call)
+	c := newConn(l, call)
 	l.calls[call] = c
 	return c, nil
 }
@@ -66,7 +66,7 @@ func (l *link) deliver(call uint32, b []byte) {
 }
 
 // send queues b for a call's shim, when there is room. It fails when the call is closed.
-func (l *link) send(c *relayed, b []byte) (n int, err error) {
+func (l *link) send(c *conn, b []byte) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n < len(b) {
@@ -85,7 +85,7 @@ func (l *link) send(c *relayed, b []byte) (n int, err error) {
 }
 
 // drop forgets a call, and has the relay hang up on its shim after all that was sent.
-func (l *link) drop(c *relayed) {
+func (l *link) drop(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.over {

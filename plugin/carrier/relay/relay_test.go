@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package relay
 
 import (
 	"bytes"
@@ -47,16 +47,16 @@ func (f far) hears(call uint32, text string) {
 }
 
 // served is a Relay that serves a stream, and how that ended.
-func served(t *testing.T) (*Relay, far, <-chan error) {
+func served(t *testing.T) (*Listener, far, <-chan error) {
 	t.Helper()
 	return servedOf(t, nil)
 }
 
 // servedOf is served, of a relay whose process has ended when exited says so.
-func servedOf(t *testing.T, exited func() bool) (*Relay, far, <-chan error) {
+func servedOf(t *testing.T, exited func() bool) (*Listener, far, <-chan error) {
 	t.Helper()
 	near, other := net.Pipe()
-	r := NewRelay("the nonce")
+	r := New("the nonce")
 	ended := make(chan error, 1)
 	// ends with the stream, which the cleanup closes.
 	go func() { ended <- r.Serve(near, func(bool) error { return nil }, exited) }()
@@ -64,7 +64,7 @@ func servedOf(t *testing.T, exited func() bool) (*Relay, far, <-chan error) {
 	return r, far{other, t}, ended
 }
 
-func accepted(t *testing.T, r *Relay) net.Conn {
+func accepted(t *testing.T, r *Listener) net.Conn {
 	t.Helper()
 	c, err := r.Accept()
 	if err != nil {
