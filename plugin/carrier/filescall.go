@@ -88,7 +88,7 @@ func (c *filesCall) serve(l *Files) {
 	case l.calls <- theirs:
 	case <-l.done:
 		theirs.Close()
-		c.finish(failed("the proxy is shutting down"))
+		c.finish(Failed("the proxy is shutting down"))
 		return
 	}
 	over := make(chan struct{})
@@ -120,21 +120,21 @@ func (c *filesCall) connect() (theirs net.Conn, done func()) {
 // follow writes down what comes of the call, until it ends. Without an Exit it has not
 // ended well.
 func (c *filesCall) follow() wire.Exit {
-	gone := failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
+	gone := Failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
 	buf := make([]byte, 0, 16<<10)
 	for {
 		kind, b, err := wire.ReadFrame(c.conn, buf)
 		if over := c.over.Load(); err != nil && over != nil {
-			return failed("stdin: " + over.Error())
+			return Failed("stdin: " + over.Error())
 		}
 		if err != nil && c.cancels.Load() {
-			return failed("the caller has cancelled the call")
+			return Failed("the caller has cancelled the call")
 		}
 		if err != nil && c.stale.Load() {
-			return failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+			return Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
 		}
 		if err != nil && c.ending() {
-			return failed("the proxy is shutting down: the command was ended")
+			return Failed("the proxy is shutting down: the command was ended")
 		}
 		if err != nil {
 			return gone
@@ -171,10 +171,10 @@ func (c *filesCall) follow() wire.Exit {
 			c.credit(-1)
 		}
 		if isFull(err) {
-			return failed(c.noSpace())
+			return Failed(c.noSpace())
 		}
 		if err != nil {
-			return failed("the answer cannot be written: " + reasonOf(err))
+			return Failed("the answer cannot be written: " + reasonOf(err))
 		}
 	}
 }
@@ -201,12 +201,8 @@ func (c *filesCall) send(kind wire.Kind, payload []byte) error {
 	return err
 }
 
-func failed(why string) wire.Exit {
-	return wire.Exit{Outcome: wire.Failed, Code: wire.CodeFailed, Text: "hostexec: " + why + "\n"}
-}
-
 func refused(a filesAsk) wire.Exit {
-	e := failed(a.refusal)
+	e := Failed(a.refusal)
 	e.Code = a.code
 	return e
 }

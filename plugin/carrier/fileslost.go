@@ -56,7 +56,7 @@ func (p *requestDir) answerLost(id string) {
 	}
 	c.wakeup = p.Dir.Wakeup(id + ".bell")
 	defer c.wakeup.Close()
-	c.finish(failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
+	c.finish(Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
 }
 
 // lostOutput is a stream to which a killed watcher has written e.Size bytes.

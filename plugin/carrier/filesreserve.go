@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // reserveSize is how many bytes of the disk are reserved for the ends of calls.
@@ -52,5 +53,5 @@ func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is
 func (l *Files) noSpace() string {
 	l.reserve.release()
 	l.log.Error("the answer of a call cannot be written: no space left", "directory", l.path)
-	return "the answer cannot be written: no space left in " + printable(l.path) + " on the host"
+	return "the answer cannot be written: no space left in " + names.Quoted(l.path) + " on the host"
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 )
 
@@ -23,10 +24,10 @@ func TestUmask(t *testing.T) {
 	if _, err := relay.WriteNonce(share); err != nil {
 		t.Fatal(err)
 	}
-	if err := carrier.WriteToken(share, "token"); err != nil {
+	if err := http.WriteToken(share, "token"); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{carrier.File, "nonce", carrier.Token} {
+	for _, name := range []string{carrier.File, "nonce", http.Token} {
 		if fi, err := os.Stat(filepath.Join(share, name)); err != nil || fi.Mode() != 0o644 {
 			t.Errorf("%s: %v, %v, want mode 0644", name, fi, err)
 		}

@@ -37,6 +37,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -75,10 +76,10 @@ type Watcher struct {
 	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
 	relay          *relay.Listener          // nil where no relay has a place
 	replicas       replicas
-	http           *carrier.HTTP // nil where no calls come over HTTP
-	unreachable    string        // why they do not, or ""
-	files          bool          // calls come as files in directories of the session's folder
-	connected      chan struct{} // closed when a connection has come to the socket
+	http           *http.Listener // nil where no calls come over HTTP
+	unreachable    string         // why they do not, or ""
+	files          bool           // calls come as files in directories of the session's folder
+	connected      chan struct{}  // closed when a connection has come to the socket
 	stop           context.CancelCauseFunc
 	serving        <-chan struct{} // closed when the session ends
 	dirs           *dir.Table

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"bufio"
@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // listening is an HTTP with a port of its own on the loopback device.
-func listening(t *testing.T, serve func(*heard)) (*HTTP, string) {
+func listening(t *testing.T, serve func(*heard)) (*Listener, string) {
 	t.Helper()
-	h := NewHTTP(t.TempDir(), goodToken, func() string { return "/w" })
+	h := New(t.TempDir(), goodToken, func() string { return "/w" })
 	host(t, h, serve)
 	at, err := h.Open("lo", netip.MustParseAddr("127.0.0.1"), 0)
 	if err != nil {
@@ -99,7 +100,7 @@ func TestHTTPDawdlers(t *testing.T) {
 	slow := dialTo(t, at)
 	io.WriteString(slow, "POST /request HTTP/1.1\r\nHost: host\r\n")
 	var crowd []net.Conn
-	for range 2 * maxUnknown {
+	for range 2 * carrier.MaxUnknown {
 		crowd = append(crowd, dialTo(t, at))
 	}
 	body := dialTo(t, at)
@@ -109,7 +110,7 @@ func TestHTTPDawdlers(t *testing.T) {
 	if got := answered(t, conn); !strings.Contains(got, `"stdout":"make"`) {
 		t.Errorf("a request among strangers: %s", got)
 	}
-	for _, c := range append(crowd[:maxUnknown/2], idle, slow) {
+	for _, c := range append(crowd[:carrier.MaxUnknown/2], idle, slow) {
 		if n, err := c.Read(make([]byte, 1)); n == 0 && err != nil && !strings.Contains(err.Error(), "timeout") {
 			continue
 		}
@@ -159,7 +160,7 @@ func TestHTTPHugeHeader(t *testing.T) {
 func TestHTTPPorts(t *testing.T) {
 	_, at := listening(t, echo)
 	taken := netip.MustParseAddrPort(at).Port()
-	h := NewHTTP(t.TempDir(), goodToken, nil)
+	h := New(t.TempDir(), goodToken, nil)
 	t.Cleanup(func() { h.Close() })
 	lo := netip.MustParseAddr("127.0.0.1")
 	if got, err := h.Open("lo", lo, taken); err == nil || !strings.Contains(err.Error(), "the port is taken") {
@@ -168,10 +169,10 @@ func TestHTTPPorts(t *testing.T) {
 	if got, err := h.Open("lo", lo, taken, 0); err != nil || got == at {
 		t.Errorf("the next one: %s, %v", got, err)
 	}
-	if _, err := NewHTTP(t.TempDir(), goodToken, nil).Open("nonesuch0", lo, 0); err == nil {
+	if _, err := New(t.TempDir(), goodToken, nil).Open("nonesuch0", lo, 0); err == nil {
 		t.Error("a device that is none")
 	}
-	if _, err := NewHTTP(t.TempDir(), goodToken, nil).Open("lo", netip.MustParseAddr("192.0.2.77"), 0); err == nil {
+	if _, err := New(t.TempDir(), goodToken, nil).Open("lo", netip.MustParseAddr("192.0.2.77"), 0); err == nil {
 		t.Error("an address of another device")
 	}
 }

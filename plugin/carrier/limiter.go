@@ -9,33 +9,33 @@ import (
 	"sync"
 )
 
-// maxUnknown is how many connections may be there that have not said whose they are.
-const maxUnknown = 128
+// MaxUnknown is how many connections may be there that have not said whose they are.
+const MaxUnknown = 128
 
-// connLimiter is a listener of connections that anybody can make. When there are too many of
+// ConnLimiter is a listener of connections that anybody can make. When there are too many of
 // strangers, the oldest goes of the address that has the most: who makes ten thousand crowds
 // out itself.
-type connLimiter struct {
+type ConnLimiter struct {
 	net.Listener
-	near    netip.Prefix   // where they come from, but for this host itself; the zero one is anywhere
+	Network netip.Prefix   // where they come from, but for this host itself; the zero one is anywhere
 	mu      sync.Mutex     // guards the field below
-	unknown []*limitedConn // oldest first
+	unknown []*LimitedConn // oldest first
 }
 
-// limitedConn is one of a crowd's connections.
-type limitedConn struct {
+// LimitedConn is one of a crowd's connections.
+type LimitedConn struct {
 	net.Conn
-	c    *connLimiter
+	c    *ConnLimiter
 	from string
 }
 
-func (c *connLimiter) Accept() (net.Conn, error) {
+func (c *ConnLimiter) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		g := &limitedConn{Conn: conn, c: c}
+		g := &LimitedConn{Conn: conn, c: c}
 		if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !g.comesFrom(a.AddrPort().Addr().Unmap()) {
 			conn.Close()
 			continue
@@ -48,18 +48,18 @@ func (c *connLimiter) Accept() (net.Conn, error) {
 }
 
 // comesFrom notes where g comes from, and reports whether it may.
-func (g *limitedConn) comesFrom(addr netip.Addr) bool {
+func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	g.from = addr.String()
-	near := g.c.near
+	near := g.c.Network
 	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
 }
 
 // admit takes g in, and returns who has to go for it.
-func (c *connLimiter) admit(g *limitedConn) (out *limitedConn) {
+func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unknown = append(c.unknown, g)
-	if len(c.unknown) <= maxUnknown {
+	if len(c.unknown) <= MaxUnknown {
 		return nil
 	}
 	of := map[string]int{}
@@ -77,8 +77,8 @@ func (c *connLimiter) admit(g *limitedConn) (out *limitedConn) {
 	return out
 }
 
-// known says that g is no stranger any more.
-func (g *limitedConn) known() {
+// Known says that g is no stranger any more.
+func (g *LimitedConn) Known() {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
 	if i := slices.Index(g.c.unknown, g); i >= 0 {
@@ -86,13 +86,13 @@ func (g *limitedConn) known() {
 	}
 }
 
-func (g *limitedConn) Close() error {
-	g.known()
+func (g *LimitedConn) Close() error {
+	g.Known()
 	return g.Conn.Close()
 }
 
 // Close closes the listener, and what strangers have.
-func (c *connLimiter) Close() error {
+func (c *ConnLimiter) Close() error {
 	err := c.Listener.Close()
 	c.mu.Lock()
 	all := slices.Clone(c.unknown)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"context"
 	"encoding/json"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -132,12 +133,12 @@ func (r *reply) close() {
 
 // make makes a call and follows it to its end. When ctx is done the caller hangs up.
 func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
-	r := &reply{name: printable(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: failed("the host's side of this call has gone")}
+	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed("the host's side of this call has gone")}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")
 	payload := ask.Append(nil)
 	if len(payload) > wire.MaxExec {
-		r.exit = failed("the request is too long")
+		r.exit = carrier.Failed("the request is too long")
 		return r
 	}
 	ours, theirs := net.Pipe()
@@ -217,12 +218,4 @@ func parseEnding(text string) (e ending) {
 		return ending{Reason: strings.TrimPrefix(text, "hostexec: ")}
 	}
 	return e
-}
-
-// printable returns s unchanged if it is printable ASCII without quotes, and quoted otherwise.
-func printable(s string) string {
-	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
-		return q
-	}
-	return s
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ var example = regexp.MustCompile("(?s)```http\nPOST /request\n(.*?)\n\n(\\d{3})\
 // TestDocs holds the examples of docs/http.md to what is answered: the command's part in
 // them is played.
 func TestDocs(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/http.md")
+	doc, err := os.ReadFile("../../../docs/http.md")
 	if err != nil {
 		t.Fatal(err)
 	}

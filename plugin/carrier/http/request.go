@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func hostsOf(at netip.AddrPort) []string {
 }
 
 // refusal says why r is not heard, with a status that is 0 when it is. It reads no body.
-func (h *HTTP) refusal(r *http.Request) (code int, why string) {
+func (h *Listener) refusal(r *http.Request) (code int, why string) {
 	h.mu.Lock()
 	known := slices.Contains(h.hosts, r.Host)
 	h.mu.Unlock()
@@ -91,7 +91,7 @@ var (
 )
 
 // read hears the body of a request whose token is good.
-func (h *HTTP) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
+func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return ask, err // and nobody waits for the rest of it

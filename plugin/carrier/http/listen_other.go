@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package carrier
+package http
 
 import (
 	"errors"

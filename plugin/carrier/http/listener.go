@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+// Package http is the carriers whose callers get the answer of a call in one piece, as JSON:
+//
+//	Listener    POST /request on the container's gateway, for callers with the session's token
+//	ExecSocket  one line over a unix socket, for tools of this host
+//
+// docs/http.md has both protocols.
+package http
 
 import (
 	"context"
@@ -14,14 +20,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// HTTP is the carrier for programs that speak HTTP and have no shim: POST /request, with a
+// Listener is the carrier for programs that speak HTTP and have no shim: POST /request, with a
 // command in JSON, and what became of it in the answer. docs/http.md has the protocol.
 //
 // It is a net.Listener whose connections are calls. The port is on a bridge, so that others
 // can reach it: what says that a request is the session's is its token and nothing else.
-type HTTP struct {
+type Listener struct {
 	*whole
 	token string
 	cwd   func() string // where a call is made whose caller does not say
@@ -40,6 +48,8 @@ const (
 	headerTimeout = 5 * time.Second
 	// taking is how long it has to take the answer.
 	taking = time.Minute
+	// hangupInterval is how often a caller who waits is looked after.
+	hangupInterval = 50 * time.Millisecond
 	// closing is how long answers have to go out when the session ends.
 	closing = 5 * time.Second
 	// maxHeader and maxBody are how many bytes these may have.
@@ -47,10 +57,10 @@ const (
 	maxBody   = 256 << 10
 )
 
-// NewHTTP returns a carrier that has no port yet. dir is a private directory for output.
+// New returns a carrier that has no port yet. dir is a private directory for output.
 // A request is the session's that has token; "" is none.
-func NewHTTP(dir, token string, cwd func() string) *HTTP {
-	h := &HTTP{whole: newWhole(dir), token: token, cwd: cwd}
+func New(dir, token string, cwd func() string) *Listener {
+	h := &Listener{whole: newWhole(dir), token: token, cwd: cwd}
 	h.name = "HTTP"
 	return h
 }
@@ -61,7 +71,7 @@ var ErrTaken = errors.New("the port is taken")
 // Open listens at one of ports, the first that is free, and returns where. Only what
 // arrives by the network interface device is heard, from an address of its network that is
 // not addr: of all that could send a packet there, what is plugged in.
-func (h *HTTP) Open(device string, addr netip.Addr, ports ...uint16) (string, error) {
+func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string, error) {
 	near, err := networkOf(device, addr)
 	if err != nil {
 		return "", fmt.Errorf("listen for HTTP: %w", err)
@@ -71,7 +81,7 @@ func (h *HTTP) Open(device string, addr netip.Addr, ports ...uint16) (string, er
 		at := netip.AddrPortFrom(addr, port)
 		var ln net.Listener
 		if ln, err = listenOn(device, at); err == nil {
-			return h.serve(&connLimiter{Listener: ln, near: near}), nil
+			return h.serve(&carrier.ConnLimiter{Listener: ln, Network: near}), nil
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = fmt.Errorf("%w: %s", ErrTaken, at)
@@ -98,7 +108,7 @@ func networkOf(device string, addr netip.Addr) (netip.Prefix, error) {
 }
 
 // serve answers what comes to ln, and returns its address.
-func (h *HTTP) serve(ln net.Listener) string {
+func (h *Listener) serve(ln net.Listener) string {
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader,
@@ -118,7 +128,7 @@ type connKey struct{}
 
 // Close takes no more requests, and returns when those that were accepted have their answers:
 // whoever serves them has to end them.
-func (h *HTTP) Close() error {
+func (h *Listener) Close() error {
 	h.end()
 	h.mu.Lock()
 	srv := h.srv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"bufio"
@@ -14,19 +14,20 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Exec is the door for tools of this host: one request in JSON, on one line, over a unix
+// ExecSocket is the door for tools of this host: one request in JSON, on one line, over a unix
 // socket, and one answer. docs/http.md has the protocol. Who may connect is the business
 // of the listener.
 //
 // It is a net.Listener whose connections are calls: what a tool asks for is decided as if
 // the container had.
-type Exec struct {
+type ExecSocket struct {
 	*whole
 	keys Keys
-	ln   *connLimiter
+	ln   *carrier.ConnLimiter
 	loop sync.WaitGroup
 }
 
@@ -41,15 +42,15 @@ type Keys struct {
 // ErrNoWorkdir says that a directory of the host's is not one of the session's.
 var ErrNoWorkdir = errors.New("no directory of the session's")
 
-// ListenExec answers what comes to ln. dir is a private directory for output. Close ends it.
-func ListenExec(ln net.Listener, dir string, keys Keys) *Exec {
-	l := &Exec{whole: newWhole(dir), keys: keys, ln: &connLimiter{Listener: ln}}
+// ListenExecSocket answers what comes to ln. dir is a private directory for output. Close ends it.
+func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
+	l := &ExecSocket{whole: newWhole(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l
 }
 
-func (l *Exec) accept() {
+func (l *ExecSocket) accept() {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
@@ -62,13 +63,13 @@ func (l *Exec) accept() {
 			continue
 		}
 		// ends with the connection, or with the call, which its server's end ends.
-		all.Go(func() { l.serve(conn.(*limitedConn)) })
+		all.Go(func() { l.serve(conn.(*carrier.LimitedConn)) })
 	}
 }
 
 // Close takes no more requests, and returns when those that were accepted have their answers:
 // whoever serves them has to end them.
-func (l *Exec) Close() error {
+func (l *ExecSocket) Close() error {
 	l.end()
 	err := l.ln.Close()
 	l.loop.Wait()
@@ -93,7 +94,7 @@ var errNoLine = errors.New("invalid request: want one line of JSON")
 const stCompleted = "completed"
 
 // serve answers one request.
-func (l *Exec) serve(conn *limitedConn) {
+func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
 	defer conn.Close()
 	ask, why := l.readRequest(conn)
 	if why != "" {
@@ -102,7 +103,7 @@ func (l *Exec) serve(conn *limitedConn) {
 	if len(ask.Args) == 0 {
 		return
 	}
-	conn.known()
+	conn.Known()
 	if !l.enter() {
 		l.refuse(conn, "too many requests at a time")
 		return
@@ -112,7 +113,7 @@ func (l *Exec) serve(conn *limitedConn) {
 }
 
 // readRequest reads a request, and says why it is refused. Where there is neither, nothing was said.
-func (l *Exec) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
+func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
 	conn.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
 	switch {
@@ -126,7 +127,7 @@ func (l *Exec) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
 }
 
 // answer makes the call and writes what became of it.
-func (l *Exec) answer(conn *limitedConn, ask wire.Exec) {
+func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -154,7 +155,7 @@ func (l *Exec) answer(conn *limitedConn, ask wire.Exec) {
 // is there still. What it says is not heard.
 func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 	io.Copy(io.Discard, conn)
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(hangupInterval)
 	defer tick.Stop()
 	for !hungUp(conn) {
 		select {
@@ -167,7 +168,7 @@ func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 }
 
 // request reads a request, and says why it is refused.
-func (l *Exec) request(line []byte) (ask wire.Exec, refusal string) {
+func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
 	if err := names.Decode(line, &req); err != nil {
 		return ask, unreadable(err, errNoLine).Error()
@@ -223,7 +224,7 @@ func (req *execRequest) setCommand(ask *wire.Exec) (err error) {
 
 const maxTimeout = 10 * 365 * 24 * time.Hour
 
-func (l *Exec) refuse(conn net.Conn, why string) {
+func (l *ExecSocket) refuse(conn net.Conn, why string) {
 	conn.SetWriteDeadline(time.Now().Add(headerTimeout))
 	writeObject(conn, jsonField{"status", stError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
 }

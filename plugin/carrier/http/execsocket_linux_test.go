@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func tools(t *testing.T, serve func(*heard)) func(line string) string {
 	if fi, err := os.Stat(filepath.Join(dir, "exec.sock")); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("exec.sock is %v, %v", fi.Mode(), err)
 	}
-	host(t, ListenExec(ln, t.TempDir(), goodKeys), serve)
+	host(t, ListenExecSocket(ln, t.TempDir(), goodKeys), serve)
 	return func(line string) string {
 		conn, err := net.Dial("unix", filepath.Join(dir, "exec.sock"))
 		if err != nil {
@@ -178,7 +178,7 @@ func TestExecSocketHangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, ended := make(chan struct{}), make(chan struct{})
-	host(t, ListenExec(ln, dir, goodKeys), func(c *heard) {
+	host(t, ListenExecSocket(ln, dir, goodKeys), func(c *heard) {
 		c.start(false, "x")
 		close(began)
 		for {
@@ -200,61 +200,5 @@ func TestExecSocketHangUp(t *testing.T) {
 	case <-ended:
 	case <-time.After(time.Minute):
 		t.Error("the command goes on without its caller")
-	}
-}
-
-// TestKeys makes keys, and finds them again.
-func TestKeys(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "token")
-	key, err := KeptKey(file)
-	if err != nil || len(key) != 64 || strings.Trim(key, "0123456789abcdef") != "" {
-		t.Fatalf("a new key: %q, %v", key, err)
-	}
-	if again, err := KeptKey(file); again != key || err != nil {
-		t.Errorf("again: %q, %v, want %q", again, err, key)
-	}
-	if other, err := MadeKey(file); other == key || err != nil {
-		t.Errorf("another: %q, %v", other, err)
-	}
-	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
-		t.Errorf("its file: %v, %v", fi.Mode(), err)
-	}
-	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if key, err := KeptKey(file); err == nil {
-		t.Errorf("an empty file: %q", key)
-	}
-}
-
-// TestCrowd has one address make more connections than may be there: another's are kept.
-//
-// Attack 177.
-func TestCrowd(t *testing.T) {
-	c := &connLimiter{}
-	one := &limitedConn{c: c, from: "10.0.0.1"}
-	if out := c.admit(one); out != nil {
-		t.Fatal("nobody has to go yet")
-	}
-	var first *limitedConn
-	for i := range 10 * maxUnknown {
-		g := &limitedConn{c: c, from: "10.0.0.2"}
-		if i == 0 {
-			first = g
-		}
-		out := c.admit(g)
-		if out == one {
-			t.Fatal("the only one of its address had to go")
-		}
-		if i == maxUnknown-1 && out != first {
-			t.Error("the oldest of the many is not the one to go")
-		}
-	}
-	if len(c.unknown) != maxUnknown {
-		t.Errorf("%d strangers", len(c.unknown))
-	}
-	one.known()
-	if len(c.unknown) != maxUnknown-1 {
-		t.Error("one that is known is none")
 	}
 }

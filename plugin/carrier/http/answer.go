@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -57,7 +58,7 @@ func (r *reply) result() result {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// For all of the body: net/http waits for what is not read of one that is refused.
 	body := http.NewResponseController(w)
 	body.SetReadDeadline(time.Now().Add(headerTimeout)) // fails in tests only, which do not dawdle
@@ -70,9 +71,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leave()
-	g, onPort := r.Context().Value(connKey{}).(*limitedConn)
+	g, onPort := r.Context().Value(connKey{}).(*carrier.LimitedConn)
 	if onPort {
-		g.known() // not before: as a stranger it can be crowded out
+		g.Known() // not before: as a stranger it can be crowded out
 	}
 	ask, err := h.read(w, r)
 	if err != nil {
@@ -111,7 +112,7 @@ func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop fun
 	// ends when the caller hangs up, or with ctx.
 	watching.Go(func() {
 		defer cancel()
-		tick := time.NewTicker(polling)
+		tick := time.NewTicker(hangupInterval)
 		defer tick.Stop()
 		for !closedForWriting(conn) {
 			select {

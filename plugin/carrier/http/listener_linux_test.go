@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"encoding/json"
@@ -108,9 +108,9 @@ func echo(c *heard) {
 }
 
 // door is an HTTP without a port, as an http.Handler.
-func door(t *testing.T, serve func(*heard)) *HTTP {
+func door(t *testing.T, serve func(*heard)) *Listener {
 	t.Helper()
-	h := NewHTTP(t.TempDir(), goodToken, func() string { return "/w" })
+	h := New(t.TempDir(), goodToken, func() string { return "/w" })
 	h.hosts = hostsOf(netip.MustParseAddrPort("172.17.0.1:9998"))
 	host(t, h, serve)
 	return h

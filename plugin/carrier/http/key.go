@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package http
 
 import (
 	"crypto/rand"
@@ -12,13 +12,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
 // Token is the name of the file in a share that has the session's token.
 const Token = "token"
 
-// NewKey returns 32 random bytes in hexadecimal.
-func NewKey() string {
+// newKey returns 32 random bytes in hexadecimal.
+func newKey() string {
 	var b [32]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])
@@ -41,7 +43,7 @@ func KeptKey(file string) (string, error) {
 
 // MadeKey puts a new key into file, of mode 0600, and returns it.
 func MadeKey(file string) (string, error) {
-	key := NewKey()
+	key := newKey()
 	f, err := os.CreateTemp(filepath.Dir(file), ".key-*") // 0600
 	if err != nil {
 		return "", fmt.Errorf("write the key: %w", err)
@@ -59,7 +61,7 @@ func MadeKey(file string) (string, error) {
 
 // WriteToken has the container that share is mounted in know its token.
 func WriteToken(share, token string) error {
-	if err := WriteFile(share, Token, token); err != nil {
+	if err := carrier.WriteFile(share, Token, token); err != nil {
 		return fmt.Errorf("write the token: %w", err)
 	}
 	return nil
