@@ -49,19 +49,20 @@ var rooms = map[string]string{
 	"plugin/carrier/socket": "exec/dir",
 	"plugin/carrier/relay":  "plugin/carrier shim/wire",
 	"plugin/carrier/http":   "plugin/carrier exec/names shim/wire",
+	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/socket plugin/carrier/relay plugin/carrier/http plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
 	"plugin/cli":                   "exec/names",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
 	"plugin/sessions/sessionstest": "plugin/state",
-	"plugin/launch": "plugin/carrier plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +
 		"exec/policy exec/names",
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"maps"
@@ -29,7 +29,7 @@ const probe = ".probe"
 
 // watch asks to be told of changes, and proves that it is: each directory gets a file whose
 // event is awaited in the loop.
-func (l *Files) watch() {
+func (l *Listener) watch() {
 	w, err := newNotifier(l.places)
 	if err != nil {
 		l.log.Warn("no notification of files: polling", "error", err)
@@ -40,7 +40,7 @@ func (l *Files) watch() {
 }
 
 // selfTest reports whether a file that is made is told of soon, in every directory.
-func (l *Files) selfTest() bool {
+func (l *Listener) selfTest() bool {
 	late := time.NewTimer(time.Second)
 	defer late.Stop()
 	for _, p := range l.places {
@@ -60,7 +60,7 @@ func (l *Files) selfTest() bool {
 }
 
 // await drops events until that one comes. What they tell of is found by the first look.
-func (l *Files) await(last event, late <-chan time.Time) bool {
+func (l *Listener) await(last event, late <-chan time.Time) bool {
 	for {
 		select {
 		case ev := <-l.notify.Events:
@@ -76,7 +76,7 @@ func (l *Files) await(last event, late <-chan time.Time) bool {
 }
 
 // look is the loop: it takes requests by events, by polling and when there is room again.
-func (l *Files) look() {
+func (l *Listener) look() {
 	var events <-chan event
 	var errs <-chan error
 	if l.notify != nil {
@@ -116,7 +116,7 @@ func (l *Files) look() {
 }
 
 // nextPoll is how long until the next look.
-func (l *Files) nextPoll() time.Duration {
+func (l *Listener) nextPoll() time.Duration {
 	if l.eventsWork && !l.awaitsEnd() {
 		return idling
 	}
@@ -124,13 +124,13 @@ func (l *Files) nextPoll() time.Duration {
 }
 
 // awaitsEnd reports whether a request waits for its end to be written.
-func (l *Files) awaitsEnd() bool {
+func (l *Listener) awaitsEnd() bool {
 	return slices.ContainsFunc(l.places, func(p *requestDir) bool { return len(p.empty) > 0 })
 }
 
 // checkEvents has one look more often when a request was found of which no event tells, not even
 // a second later.
-func (l *Files) checkEvents(now time.Time) {
+func (l *Listener) checkEvents(now time.Time) {
 	if l.missedSince.IsZero() || now.Sub(l.missedSince) < time.Second {
 		return
 	}
@@ -141,10 +141,10 @@ func (l *Files) checkEvents(now time.Time) {
 }
 
 // noteEvent takes an event of a request as the proof that events come.
-func (l *Files) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
+func (l *Listener) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
 
 // handleEvent takes an event for what it is worth: a name to look at.
-func (l *Files) handleEvent(ev event) {
+func (l *Listener) handleEvent(ev event) {
 	id, what, ok := split(ev.name)
 	switch {
 	case !ok, !slices.Contains(l.places, ev.p): // a directory that was deleted
@@ -160,7 +160,7 @@ func (l *Files) handleEvent(ev event) {
 
 // scan reads the directories that have changed since they were read, all of them if now is
 // zero. It reports whether a request was taken.
-func (l *Files) scan(now time.Time) (taken bool) {
+func (l *Listener) scan(now time.Time) (taken bool) {
 	for _, p := range l.places {
 		if !now.IsZero() && !p.changed(now) {
 			continue

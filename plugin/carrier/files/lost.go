@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"os"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // AnswerLost answers the calls of commands in box that a watcher had begun when it was killed.
 // If others serve the same directory, a call that does not name its command is not answered.
 func AnswerLost(box *dir.SharedDir, commands []string, others bool) {
-	p := &requestDir{RequestDir: RequestDir{Dir: box, Commands: commands}, flying: map[string]*filesCall{}}
+	p := &requestDir{RequestDir: RequestDir{Dir: box, Commands: commands}, flying: map[string]*call{}}
 	var ids []string
 	box.Names(func(name string) bool { // a call that cannot be read gets no answer
 		if id, what, ok := split(name); ok && what == "stdout" && p.abandoned(id, others) {
@@ -47,7 +48,7 @@ func (p *requestDir) answerLost(id string) {
 	if err != nil {
 		return
 	}
-	c := newFilesCall(p, filesAsk{id: id, owner: e})
+	c := newCall(p, request{id: id, owner: e})
 	c.out = lostOutput(out, e)
 	defer c.out.close()
 	if errs, e, err := p.Dir.Append(id + ".stderr"); err == nil {
@@ -56,10 +57,10 @@ func (p *requestDir) answerLost(id string) {
 	}
 	c.wakeup = p.Dir.Wakeup(id + ".bell")
 	defer c.wakeup.Close()
-	c.finish(Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
+	c.finish(carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
 }
 
 // lostOutput is a stream to which a killed watcher has written e.Size bytes.
-func lostOutput(f *os.File, e dir.Entry) *filesOutput {
-	return &filesOutput{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session), Kind: limit.Spool}}
+func lostOutput(f *os.File, e dir.Entry) *output {
+	return &output{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session), Kind: limit.Spool}}
 }

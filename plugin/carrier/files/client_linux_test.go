@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 )
 
 // serveSeven answers every call of make in the directory requests below base with the code 7.
-func serveSeven(t *testing.T, base string) *Files {
+func serveSeven(t *testing.T, base string) *Listener {
 	t.Helper()
 	box, err := dir.MakeSharedDir(base, "requests", dir.ForOwner)
 	if err != nil {
@@ -31,7 +31,7 @@ func serveSeven(t *testing.T, base string) *Files {
 		place.Dir, err = dir.MakeSharedDir(base, "requests", dir.ForOwner)
 		return place, err
 	}
-	l, err := ListenFiles([]RequestDir{place}, slog.New(slog.DiscardHandler), &limit.Session{})
+	l, err := Listen([]RequestDir{place}, slog.New(slog.DiscardHandler), &limit.Session{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func (r *reserve) release() bool {
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // noSpace reports a full disk to the log, makes room for the end of the call, and returns the reason for its caller.
-func (l *Files) noSpace() string {
+func (l *Listener) noSpace() string {
 	l.reserve.release()
 	l.log.Error("the answer of a call cannot be written: no space left", "directory", l.path)
 	return "the answer cannot be written: no space left in " + names.Quoted(l.path) + " on the host"

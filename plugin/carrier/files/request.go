@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// filesAsk is a request, read once. It is the caller's, or a refusal of it.
-type filesAsk struct {
+// request is a request, read once. It is the caller's, or a refusal of it.
+type request struct {
 	id         string
 	owner      dir.Entry // whose the request was
 	exec       wire.Exec
@@ -42,7 +42,7 @@ const (
 
 // readRequest reads the request of id and claims it. It reports false when there is none for us.
 // What is no plain file is removed unread; nobody is answered who could have put anything in.
-func (l *Files) readRequest(p *requestDir, id string) (ask filesAsk, ok bool) {
+func (l *Listener) readRequest(p *requestDir, id string) (ask request, ok bool) {
 	text, e, err := p.Dir.Read(id+".req", wire.MaxExec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && e.Inode == 0: // not there, or out of descriptors
@@ -57,7 +57,7 @@ func (l *Files) readRequest(p *requestDir, id string) (ask filesAsk, ok bool) {
 	if !p.settled(id, text, side, e, err) {
 		return ask, false
 	}
-	ask = filesAsk{id: id, owner: e, hasCmdFile: side != nil}
+	ask = request{id: id, owner: e, hasCmdFile: side != nil}
 	if !p.allows(e) {
 		ask.refuse(wire.CodeFailed, "the request belongs to uid %d, for which this proxy is not open", e.UID)
 	}
@@ -88,7 +88,7 @@ func (l *Files) readRequest(p *requestDir, id string) (ask filesAsk, ok bool) {
 func (p *requestDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
 // sidecar is what <id>.cmd says, or nil.
-func (l *Files) sidecar(p *requestDir, id string) []string {
+func (l *Listener) sidecar(p *requestDir, id string) []string {
 	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil
@@ -121,14 +121,14 @@ func fields(text []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(text, []byte{0})), "\x00")
 }
 
-func (a *filesAsk) refuse(code byte, format string, args ...any) {
+func (a *request) refuse(code byte, format string, args ...any) {
 	if a.refusal == "" {
 		a.refusal, a.code = fmt.Sprintf(format, args...), code
 	}
 }
 
 // parse makes the call of what was read.
-func (a *filesAsk) parse(p *requestDir, text []byte, side []string, err error) {
+func (a *request) parse(p *requestDir, text []byte, side []string, err error) {
 	switch {
 	case dir.TooLong(err):
 		a.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
@@ -165,7 +165,7 @@ func (a *filesAsk) parse(p *requestDir, text []byte, side []string, err error) {
 
 // choose finds out which command is called. It reports false when that is another
 // process's, which serves the same directory.
-func (a *filesAsk) choose(p *requestDir, side []string) bool {
+func (a *request) choose(p *requestDir, side []string) bool {
 	var others []string
 	if p.Others != nil {
 		others = p.Others()

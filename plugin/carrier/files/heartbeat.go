@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"time"
@@ -42,7 +42,7 @@ func (p *changingFile) missed(box *dir.SharedDir, now time.Time) bool {
 }
 
 // share makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
-func (l *Files) share(p *requestDir) {
+func (l *Listener) share(p *requestDir) {
 	if err := p.putHeartbeat(); err != nil {
 		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"encoding/json"
@@ -19,15 +19,15 @@ const maxAnswer = 1 << 30
 
 var errFull = errors.New("more than 1 GiB was written to one stream")
 
-// filesOutput is a stream of the command's, and how much was written to it.
-type filesOutput struct {
+// output is a stream of the command's, and how much was written to it.
+type output struct {
 	f    *os.File
 	n    int64
 	held limit.Reservation
 }
 
-// add appends b. A nil filesOutput takes everything: nobody can have it.
-func (o *filesOutput) add(b []byte) error {
+// add appends b. A nil output takes everything: nobody can have it.
+func (o *output) add(b []byte) error {
 	if o == nil || len(b) == 0 {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (o *filesOutput) add(b []byte) error {
 	return err
 }
 
-func (o *filesOutput) close() {
+func (o *output) close() {
 	if o != nil {
 		o.f.Close()
 		o.held.Set(0)
 	}
 }
 
-func (o *filesOutput) size() int64 {
+func (o *output) size() int64 {
 	if o == nil {
 		return 0
 	}
@@ -58,16 +58,16 @@ func (o *filesOutput) size() int64 {
 }
 
 // open makes the files of the streams before the command starts: they can be followed.
-func (c *filesCall) open() error {
+func (c *call) open() error {
 	for _, s := range []struct {
 		name string
-		o    **filesOutput
+		o    **output
 	}{{".stdout", &c.out}, {".stderr", &c.err}} {
 		f, err := c.p.Dir.Create(c.ask.id+s.name, c.ask.owner)
 		if err != nil {
 			return err
 		}
-		*s.o = &filesOutput{f: f, held: limit.Reservation{From: c.limits, Kind: limit.Spool}}
+		*s.o = &output{f: f, held: limit.Reservation{From: c.limits, Kind: limit.Spool}}
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ var statuses = map[wire.Outcome]string{
 
 // finish writes the end of the call: when <id>.exit is there all else is. Who asked without
 // a .cmd removes what it knows, and knows of no .status unless there is something to say.
-func (c *filesCall) finish(e wire.Exit) {
+func (c *call) finish(e wire.Exit) {
 	unread := ""
 	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
 		unread, e.Text = strings.TrimSpace(e.Text), ""
@@ -123,7 +123,7 @@ func (c *filesCall) finish(e wire.Exit) {
 }
 
 // discard removes the answer.
-func (c *filesCall) discard() {
+func (c *call) discard() {
 	for _, what := range []string{"stdout", "stderr", "status", "exit"} {
 		c.p.Dir.Remove(c.ask.id + "." + what)
 	}
@@ -131,7 +131,7 @@ func (c *filesCall) discard() {
 
 // put makes a file in one step. One that cannot be made is one that its reader has planted
 // a directory for.
-func (c *filesCall) put(what string, text []byte) {
+func (c *call) put(what string, text []byte) {
 	err := c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
 	if isFull(err) && c.reserve.release() {
 		_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)

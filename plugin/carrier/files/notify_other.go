@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package carrier
+package files
 
 import "errors"
 

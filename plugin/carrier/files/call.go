@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -14,17 +14,18 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// filesCall is one call: between frames, which whoever accepts it speaks, and files.
-type filesCall struct {
+// call is one call: between frames, which whoever accepts it speaks, and files.
+type call struct {
 	p       *requestDir
-	ask     filesAsk
+	ask     request
 	conn    net.Conn // our end
 	wakeups chan struct{}
 
-	out, err   *filesOutput
+	out, err   *output
 	wakeup     *dir.Wakeup                 // has the caller look; nil if it has none
 	ungranted  int                         // bytes of output that are written, but not granted again yet
 	ended      bool                        // the caller has said so; tend's, then finish's
@@ -39,15 +40,15 @@ type filesCall struct {
 	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
 
 	mu    sync.Mutex // guards the fields below, and writing to conn
-	stdin *filesInput
+	stdin *input
 }
 
-func newFilesCall(p *requestDir, ask filesAsk) *filesCall {
-	return &filesCall{p: p, ask: ask, wakeups: make(chan struct{}, 1)}
+func newCall(p *requestDir, ask request) *call {
+	return &call{p: p, ask: ask, wakeups: make(chan struct{}, 1)}
 }
 
 // lookNow has the call look at its files.
-func (c *filesCall) lookNow() {
+func (c *call) lookNow() {
 	select {
 	case c.wakeups <- struct{}{}:
 	default:
@@ -55,7 +56,7 @@ func (c *filesCall) lookNow() {
 }
 
 // serve answers the request, by a call unless it is refused.
-func (c *filesCall) serve(l *Files) {
+func (c *call) serve(l *Listener) {
 	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
 	l.reserve.fill(c.p.Dir)
 	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
@@ -88,7 +89,7 @@ func (c *filesCall) serve(l *Files) {
 	case l.calls <- theirs:
 	case <-l.done:
 		theirs.Close()
-		c.finish(Failed("the proxy is shutting down"))
+		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
 	over := make(chan struct{})
@@ -107,7 +108,7 @@ func (c *filesCall) serve(l *Files) {
 	c.finish(end)
 }
 
-func (c *filesCall) connect() (theirs net.Conn, done func()) {
+func (c *call) connect() (theirs net.Conn, done func()) {
 	c.conn, theirs = net.Pipe()
 	return theirs, func() {
 		c.conn.Close()
@@ -119,22 +120,22 @@ func (c *filesCall) connect() (theirs net.Conn, done func()) {
 
 // follow writes down what comes of the call, until it ends. Without an Exit it has not
 // ended well.
-func (c *filesCall) follow() wire.Exit {
-	gone := Failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
+func (c *call) follow() wire.Exit {
+	gone := carrier.Failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
 	buf := make([]byte, 0, 16<<10)
 	for {
 		kind, b, err := wire.ReadFrame(c.conn, buf)
 		if over := c.over.Load(); err != nil && over != nil {
-			return Failed("stdin: " + over.Error())
+			return carrier.Failed("stdin: " + over.Error())
 		}
 		if err != nil && c.cancels.Load() {
-			return Failed("the caller has cancelled the call")
+			return carrier.Failed("the caller has cancelled the call")
 		}
 		if err != nil && c.stale.Load() {
-			return Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+			return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
 		}
 		if err != nil && c.ending() {
-			return Failed("the proxy is shutting down: the command was ended")
+			return carrier.Failed("the proxy is shutting down: the command was ended")
 		}
 		if err != nil {
 			return gone
@@ -171,16 +172,16 @@ func (c *filesCall) follow() wire.Exit {
 			c.credit(-1)
 		}
 		if isFull(err) {
-			return Failed(c.noSpace())
+			return carrier.Failed(c.noSpace())
 		}
 		if err != nil {
-			return Failed("the answer cannot be written: " + reasonOf(err))
+			return carrier.Failed("the answer cannot be written: " + reasonOf(err))
 		}
 	}
 }
 
 // write appends output, and lets the host send as much again.
-func (c *filesCall) write(o *filesOutput, b []byte) error {
+func (c *call) write(o *output, b []byte) error {
 	if err := o.add(b); err != nil {
 		return err
 	}
@@ -194,15 +195,15 @@ func (c *filesCall) write(o *filesOutput, b []byte) error {
 }
 
 // send writes one frame.
-func (c *filesCall) send(kind wire.Kind, payload []byte) error {
+func (c *call) send(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := c.conn.Write(wire.AppendFrame(nil, kind, payload))
 	return err
 }
 
-func refused(a filesAsk) wire.Exit {
-	e := Failed(a.refusal)
+func refused(a request) wire.Exit {
+	e := carrier.Failed(a.refusal)
 	e.Code = a.code
 	return e
 }

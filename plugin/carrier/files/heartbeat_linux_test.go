@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -133,7 +133,7 @@ func TestHeartbeatShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	touch(t, at+"/.heartbeat", time.Now()) // mode 0600, of a caller of before
-	l, err := ListenFiles([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.DiscardHandler), &limit.Session{})
+	l, err := Listen([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.DiscardHandler), &limit.Session{})
 	if err != nil {
 		t.Fatal(err)
 	}

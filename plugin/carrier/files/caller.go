@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ import (
 // keepaliveInterval is how often the host shows a caller that it is there.
 const keepaliveInterval = 10 * time.Second
 
-// filesInput is the caller's stdin: a file that it writes to while it is read.
-type filesInput struct {
+// input is the caller's stdin: a file that it writes to while it is read.
+type input struct {
 	f      *os.File
 	whole  bool // it was all there before
 	credit int  // how much the host takes
@@ -32,7 +32,7 @@ type filesInput struct {
 
 // look counts what waits of a stream: no caller can be told to wait. One that writes more
 // than its session may have on the disk is given up.
-func (in *filesInput) look() error {
+func (in *input) look() error {
 	if in.whole {
 		return nil // it was the caller's own before
 	}
@@ -46,20 +46,20 @@ func (in *filesInput) look() error {
 	return err
 }
 
-func (in *filesInput) close() {
+func (in *input) close() {
 	in.f.Close()
 	in.held.Set(0)
 }
 
 // openInput makes the file into which the caller puts its stdin, or takes the one that it
 // has filled before. That it is there tells the caller that it is wanted.
-func (c *filesCall) openInput() error {
+func (c *call) openInput() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stdin != nil || c.ask.exec.FDs[0] == wire.FDNull {
 		return nil
 	}
-	in := &filesInput{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
+	in := &input{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.whole {
 		in.f, _, err = c.p.Dir.Open(c.ask.id + ".stdin")
@@ -76,7 +76,7 @@ func (c *filesCall) openInput() error {
 }
 
 // credit lets n bytes more of stdin through; n < 0 is that no more are wanted.
-func (c *filesCall) credit(n int) {
+func (c *call) credit(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -91,7 +91,7 @@ func (c *filesCall) credit(n int) {
 
 // watchCaller looks after the caller until over is closed: whether it is there and wants to stay,
 // and what it has for stdin.
-func (c *filesCall) watchCaller(over <-chan struct{}) {
+func (c *call) watchCaller(over <-chan struct{}) {
 	beat := time.Now()
 	alive := changingFile{name: c.ask.id + ".alive", max: aliveTimeout, shows: c.ask.alive, changed: beat}
 	heart := changingFile{name: heartbeat, max: stale, changed: beat}
@@ -136,7 +136,7 @@ func (c *filesCall) watchCaller(over <-chan struct{}) {
 }
 
 // cancelled reports whether the caller has said that it goes, and passes on by which signal.
-func (c *filesCall) cancelled() bool {
+func (c *call) cancelled() bool {
 	e, err := c.p.Dir.Stat(c.ask.id + ".cancel")
 	if err != nil || !e.Regular {
 		return false
@@ -150,10 +150,10 @@ func (c *filesCall) cancelled() bool {
 }
 
 // abandoned reports whether the caller has removed what it was to read.
-func (c *filesCall) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
+func (c *call) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
 
 // touchAlive shows the caller, and other processes that serve the directory, that the call goes on.
-func (c *filesCall) touchAlive() {
+func (c *call) touchAlive() {
 	name := c.ask.id + ".beat"
 	if f, err := c.p.Dir.Create(name, c.ask.owner); err == nil {
 		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")
@@ -162,7 +162,7 @@ func (c *filesCall) touchAlive() {
 }
 
 // sendStdin sends what has come of stdin. It reports whether more can be expected soon.
-func (c *filesCall) sendStdin() bool {
+func (c *call) sendStdin() bool {
 	for {
 		c.mu.Lock()
 		in := c.stdin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Files is the carrier that needs neither a socket nor an engine: a directory into which a
+// Listener is the carrier that needs neither a socket nor an engine: a directory into which a
 // caller puts a request, and in which it finds the answer. docs/files.md has the protocol.
 //
 //	<id>.req   ->  a call, as frames over a pipe  ->  <id>.stdout, .stderr, then .exit
@@ -22,7 +22,7 @@ import (
 // It is a net.Listener whose connections are calls. Everything in such a directory is the
 // other side's: what is read is read once, from a regular file with one name and a cap;
 // what is written is written to files that were made here.
-type Files struct {
+type Listener struct {
 	log         *slog.Logger
 	limits      *limit.Session
 	path        string        // of the first directory, for people
@@ -77,7 +77,7 @@ type requestDir struct {
 	renewFailed bool                 // it could not be renewed
 
 	mu             sync.Mutex // guards the fields below
-	flying         map[string]*filesCall
+	flying         map[string]*call
 	heartbeatCalls int       // calls in flight whose callers touch .heartbeat
 	heartbeatEnded time.Time // when the last of these ended
 	retired        bool      // no request is taken from it any more
@@ -90,10 +90,10 @@ const maxFlying = 1024
 // Further requests wait.
 const maxSent = 8 << 20
 
-// ListenFiles serves the requests in places, those that are there already and those that
+// Listen serves the requests in places, those that are there already and those that
 // come. What their answers have on the disk counts for limits. Close ends it.
-func ListenFiles(places []RequestDir, log *slog.Logger, limits *limit.Session) (*Files, error) {
-	l := &Files{
+func Listen(places []RequestDir, log *slog.Logger, limits *limit.Session) (*Listener, error) {
+	l := &Listener{
 		log: log, limits: limits, path: places[0].Dir.Path(), calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
 	}
 	for _, p := range places {
@@ -110,11 +110,11 @@ func ListenFiles(places []RequestDir, log *slog.Logger, limits *limit.Session) (
 }
 
 func newRequestDir(p RequestDir) *requestDir {
-	return &requestDir{RequestDir: p, wait: renewing, flying: map[string]*filesCall{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
+	return &requestDir{RequestDir: p, wait: renewing, flying: map[string]*call{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
 }
 
 // Accept returns the caller's end of the next call, which speaks the wire's frames.
-func (l *Files) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.calls:
 		return c, nil
@@ -124,19 +124,19 @@ func (l *Files) Accept() (net.Conn, error) {
 }
 
 // Addr implements net.Listener.
-func (l *Files) Addr() net.Addr { return filesAddr{l.path} }
+func (l *Listener) Addr() net.Addr { return addr{l.path} }
 
-type filesAddr struct{ path string }
+type addr struct{ path string }
 
-func (a filesAddr) Network() string { return "files" }
-func (a filesAddr) String() string  { return a.path }
+func (a addr) Network() string { return "files" }
+func (a addr) String() string  { return a.path }
 
 // Refuse refuses requests from here on. Calls that are ended later say that it was called.
-func (l *Files) Refuse() { l.drain.Do(func() { close(l.draining) }) }
+func (l *Listener) Refuse() { l.drain.Do(func() { close(l.draining) }) }
 
 // Drain refuses requests from here on and returns when no call is in flight any more, or
 // when until is closed.
-func (l *Files) Drain(until <-chan struct{}) {
+func (l *Listener) Drain(until <-chan struct{}) {
 	l.Refuse()
 	idle := make(chan struct{})
 	// ends with the calls, which end at the latest when the server that has accepted them does.
@@ -152,7 +152,7 @@ func (l *Files) Drain(until <-chan struct{}) {
 
 // Close takes no more calls and returns when those that were accepted have their answers:
 // whoever serves them has to end them.
-func (l *Files) Close() error {
+func (l *Listener) Close() error {
 	var err error
 	l.closing.Do(func() {
 		l.Refuse()
@@ -174,7 +174,7 @@ func (l *Files) Close() error {
 }
 
 // over reports whether requests are refused.
-func (l *Files) over() bool {
+func (l *Listener) over() bool {
 	select {
 	case <-l.draining:
 		return true
@@ -184,7 +184,7 @@ func (l *Files) over() bool {
 }
 
 // enter makes room for a call; it reports false when there is none.
-func (l *Files) enter() bool {
+func (l *Listener) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count >= maxFlying || l.sent >= maxSent {
@@ -195,7 +195,7 @@ func (l *Files) enter() bool {
 	return true
 }
 
-func (l *Files) leave() {
+func (l *Listener) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.count--
@@ -203,7 +203,7 @@ func (l *Files) leave() {
 }
 
 // hold notes that n bytes more of requests were read, or, if it is less than 0, heard.
-func (l *Files) hold(n int) {
+func (l *Listener) hold(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent += n
@@ -213,7 +213,7 @@ func (l *Files) hold(n int) {
 }
 
 // leaveSome notes that requests were left where they are.
-func (l *Files) leaveSome() {
+func (l *Listener) leaveSome() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = true
@@ -221,7 +221,7 @@ func (l *Files) leaveSome() {
 
 // retryLocked has the directories read if a request may have been left in one. Mostly none was, and to
 // read them costs a third of a call.
-func (l *Files) retryLocked() {
+func (l *Listener) retryLocked() {
 	if !l.left {
 		return
 	}
@@ -234,7 +234,7 @@ func (l *Files) retryLocked() {
 
 // take looks at the request of id, and reports whether it has taken it. Else it is nobody's,
 // or left: for another process, or for later.
-func (l *Files) take(p *requestDir, id string) bool {
+func (l *Listener) take(p *requestDir, id string) bool {
 	if !l.enter() {
 		return false
 	}
@@ -246,7 +246,7 @@ func (l *Files) take(p *requestDir, id string) bool {
 		l.mu.Unlock()
 		return false
 	}
-	c := newFilesCall(p, ask)
+	c := newCall(p, ask)
 	p.start(c)
 	// ends with the call, or with done.
 	l.flight.Go(func() {
@@ -257,7 +257,7 @@ func (l *Files) take(p *requestDir, id string) bool {
 }
 
 // start notes that a call is in flight.
-func (p *requestDir) start(c *filesCall) {
+func (p *requestDir) start(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flying[c.ask.id] = c
@@ -268,7 +268,7 @@ func (p *requestDir) start(c *filesCall) {
 
 // finish has last write the last of a call's files, and its id be free. Who sees them may use
 // the id again at once: of that call nothing is looked at before.
-func (p *requestDir) finish(c *filesCall, last func()) {
+func (p *requestDir) finish(c *call, last func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last()
@@ -282,7 +282,7 @@ func (p *requestDir) finish(c *filesCall, last func()) {
 	}
 }
 
-func (p *requestDir) call(id string) *filesCall {
+func (p *requestDir) call(id string) *call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.flying[id]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"os"
@@ -40,7 +40,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newRequestDir(RequestDir{Dir: box})
-	p.flying["flying"] = &filesCall{}
+	p.flying["flying"] = &call{}
 	left := func() (names []string) {
 		box.Names(func(name string) bool { names = append(names, name); return true })
 		slices.Sort(names)

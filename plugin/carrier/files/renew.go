@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import "time"
 
@@ -12,7 +12,7 @@ import "time"
 const renewing, maxRenewInterval = time.Second, time.Minute
 
 // renew replaces the places whose directories were deleted or replaced.
-func (l *Files) renew(now time.Time) {
+func (l *Listener) renew(now time.Time) {
 	for i, p := range l.places {
 		if p.Renew == nil || l.over() || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
 			continue
@@ -37,7 +37,7 @@ func nextWait(wait, since time.Duration) time.Duration {
 }
 
 // renewed returns the place that stands for p from here on, or nil.
-func (l *Files) renewed(p *requestDir) *requestDir {
+func (l *Listener) renewed(p *requestDir) *requestDir {
 	again, err := p.Renew()
 	if err != nil {
 		if !p.renewFailed {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package carrier
+package files
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func TestFilesFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	l, err := ListenFiles([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.NewTextHandler(&log, nil)), new(limit.Session))
+	l, err := Listen([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.NewTextHandler(&log, nil)), new(limit.Session))
 	if err != nil {
 		t.Fatal(err)
 	}
