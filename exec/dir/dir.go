@@ -66,7 +66,7 @@ type mount struct {
 	readOnly bool
 	alone    bool
 	file     bool  // it is a single file
-	fd       int   // -1 when not held
+	held     *Dir  // nil when not held
 	err      error // why a bind is not held
 }
 
@@ -78,9 +78,6 @@ func NewTable(mounts []Mount, fallback Default) (*Table, error) {
 	t := &Table{writes: &writes{}}
 	mounts, t.behind = splitTargets(mounts)
 	t.mounts = make([]mount, len(mounts))
-	for i := range t.mounts {
-		t.mounts[i].fd = -1
-	}
 	binds := 0
 	for _, i := range bySource(mounts) {
 		t.mounts[i] = t.hold(mounts[i])
@@ -91,12 +88,12 @@ func NewTable(mounts []Mount, fallback Default) (*Table, error) {
 	if binds > 0 || fallback.Source == "" {
 		return t, nil
 	}
-	fd, err := openRoot(fallback.Source)
+	held, err := Hold(fallback.Source)
 	if err != nil {
 		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(fallback.Source), err)
 	}
 	t.all = fallback.All
-	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, fd: fd}
+	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, held: held}
 	t.fallback.real = real(*t.fallback)
 	return t, nil
 }
@@ -142,7 +139,7 @@ func (t *Table) Open(cwd string) (*Dir, error) {
 	case m.err != nil:
 		return nil, fmt.Errorf("open directory %s: %w", name, m.err)
 	}
-	d, err := openBelow(m.fd, rest)
+	d, err := m.held.OpenBelow(rest)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", name, err)
 	}
@@ -188,33 +185,12 @@ func (t *Table) Close() error {
 	t.closed = true
 	var errs []error
 	for _, m := range t.mounts {
-		errs = append(errs, closeFD(m.fd))
+		errs = append(errs, m.close())
 	}
 	if t.fallback != nil {
-		errs = append(errs, closeFD(t.fallback.fd))
+		errs = append(errs, t.fallback.close())
 	}
 	return errors.Join(errs...)
-}
-
-// Dir is a directory of the host, held open.
-type Dir struct {
-	fd   int
-	path string
-}
-
-// FD returns the descriptor, which stays d's. It can be named, as /proc/self/fd/N, and
-// used as a base, but not read.
-func (d *Dir) FD() int { return d.fd }
-
-// Path returns what the directory was called when it was opened. It is for people and
-// PWD; what it leads to now may be something else.
-func (d *Dir) Path() string { return d.path }
-
-// Close lets the directory go. A second call does nothing.
-func (d *Dir) Close() error {
-	fd := d.fd
-	d.fd = -1
-	return closeFD(fd)
 }
 
 // CloexecAll marks every descriptor but 0, 1 and 2 so that no command inherits it. It

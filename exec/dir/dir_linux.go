@@ -274,8 +274,6 @@ func retry(open func() (int, error)) (int, error) {
 	return -1, unix.EAGAIN
 }
 
-func notDir(err error) bool { return err == unix.ENOTDIR }
-
 func closeFD(fd int) error {
 	if fd < 0 {
 		return nil

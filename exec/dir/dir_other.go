@@ -39,7 +39,6 @@ func openFile(int, string) (*File, error)   { return nil, errSystem }
 func openSource(int, string) (int, error)   { return -1, errSystem }
 func openInside(int, string) (int, error)   { return -1, errSystem }
 func covered(int, string) error             { return errSystem }
-func notDir(error) bool                     { return false }
 func closeFD(int) error                     { return nil }
 func reopenFile(int, int) (*os.File, error) { return nil, errSystem }
 func holds(int, string, int) bool           { return false }

@@ -3,12 +3,14 @@
 package dir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 )
 
 // bySource returns the indexes of mounts in an order in which a source comes before
@@ -28,20 +30,20 @@ func bySource(mounts []Mount) []int {
 // one, by a container that then is started again: it is opened from the held outer
 // source and through no link, so that it leads nowhere else.
 func (t *Table) hold(m Mount) (held mount) {
-	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone, fd: -1}
+	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone}
 	defer func() { held.real = real(held) }()
 	if !held.bind {
 		return held
 	}
 	var err error
 	if outer, rest := t.outer(held.source); outer != nil {
-		held.fd, err = openSource(outer.fd, rest)
+		held.held, err = outer.held.HoldBelow(rest)
 	} else {
-		held.fd, err = openRoot(held.source)
+		held.held, err = Hold(held.source)
 	}
 	switch {
 	case err == nil:
-	case notDir(err):
+	case errors.Is(err, syscall.ENOTDIR):
 		held.bind, held.file = false, true
 	default:
 		held.err = fmt.Errorf("hold %s: %w", strconv.QuoteToASCII(held.source), err)
@@ -51,8 +53,8 @@ func (t *Table) hold(m Mount) (held mount) {
 
 // real is the source of m without links: what is held, where something is.
 func real(m mount) string {
-	if m.fd >= 0 {
-		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.fd)); err == nil {
+	if m.held != nil {
+		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.held.FD())); err == nil {
 			return name
 		}
 	}
@@ -66,7 +68,7 @@ func real(m mount) string {
 func (t *Table) outer(source string) (best *mount, rest string) {
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		if m.fd < 0 {
+		if m.held == nil {
 			continue
 		}
 		if below, ok := cutPrefix(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
@@ -76,5 +78,10 @@ func (t *Table) outer(source string) (best *mount, rest string) {
 	return best, rest
 }
 
-// Open holds a directory of the host that the host itself named.
-func Open(path string) (*Dir, error) { return openHost(path) }
+// close lets the source go, if it is held.
+func (m *mount) close() error {
+	if m.held == nil {
+		return nil
+	}
+	return m.held.Close()
+}

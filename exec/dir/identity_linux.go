@@ -3,6 +3,7 @@
 package dir
 
 import (
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -13,16 +14,20 @@ import (
 // mountOf returns the id of the mount that p is on, and the path that the kernel has for p.
 // The id is 0 where that is not known.
 func mountOf(p string) (id uint64, path string) {
-	fd, err := retry(func() (int, error) { return unix.Open(p, unix.O_PATH|unix.O_CLOEXEC, 0) })
+	f, err := os.OpenFile(p, unix.O_PATH, 0)
 	if err != nil {
 		return 0, ""
 	}
-	defer unix.Close(fd)
-	path, err = name("/proc/self/fd/" + strconv.Itoa(fd))
+	defer f.Close()
+	path, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 	if err != nil {
 		return 0, ""
 	}
-	return mountID(fd), path
+	var st unix.Statx_t // Linux 5.8
+	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
+		return 0, path
+	}
+	return st.Mnt_id, path
 }
 
 // shows looks for file below root, through no symbolic link, by each end of its path.
@@ -31,20 +36,20 @@ func shows(root, file string) bool {
 	if unix.Lstat(file, &want) != nil {
 		return false
 	}
-	fd, err := openRoot(root)
+	top, err := Hold(root)
 	if err != nil {
 		return false
 	}
-	defer unix.Close(fd)
+	defer top.Close()
 	parts := strings.Split(strings.TrimPrefix(file, "/"), "/")
 	for i := range parts {
-		at, err := openSource(fd, path.Join(".", path.Join(parts[i:len(parts)-1]...)))
+		at, err := top.HoldBelow(path.Join(".", path.Join(parts[i:len(parts)-1]...)))
 		if err != nil {
 			continue
 		}
 		var got unix.Stat_t
-		err = unix.Fstatat(at, parts[len(parts)-1], &got, unix.AT_SYMLINK_NOFOLLOW)
-		unix.Close(at)
+		err = unix.Fstatat(at.FD(), parts[len(parts)-1], &got, unix.AT_SYMLINK_NOFOLLOW)
+		at.Close()
 		if err == nil && got.Dev == want.Dev && got.Ino != want.Ino {
 			continue // of one file system, so another file: two that are made within one tick have the same times
 		}

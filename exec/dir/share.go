@@ -60,14 +60,14 @@ func (t *Table) Shown(root int, mounts []Mount) error {
 		return errors.New("look at another container's mounts: the mount table is closed")
 	}
 	for _, m := range mounts {
-		if err := t.shown(root, m, mounts); err != nil {
+		if err := t.shown(Borrow(root), m, mounts); err != nil {
 			return fmt.Errorf("%s is not what the caller has there: %w", strconv.QuoteToASCII(m.Target), err)
 		}
 	}
 	return nil
 }
 
-func (t *Table) shown(root int, m Mount, mounts []Mount) error {
+func (t *Table) shown(root *Dir, m Mount, mounts []Mount) error {
 	if m.Source == "" {
 		above := innermostMount(m.Target, mounts)
 		if above == nil {
@@ -77,20 +77,20 @@ func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 		if err != nil {
 			return err
 		}
-		defer closeFD(dir)
+		defer dir.Close()
 		rest, _ := cutPrefix(m.Target, above.Target)
-		return covered(dir, rest)
+		return dir.Covered(rest)
 	}
-	fd, err := openShown(root, m, mounts)
+	shown, err := openShown(root, m, mounts)
 	if err != nil {
 		return err
 	}
-	defer closeFD(fd)
+	defer shown.Close()
 	held, _ := t.find(m.Target)
 	if t.fallback != nil { // Share gives it the name that it has on the host
 		held = t.fallback
 	}
-	if held == nil || !Same(fd, held.fd) {
+	if held == nil || held.held == nil || !Same(shown.FD(), held.held.FD()) {
 		return errReplaced
 	}
 	return nil
@@ -98,18 +98,18 @@ func (t *Table) shown(root int, m Mount, mounts []Mount) error {
 
 // openShown holds what a container has at m's target: from the innermost of mounts that is
 // above it, or else from the root, where only the image has a say.
-func openShown(root int, m Mount, mounts []Mount) (int, error) {
+func openShown(root *Dir, m Mount, mounts []Mount) (*Dir, error) {
 	above := innermostMount(m.Target, mounts)
 	if above == nil {
-		return openInside(root, strings.TrimPrefix(m.Target, "/"))
+		return root.HoldInRoot(strings.TrimPrefix(m.Target, "/"))
 	}
 	dir, err := openShown(root, *above, mounts)
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
-	defer closeFD(dir)
+	defer dir.Close()
 	rest, _ := cutPrefix(m.Target, above.Target)
-	return openSource(dir, rest)
+	return dir.HoldBelow(rest)
 }
 
 // innermostMount returns that of mounts in which target is, but for itself, or nil.

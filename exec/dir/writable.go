@@ -36,7 +36,7 @@ func splitTargets(mounts []Mount) (rest []Mount, behind []mount) {
 			rest = append(rest, m)
 			continue
 		}
-		b := mount{source: path.Clean(m.Source), readOnly: m.ReadOnly, alone: m.Alone, fd: -1}
+		b := mount{source: path.Clean(m.Source), readOnly: m.ReadOnly, alone: m.Alone}
 		b.real = real(b)
 		behind = append(behind, b)
 	}

@@ -25,7 +25,7 @@ func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
 		return false
 	}
 	defer inner.Close()
-	return holds(d.fd, name, inner.fd) && !t.shows(inner.path) && !t.known().within(inner.path)
+	return d.Has(name, inner) && !t.shows(inner.Path()) && !t.known().within(inner.Path())
 }
 
 // within reports whether this host has mounted something below the directory p that the

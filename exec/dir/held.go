@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Dir is a directory of the host, held open.
+type Dir struct {
+	fd   int
+	path string
+}
+
+// Open holds a directory of the host that the host itself named, and in which a command can start.
+func Open(path string) (*Dir, error) { return openHost(path) }
+
+// Hold holds the directory that path leads to now, through links too. It asks for no permission on the
+// directory itself.
+func Hold(path string) (*Dir, error) {
+	fd, err := openRoot(path)
+	return held(fd, path, err)
+}
+
+// Borrow returns a Dir for a descriptor that somebody else closes.
+func Borrow(fd int) *Dir { return &Dir{fd: fd} }
+
+// HoldBelow holds the directory rest below d, through no symbolic link. Mount points may be on the way.
+func (d *Dir) HoldBelow(rest string) (*Dir, error) {
+	fd, err := openSource(d.fd, rest)
+	return held(fd, filepath.Join(d.path, rest), err)
+}
+
+// HoldInRoot holds the directory name in the file tree of which d is the root directory. Links lead where
+// they lead in that tree.
+func (d *Dir) HoldInRoot(name string) (*Dir, error) {
+	fd, err := openInside(d.fd, name)
+	return held(fd, filepath.Join(d.path, name), err)
+}
+
+// held returns the Dir of a descriptor that was just opened.
+func held(fd int, path string, err error) (*Dir, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{fd: fd, path: path}, nil
+}
+
+// OpenBelow holds the directory rest below d, through no symbolic link and into no other mount. A command
+// can start in it.
+func (d *Dir) OpenBelow(rest string) (*Dir, error) { return openBelow(d.fd, rest) }
+
+// File holds the entry name of d, whatever it is but a link or another mount.
+func (d *Dir) File(name string) (*File, error) {
+	f, err := openFile(d.fd, name)
+	if err == nil {
+		f.path = filepath.Join(d.path, name)
+	}
+	return f, err
+}
+
+// AsFile returns d as a File, which is to be closed instead of d.
+func (d *Dir) AsFile() *File {
+	return &File{fd: d.fd, name: filepath.Base(d.path), path: d.path, mode: os.ModeDir}
+}
+
+// Covered returns an error unless something is mounted over the entry name below d, without a link on the way.
+func (d *Dir) Covered(name string) error { return covered(d.fd, name) }
+
+// Has reports whether the entry name of d is the directory inner.
+func (d *Dir) Has(name string, inner *Dir) bool { return holds(d.fd, name, inner.fd) }
+
+// FD returns the descriptor, which stays d's. It can be named, as /proc/self/fd/N, and
+// used as a base, but not read.
+func (d *Dir) FD() int { return d.fd }
+
+// Path returns what the directory was called when it was opened. It is for people and
+// PWD; what it leads to now may be something else.
+func (d *Dir) Path() string { return d.path }
+
+// Close lets the directory go. A second call does nothing.
+func (d *Dir) Close() error {
+	fd := d.fd
+	d.fd = -1
+	return closeFD(fd)
+}
