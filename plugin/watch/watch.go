@@ -35,6 +35,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
@@ -82,8 +83,8 @@ type Watcher struct {
 	connected      chan struct{}  // closed when a connection has come to the socket
 	stop           context.CancelCauseFunc
 	serving        <-chan struct{} // closed when the session ends
-	dirs           *dir.Table
-	beyond         []dir.Mount                   // what other containers of the service can write
+	dirs           *mount.Table
+	beyond         []mount.Point                 // what other containers of the service can write
 	containerDir   atomic.Pointer[string]        // the container's working directory
 	agent          *agentEnd                     // nil where the session is no agent's
 	proxy          *proxy                        // nil where there is a container

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // others miss: the path without links, device and inode, and the place in its file system.
 
 // View is this host's mount table at one moment.
-type View struct{ mounts []MountEntry }
+type View struct{ mounts []Info }
 
 // ReadView reads the mount table. The view is empty on a system that has no mountinfo file.
 func ReadView() (*View, error) {
@@ -52,7 +52,7 @@ func (v *View) at(p string) Location {
 // or else by the mount with the longest path.
 func (v *View) place(p string) Place {
 	id, name := mountOf(p)
-	var near *MountEntry
+	var near *Info
 	for i := range v.mounts {
 		m := &v.mounts[i]
 		if _, below := cutPrefix(p, m.At); below && (near == nil || len(m.At) >= len(near.At)) { // the later is on top
@@ -70,7 +70,7 @@ func (v *View) place(p string) Place {
 
 // MountsBelow returns the mounts of this host whose mount points lie below the path p, which
 // has no links.
-func (v *View) MountsBelow(p string) (all []MountEntry) {
+func (v *View) MountsBelow(p string) (all []Info) {
 	for _, m := range v.mounts {
 		if rest, below := cutPrefix(m.At, p); below && rest != "." {
 			all = append(all, m)

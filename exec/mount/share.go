@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 var errReplaced = errors.New("it was replaced meanwhile")
@@ -17,21 +19,21 @@ var errReplaced = errors.New("it was replaced meanwhile")
 // this container has something else over a directory of the host, a volume say: the other
 // one may not see what is below that. Sources are names, which may lead elsewhere by the
 // time that they are mounted: Shown tells.
-func (t *Table) Share(cwd string) (mounts []Mount, at string) {
+func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
 	if own != nil && own == t.fallback {
 		at = path.Join(own.source, rest)
-		return []Mount{{Target: own.source, Source: own.source, Bind: true}}, at
+		return []Point{{Target: own.source, Source: own.source, Bind: true}}, at
 	}
 	for i := range t.mounts {
 		m := &t.mounts[i]
 		switch over, _ := t.find(m.target); {
 		case over != m: // another one lies over it
 		case m.shared():
-			mounts = append(mounts, Mount{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
+			mounts = append(mounts, Point{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
 		case t.within(m.target):
-			mounts = append(mounts, Mount{Target: m.target, File: m.file, ReadOnly: true})
+			mounts = append(mounts, Point{Target: m.target, File: m.file, ReadOnly: true})
 		}
 	}
 	return mounts, at
@@ -53,33 +55,33 @@ func (t *Table) within(target string) bool {
 // Shown reports whether the container whose root directory is root has at each of mounts,
 // which Share returned, what is held here. Below another of them no link may lead there:
 // who can write there could have had the engine mount this one anywhere.
-func (t *Table) Shown(root int, mounts []Mount) error {
+func (t *Table) Shown(root int, mounts []Point) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.closed {
 		return errors.New("look at another container's mounts: the mount table is closed")
 	}
 	for _, m := range mounts {
-		if err := t.shown(Borrow(root), m, mounts); err != nil {
+		if err := t.shown(dir.Borrow(root), m, mounts); err != nil {
 			return fmt.Errorf("%s is not what the caller has there: %w", strconv.QuoteToASCII(m.Target), err)
 		}
 	}
 	return nil
 }
 
-func (t *Table) shown(root *Dir, m Mount, mounts []Mount) error {
+func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 	if m.Source == "" {
 		above := innermostMount(m.Target, mounts)
 		if above == nil {
 			return nil // what it hides is not there
 		}
-		dir, err := openShown(root, *above, mounts)
+		outer, err := openShown(root, *above, mounts)
 		if err != nil {
 			return err
 		}
-		defer dir.Close()
+		defer outer.Close()
 		rest, _ := cutPrefix(m.Target, above.Target)
-		return dir.Covered(rest)
+		return outer.Covered(rest)
 	}
 	shown, err := openShown(root, m, mounts)
 	if err != nil {
@@ -90,7 +92,7 @@ func (t *Table) shown(root *Dir, m Mount, mounts []Mount) error {
 	if t.fallback != nil { // Share gives it the name that it has on the host
 		held = t.fallback
 	}
-	if held == nil || held.held == nil || !Same(shown.FD(), held.held.FD()) {
+	if held == nil || held.held == nil || !dir.Same(shown.FD(), held.held.FD()) {
 		return errReplaced
 	}
 	return nil
@@ -98,22 +100,22 @@ func (t *Table) shown(root *Dir, m Mount, mounts []Mount) error {
 
 // openShown holds what a container has at m's target: from the innermost of mounts that is
 // above it, or else from the root, where only the image has a say.
-func openShown(root *Dir, m Mount, mounts []Mount) (*Dir, error) {
+func openShown(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
 	above := innermostMount(m.Target, mounts)
 	if above == nil {
 		return root.HoldInRoot(strings.TrimPrefix(m.Target, "/"))
 	}
-	dir, err := openShown(root, *above, mounts)
+	outer, err := openShown(root, *above, mounts)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer outer.Close()
 	rest, _ := cutPrefix(m.Target, above.Target)
-	return dir.HoldBelow(rest)
+	return outer.HoldBelow(rest)
 }
 
 // innermostMount returns that of mounts in which target is, but for itself, or nil.
-func innermostMount(target string, mounts []Mount) (above *Mount) {
+func innermostMount(target string, mounts []Point) (above *Point) {
 	for i := range mounts {
 		rest, below := cutPrefix(target, mounts[i].Target)
 		if below && rest != "." && (above == nil || len(mounts[i].Target) > len(above.Target)) {

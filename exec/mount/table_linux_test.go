@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"errors"
@@ -14,20 +14,28 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
-// The test binary is also the attacker of the race and the ordinary user.
+// The test binary is also the ordinary user.
 func TestMain(m *testing.M) {
-	switch os.Getenv("DIR_TEST_AS") {
-	case "attacker":
-		exchange(os.Args[1], os.Args[2])
-	case "user":
+	if os.Getenv("MOUNT_TEST_AS") == "user" {
 		openAsUser(os.Args[1])
-	case "binds":
-		askAboutBinds(os.Args[1])
-	default:
-		os.Exit(m.Run())
+		return
 	}
+	os.Exit(m.Run())
+}
+
+// onBothKernels runs test with openat2(2) and without it.
+func onBothKernels(t *testing.T, test func(t *testing.T)) {
+	t.Run("openat2", test)
+	t.Run("walk", func(t *testing.T) {
+		if dirtest.WithoutOpenat2(t) {
+			test(t)
+		}
+	})
 }
 
 // tree makes a workspace w beside what must not be reached.
@@ -53,7 +61,7 @@ func tree(t *testing.T) string {
 	return root
 }
 
-func newTable(t *testing.T, fallback Default, mounts ...Mount) *Table {
+func newTable(t *testing.T, fallback Default, mounts ...Point) *Table {
 	t.Helper()
 	table, err := NewTable(mounts, fallback)
 	if err != nil {
@@ -66,7 +74,7 @@ func newTable(t *testing.T, fallback Default, mounts ...Mount) *Table {
 // Attacks 82, 83, 85, 87.
 func TestOpen(t *testing.T) {
 	root := tree(t)
-	mounts := []Mount{
+	mounts := []Point{
 		{Target: "/w", Source: root + "/w", Bind: true},
 		{Target: "/w/vol", Source: "/var/lib/docker/volumes/v/_data"},
 		{Target: "/w/nested", Source: root + "/nested", Bind: true},
@@ -107,59 +115,53 @@ func TestOpen(t *testing.T) {
 		{"87 deleted", "/w/never", "", false},
 		{"87 control characters", "/w/\x1b[2J", "", false},
 	}
-	for _, kernel := range []string{"openat2", "walk"} {
-		t.Run(kernel, func(t *testing.T) {
-			withoutOpenat2 = kernel == "walk"
-			defer func() { withoutOpenat2 = false }()
-			table := newTable(t, Default{}, mounts...)
-			for _, tt := range tests {
-				t.Run(tt.name, func(t *testing.T) {
-					d, err := table.Open(tt.cwd)
-					if err == nil {
-						defer d.Close()
-						if tt.want == "" || d.Path() != root+tt.want {
-							t.Fatalf("Open(%q) = %q, want %q below %q", tt.cwd, d.Path(), tt.want, root)
-						}
-						return
+	onBothKernels(t, func(t *testing.T) {
+		table := newTable(t, Default{}, mounts...)
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				d, err := table.Open(tt.cwd)
+				if err == nil {
+					defer d.Close()
+					if tt.want == "" || d.Path() != root+tt.want {
+						t.Fatalf("Open(%q) = %q, want %q below %q", tt.cwd, d.Path(), tt.want, root)
 					}
-					if tt.want != "" || errors.Is(err, ErrMismatch) != tt.mismatch {
-						t.Errorf("Open(%q): %v, want %q, mismatch %v", tt.cwd, err, tt.want, tt.mismatch)
-					}
-					if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
-						t.Errorf("Open(%q): %+q is not printable ASCII", tt.cwd, err.Error())
-					}
-				})
-			}
-		})
-	}
+					return
+				}
+				if tt.want != "" || errors.Is(err, ErrMismatch) != tt.mismatch {
+					t.Errorf("Open(%q): %v, want %q, mismatch %v", tt.cwd, err, tt.want, tt.mismatch)
+				}
+				if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
+					t.Errorf("Open(%q): %+q is not printable ASCII", tt.cwd, err.Error())
+				}
+			})
+		}
+	})
 }
 
 // 87: a mount that came after the container started is not what the container sees.
 //
 // Attacks 86, 87.
 func TestOpenOtherMount(t *testing.T) {
-	for _, kernel := range []string{"openat2", "walk"} {
-		withoutOpenat2 = kernel == "walk"
-		table := newTable(t, Default{}, Mount{Target: "/host", Source: "/", Bind: true})
+	onBothKernels(t, func(t *testing.T) {
+		table := newTable(t, Default{}, Point{Target: "/host", Source: "/", Bind: true})
 		if d, err := table.Open("/host/proc"); err == nil {
-			t.Errorf("%s: Open crossed into %s, want an error", kernel, d.Path())
+			t.Errorf("Open crossed into %s, want an error", d.Path())
 		}
-	}
-	withoutOpenat2 = false
+	})
 }
 
 func TestDefault(t *testing.T) {
 	root := tree(t)
-	volume := Mount{Target: "/v", Source: root + "/nested"}
-	file := Mount{Target: "/f", Source: root + "/w/file", Bind: true}
-	bind := Mount{Target: "/b", Source: root + "/nested", Bind: true}
-	gone := Mount{Target: "/g", Source: root + "/gone", Bind: true}
+	volume := Point{Target: "/v", Source: root + "/nested"}
+	file := Point{Target: "/f", Source: root + "/w/file", Bind: true}
+	bind := Point{Target: "/b", Source: root + "/nested", Bind: true}
+	gone := Point{Target: "/g", Source: root + "/gone", Bind: true}
 	app := Default{Source: root + "/w", Target: "/app/"}
 	all := Default{Source: root + "/w", Target: "/app", All: true}
 	tests := []struct {
 		name     string
 		fallback Default
-		mounts   []Mount
+		mounts   []Point
 		cwd      string
 		want     string
 	}{
@@ -173,16 +175,16 @@ func TestDefault(t *testing.T) {
 		{"the host's name for it", app, nil, root + "/w", ""},
 		{"no target", Default{Source: root + "/w"}, nil, "/build", ""},
 		{"no target: the root", Default{Source: root + "/w"}, nil, "/", ""},
-		{"a volume elsewhere", app, []Mount{volume}, "/v", ""},
-		{"a volume there", Default{Source: root + "/w", Target: "/v"}, []Mount{volume}, "/v", "/w"},
-		{"below a volume there", Default{Source: root + "/w", Target: "/v"}, []Mount{volume}, "/v/x", ""},
-		{"a single file", app, []Mount{file}, "/app", "/w"},
+		{"a volume elsewhere", app, []Point{volume}, "/v", ""},
+		{"a volume there", Default{Source: root + "/w", Target: "/v"}, []Point{volume}, "/v", "/w"},
+		{"below a volume there", Default{Source: root + "/w", Target: "/v"}, []Point{volume}, "/v/x", ""},
+		{"a single file", app, []Point{file}, "/app", "/w"},
 		{"all: any", all, nil, "/any/where", "/w"},
-		{"all: a volume", all, []Mount{volume}, "/v", "/w"},
-		{"all: a single file", all, []Mount{file}, "/", "/w"},
-		{"a bind", app, []Mount{bind}, "/app", ""},
-		{"all: a bind", all, []Mount{bind}, "/any/where", ""},
-		{"all: a bind that cannot be held", all, []Mount{gone}, "/any/where", ""},
+		{"all: a volume", all, []Point{volume}, "/v", "/w"},
+		{"all: a single file", all, []Point{file}, "/", "/w"},
+		{"a bind", app, []Point{bind}, "/app", ""},
+		{"all: a bind", all, []Point{bind}, "/any/where", ""},
+		{"all: a bind that cannot be held", all, []Point{gone}, "/any/where", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -217,7 +219,7 @@ func TestSourceBelowSource(t *testing.T) {
 	if err := os.Symlink(root+"/secret", inner); err != nil {
 		t.Fatal(err)
 	}
-	table := newTable(t, Default{}, Mount{Target: "/x", Source: inner, Bind: true}, Mount{Target: "/w", Source: root + "/w", Bind: true})
+	table := newTable(t, Default{}, Point{Target: "/x", Source: inner, Bind: true}, Point{Target: "/w", Source: root + "/w", Bind: true})
 	if d, err := table.Open("/x/a"); err == nil {
 		t.Errorf("Open = %s, want an error", d.Path())
 	}
@@ -228,7 +230,7 @@ func TestSourceBelowSource(t *testing.T) {
 // Attack 84.
 func TestHeld(t *testing.T) {
 	root := tree(t)
-	table := newTable(t, Default{}, Mount{Target: "/w", Source: root + "/w", Bind: true})
+	table := newTable(t, Default{}, Point{Target: "/w", Source: root + "/w", Bind: true})
 	if err := os.Rename(root+"/w", root+"/moved"); err != nil {
 		t.Fatal(err)
 	}
@@ -258,12 +260,12 @@ func TestHeld(t *testing.T) {
 // Attack 87.
 func TestDeletedRoot(t *testing.T) {
 	root := tree(t)
-	table := newTable(t, Default{}, Mount{Target: "/n", Source: root + "/nested", Bind: true})
+	table := newTable(t, Default{}, Point{Target: "/n", Source: root + "/nested", Bind: true})
 	if err := os.RemoveAll(root + "/nested"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Open("/n"); !errors.Is(err, ErrDeleted) {
-		t.Errorf("Open = %v, want %v", err, ErrDeleted)
+	if _, err := table.Open("/n"); !errors.Is(err, dir.ErrDeleted) {
+		t.Errorf("Open = %v, want %v", err, dir.ErrDeleted)
 	}
 }
 
@@ -280,7 +282,8 @@ func TestUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := self("user", root+"/w")
+	cmd := exec.Command("/proc/self/exe", root+"/w")
+	cmd.Env = append(os.Environ(), "MOUNT_TEST_AS=user")
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
@@ -291,18 +294,11 @@ func TestUnreadable(t *testing.T) {
 }
 
 func openAsUser(source string) {
-	table, err := NewTable([]Mount{{Target: "/w", Source: source, Bind: true}}, Default{})
+	table, err := NewTable([]Point{{Target: "/w", Source: source, Bind: true}}, Default{})
 	if err == nil {
 		_, err = table.Open("/w/closed")
 	}
 	fmt.Print(err)
-}
-
-// self re-executes the test binary, from a copy that any user may run.
-func self(as string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), "DIR_TEST_AS="+as)
-	return cmd
 }
 
 // 84: a directory is exchanged with a link to the outside, again and again, while it is
@@ -311,59 +307,28 @@ func self(as string, args ...string) *exec.Cmd {
 // Attack 84.
 func TestRacingExchange(t *testing.T) {
 	root := tree(t)
-	for _, kernel := range []string{"openat2", "walk"} {
-		t.Run(kernel, func(t *testing.T) {
-			withoutOpenat2 = kernel == "walk"
-			defer func() { withoutOpenat2 = false }()
-			attacker := self("attacker", root+"/w/a", root+"/w/out")
-			if err := attacker.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { attacker.Process.Kill(); attacker.Wait() }()
-			table := newTable(t, Default{}, Mount{Target: "/w", Source: root + "/w", Bind: true})
-			var inside, refused int
-			var inner unix.Stat_t
-			if err := unix.Stat(root+"/w", &inner); err != nil {
-				t.Fatal(err)
-			}
-			for i := 0; i < 20000 || inside == 0 || refused == 0; i++ {
-				d, err := table.Open("/w/a/b")
-				if err != nil {
-					refused++
-					continue
-				}
-				inside++
-				if !strings.HasPrefix(d.Path(), root+"/w/") {
-					t.Fatalf("escaped to %s", d.Path())
-				}
-				d.Close()
-			}
-			t.Logf("opened %d, refused %d, escaped 0", inside, refused)
-		})
-	}
-}
-
-func exchange(a, b string) {
-	for {
-		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	}
-}
-
-// Attack 128.
-func TestCloexecAll(t *testing.T) {
-	for name, mark := range map[string]func() error{"close_range": CloexecAll, "listed": cloexecListed} {
-		fd, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
-		if err != nil {
+	onBothKernels(t, func(t *testing.T) {
+		dirtest.Exchange(t, root+"/w/a", root+"/w/out")
+		table := newTable(t, Default{}, Point{Target: "/w", Source: root + "/w", Bind: true})
+		var inside, refused int
+		var inner unix.Stat_t
+		if err := unix.Stat(root+"/w", &inner); err != nil {
 			t.Fatal(err)
 		}
-		if err := mark(); err != nil {
-			t.Fatal(err)
+		for i := 0; i < 20000 || inside == 0 || refused == 0; i++ {
+			d, err := table.Open("/w/a/b")
+			if err != nil {
+				refused++
+				continue
+			}
+			inside++
+			if !strings.HasPrefix(d.Path(), root+"/w/") {
+				t.Fatalf("escaped to %s", d.Path())
+			}
+			d.Close()
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); flags != unix.FD_CLOEXEC {
-			t.Errorf("%s: flags of a descriptor = %d, %v, want %d", name, flags, err, unix.FD_CLOEXEC)
-		}
-		unix.Close(fd)
-	}
+		t.Logf("opened %d, refused %d, escaped 0", inside, refused)
+	})
 }
 
 // TestName finds the container's name of a directory of the host.
@@ -378,7 +343,7 @@ func TestName(t *testing.T) {
 		}
 	}
 	at := func(name string) string { return filepath.Join(root, name) }
-	table, err := NewTable([]Mount{
+	table, err := NewTable([]Point{
 		{Target: "/w", Source: at("app"), Bind: true},
 		{Target: "/w/hidden"}, // a volume
 		{Target: "/deep", Source: at("app/sub/deep"), Bind: true},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // TestShare: what another container is given is what this one has of the host's directories,
@@ -25,27 +27,27 @@ func TestShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(root, name) }
-	bind := func(target, source string, ro bool) Mount {
-		return Mount{Target: target, Source: at(source), Bind: true, ReadOnly: ro}
+	bind := func(target, source string, ro bool) Point {
+		return Point{Target: target, Source: at(source), Bind: true, ReadOnly: ro}
 	}
-	mounts := []Mount{
+	mounts := []Point{
 		bind("/w", "w", false), bind("/sub", "w/sub", false), bind("/ro", "ro", true), bind("/rosub", "ro/sub", false),
 		bind("/w2", "w2", false), bind("/file", "file", false), {Target: "/vol", Source: at("w2")},
 		{Target: "/w/vol", Source: at("w2")}, bind("/w/file", "file", false), bind("/w/vol/in", "ro", false), bind("/w/lost", "lost", false),
 	}
-	all := []Mount{mounts[0], mounts[1], mounts[2], mounts[3], mounts[4], {Target: "/w/vol", ReadOnly: true},
+	all := []Point{mounts[0], mounts[1], mounts[2], mounts[3], mounts[4], {Target: "/w/vol", ReadOnly: true},
 		{Target: "/w/file", ReadOnly: true, File: true}, mounts[9], {Target: "/w/lost", ReadOnly: true}}
 	for _, tt := range []struct {
 		name   string
-		mounts []Mount
+		mounts []Point
 		cwd    string
-		want   []Mount
+		want   []Point
 		at     string
 	}{
 		{"in one", mounts, "/w/sub/", all, "/w/sub"},
 		{"in one within another", mounts, "/sub/deep", all, "/sub/deep"},
-		{"one over another", []Mount{bind("/w", "w", false), bind("/w", "w2", true)}, "/w", []Mount{bind("/w", "w2", true)}, "/w"},
-		{"none", []Mount{{Target: "/vol"}}, "/app", []Mount{{Target: at("w2"), Source: at("w2"), Bind: true}}, at("w2")},
+		{"one over another", []Point{bind("/w", "w", false), bind("/w", "w2", true)}, "/w", []Point{bind("/w", "w2", true)}, "/w"},
+		{"none", []Point{{Target: "/vol"}}, "/app", []Point{{Target: at("w2"), Source: at("w2"), Bind: true}}, at("w2")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			table, err := NewTable(tt.mounts, Default{Source: at("w2"), Target: "/app"})
@@ -76,18 +78,18 @@ func TestShown(t *testing.T) {
 	if err := os.Symlink("/image", at("link")); err != nil { // absolute, in the container
 		t.Fatal(err)
 	}
-	table, err := NewTable([]Mount{{Target: "/w", Source: at("w"), Bind: true}, {Target: "/w/in", Source: at("w/in"), Bind: true},
+	table, err := NewTable([]Point{{Target: "/w", Source: at("w"), Bind: true}, {Target: "/w/in", Source: at("w/in"), Bind: true},
 		{Target: "/link/w2", Source: at("image/w2"), Bind: true}, {Target: "/w/hidden"}}, Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, err := openRoot(root)
+	top, err := dir.Hold(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer Close(fd)
+	defer top.Close()
 	mounts, _ := table.Share("/w")
-	look := func(mounts ...Mount) error { return table.Shown(fd, mounts) }
+	look := func(mounts ...Point) error { return table.Shown(top.FD(), mounts) }
 	if err := look(mounts[:3]...); err != nil {
 		t.Errorf("all as it was: %v", err)
 	}
@@ -121,26 +123,5 @@ func TestShown(t *testing.T) {
 	table.Close()
 	if err := look(mounts[0]); err == nil {
 		t.Error("a closed table knows what is held")
-	}
-}
-
-func TestSame(t *testing.T) {
-	dir := t.TempDir()
-	open := func(name string) int {
-		d, err := openRoot(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { Close(d) })
-		return d
-	}
-	if a, b := open(dir), open(dir+"/."); !Same(a, b) {
-		t.Error("a directory is not the same as itself")
-	}
-	if a, b := open(dir), open(filepath.Dir(dir)); Same(a, b) {
-		t.Error("two directories are the same")
-	}
-	if Same(-1, -1) {
-		t.Error("nothing is the same as nothing")
 	}
 }

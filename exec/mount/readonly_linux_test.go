@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
 // treeOf makes directories, and links where a name has a target, and returns where.
@@ -31,7 +33,7 @@ func treeOf(t *testing.T, dirs []string, links map[string]string) string {
 	return base
 }
 
-func tableOf(t *testing.T, mounts ...Mount) *Table {
+func tableOf(t *testing.T, mounts ...Point) *Table {
 	t.Helper()
 	table, err := NewTable(mounts, Default{})
 	if err != nil {
@@ -49,7 +51,7 @@ func TestWritable(t *testing.T) {
 	base := treeOf(t, []string{"work/bin", "usr/bin"}, map[string]string{
 		"mount": "work", "bin": "work/bin", "work/bin/link": "../../usr/bin/tool", "in": "usr/../work/bin/x", "out": "usr/bin", "loop": "loop",
 	})
-	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "mount"), Bind: true}, Mount{Target: "/ro", Source: filepath.Join(base, "usr"), Bind: true, ReadOnly: true})
+	table := tableOf(t, Point{Target: "/w", Source: filepath.Join(base, "mount"), Bind: true}, Point{Target: "/ro", Source: filepath.Join(base, "usr"), Bind: true, ReadOnly: true})
 	for name, want := range map[string]bool{
 		"work/bin/x": true, "mount/bin/x": true, "bin/x": true, "bin/link": true, "in": true, "work": true,
 		"usr/bin/tool": false, "out/tool": false, "work-not/x": false, "loop": false, "none/x": false,
@@ -68,28 +70,28 @@ func TestWritable(t *testing.T) {
 // Attacks 88, 89.
 func TestGuarded(t *testing.T) {
 	base := treeOf(t, []string{"work/.git/hooks", "work/sub/.git", "work/plain/.git"}, map[string]string{"again": "work"})
-	at := func(target, source string, readOnly bool) Mount {
-		return Mount{Target: target, Source: filepath.Join(base, source), Bind: true, ReadOnly: readOnly}
+	at := func(target, source string, readOnly bool) Point {
+		return Point{Target: target, Source: filepath.Join(base, source), Bind: true, ReadOnly: readOnly}
 	}
 	work, git, sub := at("/w", "work", false), at("/w/.git", "work/.git", true), at("/w/sub/.git", "work/sub/.git", true)
 	for _, tt := range []struct {
 		name   string
-		mounts []Mount
+		mounts []Point
 		cwd    string
 		want   bool
 	}{
-		{"as it should be", []Mount{work, git}, "/w", true},
-		{"all of it read-only", []Mount{at("/w", "work", true)}, "/w/plain", true},
-		{"not mounted", []Mount{work}, "/w", false},
-		{"mounted to be written", []Mount{work, at("/w/.git", "work/.git", false)}, "/w", false},
-		{"another directory's", []Mount{work, at("/w/.git", "work/sub/.git", true)}, "/w", false},
-		{"the workspace once more", []Mount{work, git, at("/x", "work", false)}, "/w", false},
-		{"by a link once more", []Mount{work, git, at("/x", "again", false)}, "/w", false},
-		{"the workspace once more, guarded too", []Mount{work, git, at("/x", "work", false), at("/x/.git", "work/.git", true)}, "/w", true},
-		{"its hooks elsewhere", []Mount{work, git, at("/x", "work/.git/hooks", false)}, "/w", false},
-		{"its hooks where they are", []Mount{work, git, at("/w/.git/hooks", "work/.git/hooks", false)}, "/w", false},
-		{"below", []Mount{work, sub}, "/w/sub", true},
-		{"below, not there", []Mount{work, git}, "/w/sub", false},
+		{"as it should be", []Point{work, git}, "/w", true},
+		{"all of it read-only", []Point{at("/w", "work", true)}, "/w/plain", true},
+		{"not mounted", []Point{work}, "/w", false},
+		{"mounted to be written", []Point{work, at("/w/.git", "work/.git", false)}, "/w", false},
+		{"another directory's", []Point{work, at("/w/.git", "work/sub/.git", true)}, "/w", false},
+		{"the workspace once more", []Point{work, git, at("/x", "work", false)}, "/w", false},
+		{"by a link once more", []Point{work, git, at("/x", "again", false)}, "/w", false},
+		{"the workspace once more, guarded too", []Point{work, git, at("/x", "work", false), at("/x/.git", "work/.git", true)}, "/w", true},
+		{"its hooks elsewhere", []Point{work, git, at("/x", "work/.git/hooks", false)}, "/w", false},
+		{"its hooks where they are", []Point{work, git, at("/w/.git/hooks", "work/.git/hooks", false)}, "/w", false},
+		{"below", []Point{work, sub}, "/w/sub", true},
+		{"below, not there", []Point{work, git}, "/w/sub", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			table := tableOf(t, tt.mounts...)
@@ -110,15 +112,12 @@ func TestGuarded(t *testing.T) {
 //
 // Attack 91.
 func TestBelow(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Fatal("only root can bind a directory")
+	if !dirtest.OwnMounts(t) {
+		return
 	}
 	base := treeOf(t, []string{"work/.git/hooks", "again", "other"}, nil)
 	work, again := filepath.Join(base, "work"), filepath.Join(base, "again")
-	if err := unix.Mount(work, again, "", unix.MS_BIND, ""); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Unmount(again, unix.MNT_DETACH) })
+	dirtest.Mount(t, work, again, "", unix.MS_BIND, "")
 	for _, tt := range []struct {
 		p, dir, rest string
 		ok           bool
@@ -130,9 +129,9 @@ func TestBelow(t *testing.T) {
 			t.Errorf("below(%q, %q) = %q, %v, want %q, %v", tt.p, tt.dir, rest, ok, tt.rest, tt.ok)
 		}
 	}
-	guard := []Mount{{Target: "/w", Source: work, Bind: true}, {Target: "/w/.git", Source: work + "/.git", Bind: true, ReadOnly: true}}
+	guard := []Point{{Target: "/w", Source: work, Bind: true}, {Target: "/w/.git", Source: work + "/.git", Bind: true, ReadOnly: true}}
 	for _, source := range []string{again, again + "/.git", again + "/.git/hooks"} {
-		table := tableOf(t, append(guard, Mount{Target: "/x", Source: source, Bind: true})...)
+		table := tableOf(t, append(guard, Point{Target: "/x", Source: source, Bind: true})...)
 		d, err := table.Open("/w")
 		if err != nil {
 			t.Fatal(err)
@@ -150,8 +149,8 @@ func TestBelow(t *testing.T) {
 // Attack 88.
 func TestGuardedIsHeld(t *testing.T) {
 	base := treeOf(t, []string{"work/sub/.git", "work/evil/.git"}, nil)
-	table := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
-		Mount{Target: "/w/sub/.git", Source: filepath.Join(base, "work/sub/.git"), Bind: true, ReadOnly: true})
+	table := tableOf(t, Point{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
+		Point{Target: "/w/sub/.git", Source: filepath.Join(base, "work/sub/.git"), Bind: true, ReadOnly: true})
 	for _, move := range [][2]string{{"sub", "gone"}, {"evil", "sub"}} {
 		if err := os.Rename(filepath.Join(base, "work", move[0]), filepath.Join(base, "work", move[1])); err != nil {
 			t.Fatal(err)

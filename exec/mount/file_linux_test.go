@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
@@ -21,8 +21,8 @@ func TestFilePath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mounted := newTable(t, Default{}, Mount{Target: "/root", Source: root + "/w", Bind: true}, Mount{Target: "/root/a/b", Source: root + "/nested", Bind: true},
-		Mount{Target: "/one", Source: root + "/nested/f", Bind: true})
+	mounted := newTable(t, Default{}, Point{Target: "/root", Source: root + "/w", Bind: true}, Point{Target: "/root/a/b", Source: root + "/nested", Bind: true},
+		Point{Target: "/one", Source: root + "/nested/f", Bind: true})
 	fallback := newTable(t, Default{Source: root + "/w/a", Target: "/"})
 	tests := []struct {
 		name, path string

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"path"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// MountEntry is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of
+// Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of
 // the file system Dev is mounted at At.
-type MountEntry struct {
+type Info struct {
 	ID       uint64
 	Parent   uint64 // the mount that this one is on
 	Dev      string // major:minor of the superblock; one for all subvolumes of a btrfs
@@ -21,7 +21,7 @@ type MountEntry struct {
 }
 
 // ParseMountInfo reads the text of a mountinfo file.
-func ParseMountInfo(text string) (all []MountEntry) {
+func ParseMountInfo(text string) (all []Info) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) < 6 {
@@ -36,7 +36,7 @@ func ParseMountInfo(text string) (all []MountEntry) {
 			continue
 		}
 		readOnly := slices.Contains(strings.Split(f[5], ","), "ro")
-		all = append(all, MountEntry{id, parent, f[2], unescaped(f[3]), unescaped(f[4]), readOnly})
+		all = append(all, Info{id, parent, f[2], unescaped(f[3]), unescaped(f[4]), readOnly})
 	}
 	return all
 }
@@ -68,10 +68,10 @@ func (p Place) In(q Place) bool {
 }
 
 // Place returns the place that m shows.
-func (m MountEntry) Place() Place { return Place{m.Dev, m.Root} }
+func (m Info) Place() Place { return Place{m.Dev, m.Root} }
 
 // below returns the place of the absolute path p, which m shows.
-func (m MountEntry) below(p string) Place {
+func (m Info) below(p string) Place {
 	rest, ok := cutPrefix(p, m.At)
 	if !ok {
 		return Place{}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // mountOf returns the id of the mount that p is on, and the path that the kernel has for p.
@@ -36,7 +38,7 @@ func shows(root, file string) bool {
 	if unix.Lstat(file, &want) != nil {
 		return false
 	}
-	top, err := Hold(root)
+	top, err := dir.Hold(root)
 	if err != nil {
 		return false
 	}

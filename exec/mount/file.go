@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"fmt"
 	"path"
 	"strconv"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // File holds what the container calls p, an absolute path, if it is below a bind mount, or the
 // directory that is mounted, and no link is on the way.
-func (t *Table) File(p string) (*File, error) {
+func (t *Table) File(p string) (*dir.File, error) {
 	p = path.Clean(p)
 	m, _ := t.at(p)
 	if m != nil && m != t.fallback && m.bind && m.target == p {

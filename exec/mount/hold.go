@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"errors"
@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // bySource returns the indexes of mounts in an order in which a source comes before
 // those below it.
-func bySource(mounts []Mount) []int {
+func bySource(mounts []Point) []int {
 	order := make([]int, len(mounts))
 	for i := range order {
 		order[i] = i
@@ -29,7 +31,7 @@ func bySource(mounts []Mount) []int {
 // hold opens m's source. A source below another one can have been replaced through that
 // one, by a container that then is started again: it is opened from the held outer
 // source and through no link, so that it leads nowhere else.
-func (t *Table) hold(m Mount) (held mount) {
+func (t *Table) hold(m Point) (held mount) {
 	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone}
 	defer func() { held.real = real(held) }()
 	if !held.bind {
@@ -39,7 +41,7 @@ func (t *Table) hold(m Mount) (held mount) {
 	if outer, rest := t.outer(held.source); outer != nil {
 		held.held, err = outer.held.HoldBelow(rest)
 	} else {
-		held.held, err = Hold(held.source)
+		held.held, err = dir.Hold(held.source)
 	}
 	switch {
 	case err == nil:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // What the container can write. Two mounts may lead to one directory, and a link of the
@@ -15,7 +17,7 @@ import (
 // ReadOnly reports whether name is a directory in d, which the container calls cwd, that the
 // container can neither write nor replace: it is mounted read-only, and from there, and no
 // other mount shows any of it to be written.
-func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
+func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
 	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
 		return false
@@ -31,7 +33,7 @@ func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
 // within reports whether this host has mounted something below the directory p that the
 // container can write there.
 func (w *writes) within(p string) bool {
-	return w.err != nil || slices.ContainsFunc(w.below, func(m MountEntry) bool {
+	return w.err != nil || slices.ContainsFunc(w.below, func(m Info) bool {
 		_, below := cutPrefix(m.At, p)
 		return below
 	})

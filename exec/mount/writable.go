@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
@@ -15,22 +15,22 @@ type writes struct {
 	view    *View
 	err     error // the mount table of this host cannot be read: everything counts as writable
 	sources []Location
-	below   []MountEntry // what this host has mounted below the sources, and can be written
+	below   []Info // what this host has mounted below the sources, and can be written
 }
 
 // Written is a table of what can be written, and no more: no call is made in it, and it holds nothing.
 func Written(paths []string) *Table {
 	t := &Table{writes: &writes{}}
-	var mounts []Mount
+	var mounts []Point
 	for _, p := range paths {
-		mounts = append(mounts, Mount{Source: p})
+		mounts = append(mounts, Point{Source: p})
 	}
 	_, t.behind = splitTargets(mounts)
 	return t
 }
 
 // splitTargets returns the mounts that have a target, and what the others show.
-func splitTargets(mounts []Mount) (rest []Mount, behind []mount) {
+func splitTargets(mounts []Point) (rest []Point, behind []mount) {
 	for _, m := range mounts {
 		if m.Target != "" {
 			rest = append(rest, m)
@@ -44,7 +44,7 @@ func splitTargets(mounts []Mount) (rest []Mount, behind []mount) {
 }
 
 // Also adds what others write who make calls as the container does. Targets do not count.
-func (t *Table) Also(mounts []Mount) {
+func (t *Table) Also(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""
 	}
@@ -107,7 +107,7 @@ func (t *Table) ControlsFilesIn(p string) bool {
 // changeable reports whether a path by route can be changed by a writer of the sources.
 func (w *writes) changeable(route Route) bool {
 	return slices.ContainsFunc(w.sources, route.Through) ||
-		slices.ContainsFunc(w.below, func(m MountEntry) bool { return route.In(m.Place()) })
+		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.Place()) })
 }
 
 // identify locates the sources that can be written. What is mounted below a source is shown

@@ -1,57 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dir
+package mount
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
-
-// inOwnMounts runs the calling test again, in a mount namespace of its own, and reports
-// whether this is that run. Mounts there are seen by nobody else and end with it.
-func inOwnMounts(t *testing.T) bool {
-	t.Helper()
-	const mark = "DIR_TEST_MOUNTS"
-	if os.Getenv(mark) != "" {
-		return true
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), mark+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	if uid := os.Getuid(); uid != 0 {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
-	}
-	return false
-}
-
-func mountAt(t *testing.T, source, target, kind string, flags uintptr) {
-	t.Helper()
-	if err := unix.Mount(source, target, kind, flags, ""); err != nil {
-		t.Fatalf("mount %s at %s: %v", source, target, err)
-	}
-	if target != "/" {
-		t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) })
-	}
-}
 
 // TestRoute has a protected file below directories that have other names by bind mounts, and
 // asks of every mount source whether it leads to the file.
 //
 // Attack 119.
 func TestRoute(t *testing.T) {
-	if !inOwnMounts(t) {
+	if !dirtest.OwnMounts(t) {
 		return
 	}
-	mountAt(t, "", "/", "", unix.MS_REC|unix.MS_PRIVATE)
 	base := treeOf(t, []string{
 		"home/me/.docker/state/sub", "home/me/work", "home/you", "to-home", "to-me", "to-state", "to-sub", "to-work", "other", "deep/in", "over/x", "alias-of-alias",
 	}, map[string]string{"link": "home/me/.docker", "way": "to-work/tool"})
@@ -67,9 +35,9 @@ func TestRoute(t *testing.T) {
 	for _, m := range [][2]string{
 		{"home", "to-home"}, {"home/me", "to-me"}, {"home/me/.docker/state", "to-state"}, {"home/me/.docker/state/sub", "to-sub"}, {"home/me/work", "to-work"}, {"to-home/me", "alias-of-alias"},
 	} {
-		mountAt(t, in(m[0]), in(m[1]), "", unix.MS_BIND)
+		dirtest.Mount(t, in(m[0]), in(m[1]), "", unix.MS_BIND, "")
 	}
-	mountAt(t, "none", in("over"), "tmpfs", 0) // hides over/x
+	dirtest.Mount(t, "none", in("over"), "tmpfs", 0, "") // hides over/x
 	v, err := ReadView()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +66,7 @@ func TestRoute(t *testing.T) {
 	if below := v.MountsBelow(in("to-home")); len(below) != 0 {
 		t.Errorf("MountsBelow(to-home) = %+v, want none", below)
 	}
-	mountAt(t, in(state), in("deep/in"), "", unix.MS_BIND)
+	dirtest.Mount(t, in(state), in("deep/in"), "", unix.MS_BIND, "")
 	if v, err = ReadView(); err != nil {
 		t.Fatal(err)
 	}
