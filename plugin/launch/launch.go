@@ -49,8 +49,7 @@ type Launch struct {
 	// Interrupted says why run is to end, or nil. Docker run detaches from its own context.
 	Interrupted func() error
 
-	Arch   func() (string, error) // waits for the engine's architecture; nil if it was not asked ahead
-	filled func() error           // returns when the share is filled; nil before Create
+	filled func() error // returns when the share is filled; nil before Create
 
 	Link  *watch.Link
 	Page  sync.WaitGroup // of the page's start
@@ -182,7 +181,7 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 // fill fills the share while the engine makes the container. The returned function waits for that.
 func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
 	done := make(chan error, 1)
-	// ends when the engine has told its architecture and the share is filled; Finish waits for it.
+	// ends when the architecture is known and the share is filled; Finish waits for it.
 	go func() {
 		arch, err := l.engineArch(ctx, api)
 		if err == nil {
