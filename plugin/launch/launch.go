@@ -247,13 +247,22 @@ func (l *Launch) withdrawn() bool {
 
 // adopt tells the watcher which container it is, and copies the login-shell links in.
 func (l *Launch) adopt(api client.APIClient, want Creation) error {
+	c, raw, lerr := l.inspectForLinks(api, want)
 	linked := make(chan error, 1)
-	// ends with the two requests to the engine that it makes; adopt waits for it.
-	go func() { linked <- l.copyLinks(api, want) }()
+	// ends with the requests to the engine that it makes; adopt waits for it.
+	go func() {
+		if raw != nil {
+			lerr = l.copyLinks(api, want, c)
+		}
+		linked <- lerr
+	}()
 	<-l.Ready // or the interruption of run
 	err := l.Err
 	if err == nil {
 		err = l.filled()
+	}
+	if err == nil && raw != nil {
+		err = l.Link.Inspected(raw)
 	}
 	if err == nil {
 		err = l.Link.Bind(l.ID, l.volume)
