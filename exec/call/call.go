@@ -247,4 +247,4 @@ func (w *authorizedCall) reportVerdict(conn net.Conn) {
 }
 
 // fail answers a call that hostexec itself could not serve.
-func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(failed(why))) }
+func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(Failed(why))) }

@@ -26,17 +26,17 @@ func TestJSON(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		args   []string
-		status status
+		status Status
 		code   byte
 		rule   string
 		reason string // part of
 	}{
-		{"denied by rule", []string{"rm", "x"}, statusRefused, 126, "--proxy rm=deny", "denied by"},
-		{"nobody to ask", []string{"git"}, statusRefused, 126, "--proxy git=ask", "nobody is there"},
-		{"not proxied", []string{"id"}, statusNotProxied, 127, "", "not a proxied command"},
-		{"lost", []string{"lost"}, statusNotFound, 127, "--proxy lost", "not found on the host any more"},
-		{"not executable", []string{"passwd"}, statusNotExecutable, 126, "--proxy passwd", "not executable"},
-		{"bad usage", []string{"hostexec", "--bogus\u202e"}, statusFailed, 125, "", `\u202e`},
+		{"denied by rule", []string{"rm", "x"}, StatusRefused, 126, "--proxy rm=deny", "denied by"},
+		{"nobody to ask", []string{"git"}, StatusRefused, 126, "--proxy git=ask", "nobody is there"},
+		{"not proxied", []string{"id"}, StatusNotProxied, 127, "", "not a proxied command"},
+		{"lost", []string{"lost"}, StatusNotFound, 127, "--proxy lost", "not found on the host any more"},
+		{"not executable", []string{"passwd"}, StatusNotExecutable, 126, "--proxy passwd", "not executable"},
+		{"bad usage", []string{"hostexec", "--bogus\u202e"}, StatusFailed, 125, "", `\u202e`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scene(t)
@@ -46,7 +46,7 @@ func TestJSON(t *testing.T) {
 			c.read(t, wire.KindExit)
 			first, last, ok := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
 			var got struct {
-				Status                      status
+				Status                      Status
 				Code                        byte
 				Reason, Rule, Request, Hint *string
 			}
@@ -59,7 +59,7 @@ func TestJSON(t *testing.T) {
 			if got.Status != tt.status || got.Code != tt.code || c.exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
 				t.Errorf("%s, code %d", last, c.exit.Code)
 			}
-			if known := tt.status != statusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
+			if known := tt.status != StatusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
 				t.Errorf("%s, and the line is %s", last, first)
 			}
 		})
@@ -69,7 +69,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s before HOSTEXEC_JSON=1", env)
 		}
 	}
-	if f := (end{}).frame(false); f.Outcome != wire.Failed {
+	if f := (Failure{}).frame(false); f.Outcome != wire.Failed {
 		t.Errorf("the zero end is %+v", f)
 	}
 	// The command's own end is its own.

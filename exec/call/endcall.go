@@ -23,7 +23,7 @@ func (s *Server) endAny(ctx context.Context, ref string, sig executor.Signal) (i
 	running := s.running.find(id)
 	switch {
 	case sig != "":
-		return "", fmt.Errorf("%s is not a job: it gets signals from its caller only; kill without -s ends it", quoted(truncate(ref)))
+		return "", fmt.Errorf("%s is not a job: it gets signals from its caller only; kill without -s ends it", quoted(Truncate(ref)))
 	case running == nil:
 		s.endOwn(id) // nothing of it, if that has ended meanwhile
 		return id, nil
@@ -49,12 +49,12 @@ func (s *Server) listedAs(ref string) (string, error) {
 		}
 	}
 	if len(hits) > 1 {
-		return "", fmt.Errorf("%s is the beginning of %d ids", quoted(truncate(ref)), len(hits))
+		return "", fmt.Errorf("%s is the beginning of %d ids", quoted(Truncate(ref)), len(hits))
 	}
 	for id := range hits {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s", job.ErrUnknown, quotedEmpty(truncate(ref)))
+	return "", fmt.Errorf("%w: %s", job.ErrUnknown, quotedEmpty(Truncate(ref)))
 }
 
 // find returns the call of the container's that runs as id, or nil.

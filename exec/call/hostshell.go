@@ -122,7 +122,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 // container do with it.
 func (s *Server) CreateShell(name string, o shell.Options) error {
 	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
-		return fmt.Errorf("--cwd: %s is not absolute", quoted(truncate(o.Dir)))
+		return fmt.Errorf("--cwd: %s is not absolute", quoted(Truncate(o.Dir)))
 	}
 	return s.Shells.Create(name, o)
 }

@@ -19,15 +19,15 @@ const codeNo = 1
 // job returns the job that ref names.
 func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(truncate(ref)))
+		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(Truncate(ref)))
 	}
 	kept, err := s.Jobs.Find(ref)
 	var many job.Ambiguous
 	switch {
 	case errors.As(err, &many):
-		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(truncate(ref)), int(many))
+		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(Truncate(ref)), int(many))
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(truncate(ref)))
+		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(Truncate(ref)))
 	}
 	return kept, nil
 }
@@ -40,8 +40,8 @@ func quotedEmpty(s string) string {
 }
 
 // missing answers a verb whose job is not there.
-func missing(err error) end {
-	return end{status: statusFailed, reason: err.Error(), hint: "hostexec ps lists them"}
+func missing(err error) Failure {
+	return Failure{Status: StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
 }
 
 // logs shows what a job wrote, each stream to the caller's own.
@@ -80,11 +80,11 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	case errors.As(context.Cause(ctx), &by):
 		return p.exit(by.exit())
 	case err != nil:
-		return errors.Join(err, p.end(failed("the log cannot be read")))
+		return errors.Join(err, p.end(Failed("the log cannot be read")))
 	}
 	e := done
 	if n := kept.Info().Dropped; n > 0 {
-		e.Text = line("%d bytes that it wrote later were not kept", n)
+		e.Text = Line("%d bytes that it wrote later were not kept", n)
 	}
 	return p.exit(e)
 }
@@ -109,7 +109,7 @@ func (s *Server) await(ctx context.Context, p *peer, args []string) error {
 }
 
 // each returns the jobs that args name, of which there have to be some.
-func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *end) {
+func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *Failure) {
 	flags := newFlags()
 	if err := flags.Parse(args); err != nil {
 		return nil, new(usageError(verb + ": " + quoted(err.Error())))
@@ -140,7 +140,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	if flags.Changed("signal") {
 		var err error
 		if sig, err = job.ParseSignal(*name); err != nil {
-			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(truncate(*name)))))
+			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(Truncate(*name)))))
 		}
 	}
 	refs := flags.Args()
@@ -170,7 +170,7 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	}
 	e := done
 	if text := complaints.String(); text != "" {
-		e = end{status: statusFailed, code: codeNo, line: text, reason: strings.Join(reasons, "; "), hint: "hostexec ps lists them"}.frame(p.json)
+		e = Failure{Status: StatusFailed, Code: codeNo, Line: text, Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"}.frame(p.json)
 	}
 	return s.print(p, req, e, []byte(said.String()))
 }
@@ -180,7 +180,7 @@ func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
 		return missing(err).text()
 	}
-	return line("%v", err)
+	return Line("%v", err)
 }
 
 // jobs returns all jobs of the session.

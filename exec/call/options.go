@@ -19,19 +19,19 @@ import (
 type options struct {
 	help, version bool
 	detach, keep  bool
-	ready         readiness
+	ready         Readiness
 	timeout       string
 	env           []string // variables of the command, NAME=VALUE
 }
 
-// readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
-type readiness struct {
-	line    *regexp.Regexp // a line of its output
-	port    uint16         // on which it listens; 0 is none
-	timeout time.Duration
+// Readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
+type Readiness struct {
+	Line    *regexp.Regexp // a line of its output
+	Port    uint16         // on which it listens; 0 is none
+	Timeout time.Duration
 }
 
-func (r *readiness) none() bool { return r.line == nil && r.port == 0 }
+func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
 
 // readyTimeout is how long a job has to become ready.
 const readyTimeout = time.Minute
@@ -63,30 +63,30 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	}
 	switch {
 	case len(command) == 0:
-		return o, nil, fmt.Errorf("%s wants a command after it", quoted(truncate(args[0])))
+		return o, nil, fmt.Errorf("%s wants a command after it", quoted(Truncate(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
 	case slices.ContainsFunc(o.env, nameless):
 		return o, nil, errors.New("--env: want NAME=VALUE")
 	case flags.Changed("timeout") && o.timeout == "":
-		return o, nil, fmt.Errorf("--timeout: %w", errTimeout)
+		return o, nil, fmt.Errorf("--timeout: %w", ErrTimeout)
 	}
 	if flags.Changed("wait-for-log") {
-		if o.ready.line, err = parseLine(*line); err != nil {
+		if o.ready.Line, err = parseLine(*line); err != nil {
 			return o, nil, fmt.Errorf("--wait-for-log: %w", err)
 		}
 	}
 	if flags.Changed("wait-for-port") {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
-			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(truncate(*port)))
+			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(Truncate(*port)))
 		}
-		o.ready.port = uint16(n)
+		o.ready.Port = uint16(n)
 	}
-	o.ready.timeout = readyTimeout
+	o.ready.Timeout = readyTimeout
 	if flags.Changed("wait-timeout") {
-		if o.ready.timeout, err = parseTimeout(*wait); err != nil || o.ready.timeout == 0 {
-			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", errTimeout, quoted(truncate(*wait)))
+		if o.ready.Timeout, err = ParseTimeout(*wait); err != nil || o.ready.Timeout == 0 {
+			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, quoted(Truncate(*wait)))
 		}
 	}
 	return o, command, nil
@@ -97,7 +97,7 @@ func nameless(kv string) bool { return strings.IndexByte(kv, '=') < 1 }
 
 // newFlags returns a set of flags that end where the first other word stands.
 func newFlags() *pflag.FlagSet {
-	flags := pflag.NewFlagSet(verbName, pflag.ContinueOnError)
+	flags := pflag.NewFlagSet(Name, pflag.ContinueOnError)
 	flags.SetInterspersed(false)
 	flags.Usage = func() {}
 	return flags

@@ -119,7 +119,7 @@ func TestSetEnv(t *testing.T) {
 			req := &request{env: []string{"CI=before"}}
 			says := ""
 			if e := req.setEnv(tt.env, pass); e != nil {
-				says = e.reason
+				says = e.Reason
 			}
 			if got := fromShim(req.env, pass)["CI"]; got != tt.want || says != tt.says {
 				t.Errorf("CI = %q, want %q; says %q, want %q", got, tt.want, says, tt.says)

@@ -101,7 +101,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 
 // ending turns what became of a command into the frame that says so.
 func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
-	var e end
+	var e Failure
 	var limited *limit.Error
 	switch {
 	case errors.As(err, &limited):

@@ -61,20 +61,20 @@ func (s *Server) session(ctx context.Context, p *peer, req *request, args []stri
 	var bad *shell.EnvNameError
 	switch {
 	case errors.As(err, &bad):
-		return p.end(end{status: statusFailed, code: 2, line: line("%s", err), reason: err.Error(), hint: "see hostexec session --help"})
+		return p.end(Failure{Status: StatusFailed, Code: 2, Line: Line("%s", err), Reason: err.Error(), Hint: "see hostexec session --help"})
 	case err != nil:
-		return p.end(end{status: statusFailed, reason: err.Error(), hint: "see hostexec session --help"})
+		return p.end(Failure{Status: StatusFailed, Reason: err.Error(), Hint: "see hostexec session --help"})
 	}
 	switch word {
 	case "create":
 		return s.createShell(ctx, p, req, o)
 	case "ls":
 		all := slices.DeleteFunc(s.Shells.List(), func(i shell.Info) bool { return !usable(s.now(), req, i.In) })
-		return s.print(p, req, done, renderShells(all, o.json))
+		return s.print(p, req, done, renderShells(all, o.JSON))
 	case "rm":
 		// Again and again: what is wanted is that there is none.
-		if sh, err := s.Shells.Find(o.name); err == nil && usable(s.now(), req, sh.In()) {
-			s.Shells.Remove(o.name)
+		if sh, err := s.Shells.Find(o.Name); err == nil && usable(s.now(), req, sh.In()) {
+			s.Shells.Remove(o.Name)
 		}
 		return s.print(p, req, done, nil)
 	}
@@ -107,57 +107,57 @@ func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict,
 
 // createShell makes a shell, if the policy has any use for one. Each of its commands is
 // decided for itself, and so is what it is created with.
-func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessionOptions) error {
+func (s *Server) createShell(ctx context.Context, p *peer, req *request, o ShellRequest) error {
 	sc := s.now()
-	if o.dir != "" && o.in == "" && !path.IsAbs(o.dir) {
-		o.dir = path.Join(req.Cwd, o.dir)
+	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
+		o.Dir = path.Join(req.Cwd, o.Dir)
 	}
-	opts := shell.Options{Env: o.env, Dir: o.dir, Foreign: true, DirInArgs: true}
-	if o.in != "" {
+	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
+	if o.In != "" {
 		// Whether there is such a container is only for those to know who may use it.
-		if !sc.Policy.PermitsShellIn(o.in) {
+		if !sc.Policy.PermitsShellIn(o.In) {
 			return p.end(unreachable(o))
 		}
 		var err error
-		if opts.In, err = sc.inside(ctx, o.in); err != nil {
-			return p.end(end{status: statusFailed, name: o.shown(), reason: plainText(err.Error()), hint: "docker ps on the host shows what runs"})
+		if opts.In, err = sc.inside(ctx, o.In); err != nil {
+			return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: plainText(err.Error()), Hint: "docker ps on the host shows what runs"})
 		}
 	} else if e, ok := s.hostable(sc, req, o); !ok {
 		return p.end(e)
 	} else {
-		if _, ok := mounted(sc, req.Cwd); !ok && o.dir == "" {
+		if _, ok := mounted(sc, req.Cwd); !ok && o.Dir == "" {
 			e := workdirMismatch(sc, req, dir.ErrMismatch)
-			e.name, e.hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.hint
+			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
 			return p.end(e)
 		}
 		opts = startAt(sc, req, opts)
 		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
-		opts.Usual = ok && o.dir == "" && opts.Dir == usual
+		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
 	}
-	if err := s.Shells.Create(o.name, opts); err != nil {
-		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session ls"})
+	if err := s.Shells.Create(o.Name, opts); err != nil {
+		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
 	}
 	return s.print(p, req, done, nil)
 }
 
 // hostable reports whether there may be a shell on the host, and what to say if not.
-func (s *Server) hostable(sc *SessionState, req *request, o sessionOptions) (end, bool) {
-	opts := startAt(sc, req, shell.Options{Env: o.env, Dir: o.dir, DirInArgs: true})
+func (s *Server) hostable(sc *SessionState, req *request, o ShellRequest) (Failure, bool) {
+	opts := startAt(sc, req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
 	if v, ok := hostShell(sc, req, opts); !ok {
 		req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
-		req.shell = &shellCall{name: o.name}
+		req.shell = &shellCall{name: o.Name}
 		return refusal(sc, req, v), false
 	}
 	if _, ok := sc.bash(); !ok {
-		return end{status: statusNotFound, name: policy.Shell, reason: "no bash on the host", hint: "shells with state are bash: install it there"}, false
+		return Failure{Status: StatusNotFound, Name: policy.Shell, Reason: "no bash on the host", Hint: "shells with state are bash: install it there"}, false
 	}
-	return end{}, true
+	return Failure{}, true
 }
 
 // unreachable answers who wants a shell in a container without having been given it.
-func unreachable(o sessionOptions) end {
-	return end{status: statusRefused, name: o.shown(), reason: "shells in container " + quoteWord(o.in) + " are not allowed",
-		hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.in) + " on the host"}
+func unreachable(o ShellRequest) Failure {
+	return Failure{Status: StatusRefused, Name: o.shown(), Reason: "shells in container " + quoteWord(o.In) + " are not allowed",
+		Hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.In) + " on the host"}
 }
 
 // inside is Inside, where there is one.

@@ -12,15 +12,15 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// sessionOptions are what the words of hostexec session take.
-type sessionOptions struct {
-	name    string
-	env     []string
-	dir     string
-	in      string // a container
-	timeout time.Duration
-	json    bool
-	text    string
+// ShellRequest are what the words of hostexec session take.
+type ShellRequest struct {
+	Name    string
+	Env     []string
+	Dir     string
+	In      string // a container
+	Timeout time.Duration
+	JSON    bool
+	Text    string
 }
 
 // sessionVerbs are the words, each with the options that it takes and whether it wants a
@@ -37,7 +37,7 @@ var sessionVerbs = map[string]struct {
 }
 
 // parseSession reads what follows a word: options, a name, and a text behind -- .
-func parseSession(word string, args []string) (o sessionOptions, err error) {
+func parseSession(word string, args []string) (o ShellRequest, err error) {
 	takes, ok := sessionVerbs[word]
 	if !ok {
 		return o, fmt.Errorf("session: unknown verb: %s", names.Quoted(word))
@@ -75,36 +75,36 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 		return o, fmt.Errorf("session %s: takes no text", word)
 	}
 	if takes.name {
-		o.name = words[0]
+		o.Name = words[0]
 	}
 	if takes.text {
-		o.text = strings.Join(args[1:], " ")
+		o.Text = strings.Join(args[1:], " ")
 	}
-	return o, shell.CheckEnv(o.env)
+	return o, shell.CheckEnv(o.Env)
 }
 
-func (o *sessionOptions) set(option, value string) error {
+func (o *ShellRequest) set(option, value string) error {
 	switch option {
 	case "--env":
-		o.env = append(o.env, value)
+		o.Env = append(o.Env, value)
 	case "--cwd":
-		o.dir = value
+		o.Dir = value
 	case "--json":
-		o.json = true
+		o.JSON = true
 	case "--in":
 		if !names.Container.Matches(value) {
-			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(truncate(value)))
+			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(Truncate(value)))
 		}
-		o.in = value
+		o.In = value
 	case "--timeout":
-		d, err := parseTimeout(value)
+		d, err := ParseTimeout(value)
 		if err != nil {
-			return fmt.Errorf("--timeout: %w: %s", err, quoted(truncate(value)))
+			return fmt.Errorf("--timeout: %w: %s", err, quoted(Truncate(value)))
 		}
-		o.timeout = d
+		o.Timeout = d
 	}
 	return nil
 }
 
 // shown is the name of the shell, for texts.
-func (o *sessionOptions) shown() string { return "session " + quoteWord(o.name) }
+func (o *ShellRequest) shown() string { return "session " + quoteWord(o.Name) }

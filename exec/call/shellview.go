@@ -22,7 +22,7 @@ type view interface {
 func (r *shellRun) view() (view, error) {
 	report := shell.Report{To: r.p.writer(wire.KindStdout), Command: r.c.Text, Since: r.since}
 	switch {
-	case !r.o.json:
+	case !r.o.JSON:
 		return plainView{r}, nil
 	case r.starts:
 		return report.Events(), nil

@@ -19,9 +19,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// verbName is the name under which the shim is no command but hostexec itself. It
+// Name is the name under which the shim is no command but hostexec itself. It
 // parses nothing: its words come here and the host renders all text.
-const verbName = "hostexec"
+const Name = "hostexec"
 
 const usage = `Usage: hostexec <command> [args...]
 
@@ -77,16 +77,16 @@ EXIT STATUS
 var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
 // verb reports whether the call is of hostexec itself.
-func (r *request) verb() bool { return r.Args[0] == verbName }
+func (r *request) verb() bool { return r.Args[0] == Name }
 
 // verb runs a word of hostexec's own, or the command that follows it.
 func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request) error {
 	args := req.Args[1:]
 	if len(args) == 0 {
-		return p.end(end{status: statusFailed, code: 1, line: firstLine(usage), reason: "no command is named", hint: "see hostexec --help"})
+		return p.end(Failure{Status: StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
 	}
 	if why := unsupported(p.conn, args); why != "" {
-		return p.end(end{status: statusUnsupported, reason: why, hint: "call the command itself, or hostexec in the container"})
+		return p.end(Failure{Status: StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
 	}
 	if slices.Contains(verbNames, args[0]) {
 		if in, err := s.enter(ctx, p, req, limit.Verbs); !in {
@@ -156,8 +156,8 @@ func unsupported(conn net.Conn, args []string) string {
 
 var done = wire.Exit{Outcome: wire.Exited}
 
-func usageError(why string) end {
-	return end{status: statusFailed, reason: why, hint: "see hostexec --help"}
+func usageError(why string) Failure {
+	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
 }
 
 func firstLine(s string) string { return s[:strings.IndexByte(s, '\n')+1] }
@@ -234,13 +234,13 @@ func commands(sc *SessionState) []command {
 		ruled := len(sc.Policy.Rules[name].Rules) > 0
 		switch c, _ := sc.Policy.Lookup(name); {
 		case i < 0:
-			list = append(list, command{name, "rules", sc.Policy.Place(name).String(), verbName + " " + name})
+			list = append(list, command{name, "rules", sc.Policy.Place(name).String(), Name + " " + name})
 		case ruled && !c.Explicit && c.Action == policy.Allow:
 			list[i].Action = "rules"
 		}
 	}
 	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
-		list[i].Call = verbName + " session"
+		list[i].Call = Name + " session"
 	}
 	if sc.Policy.Broken != "" {
 		for i := range list {
