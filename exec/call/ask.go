@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -112,7 +113,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
 	}
 	if !slices.Equal(w.v.Args, req.Args) {
-		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, q.Notes...)
+		q.Notes = append([]string{"called as " + names.Printable(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
 	case req.keep:
@@ -178,7 +179,7 @@ func waiting(req *request) string {
 }
 
 func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
-	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + quoted(a.Reason), Rule: w.v.Rule, Request: req.ID}
+	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
 	if a.Outcome == approval.Refused {
 		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -31,7 +32,7 @@ func (r *request) setDeadline() error {
 	if text := executor.Getenv(r.env, approvalTimeoutVar); text != "" {
 		d, err := ParseTimeout(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, quoted(Truncate(text)))
+			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, names.Printable(Truncate(text)))
 		}
 		r.approvalTimeout = d
 	}
@@ -44,7 +45,7 @@ func (r *request) setDeadline() error {
 	}
 	d, err := ParseTimeout(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, quoted(Truncate(text)))
+		return fmt.Errorf("%s: %w: %s", name, err, names.Printable(Truncate(text)))
 	}
 	if d > 0 {
 		r.limit, r.deadline = d, time.Now().Add(d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // endAny ends what hostexec ps lists by ref: a job, a call or a text of a shell that runs, or
@@ -23,7 +24,7 @@ func (s *Server) endAny(ctx context.Context, ref string, sig executor.Signal) (i
 	running := s.running.find(id)
 	switch {
 	case sig != "":
-		return "", fmt.Errorf("%s is not a job: it gets signals from its caller only; kill without -s ends it", quoted(Truncate(ref)))
+		return "", fmt.Errorf("%s is not a job: it gets signals from its caller only; kill without -s ends it", names.Printable(Truncate(ref)))
 	case running == nil:
 		s.endOwn(id) // nothing of it, if that has ended meanwhile
 		return id, nil
@@ -49,12 +50,12 @@ func (s *Server) listedAs(ref string) (string, error) {
 		}
 	}
 	if len(hits) > 1 {
-		return "", fmt.Errorf("%s is the beginning of %d ids", quoted(Truncate(ref)), len(hits))
+		return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(Truncate(ref)), len(hits))
 	}
 	for id := range hits {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s", job.ErrUnknown, quotedEmpty(Truncate(ref)))
+	return "", fmt.Errorf("%w: %s", job.ErrUnknown, names.Quoted(Truncate(ref)))
 }
 
 // find returns the call of the container's that runs as id, or nil.

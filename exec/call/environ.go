@@ -80,7 +80,7 @@ func (r *request) setEnv(env, pass []string) *Failure {
 		if _, ok := set[name]; ok {
 			continue
 		}
-		e := Failure{Status: StatusRefused, Reason: "--env: the host does not let " + quoted(Truncate(name)) + " through"}
+		e := Failure{Status: StatusRefused, Reason: "--env: the host does not let " + names.Printable(Truncate(name)) + " through"}
 		switch _, terminal := fromCaller[name]; {
 		case terminal:
 			e.Reason = "--env: not a value that a terminal has: " + name

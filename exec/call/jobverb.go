@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -19,24 +20,17 @@ const codeNo = 1
 // job returns the job that ref names.
 func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, quoted(Truncate(ref)))
+		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))
 	}
 	kept, err := s.Jobs.Find(ref)
 	var many job.Ambiguous
 	switch {
 	case errors.As(err, &many):
-		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", quoted(Truncate(ref)), int(many))
+		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", names.Printable(Truncate(ref)), int(many))
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, quotedEmpty(Truncate(ref)))
+		return nil, fmt.Errorf("%w: %s", err, names.Quoted(Truncate(ref)))
 	}
 	return kept, nil
-}
-
-func quotedEmpty(s string) string {
-	if s == "" {
-		return `""`
-	}
-	return quoted(s)
 }
 
 // missing answers a verb whose job is not there.
@@ -52,7 +46,7 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	combined := flags.Bool("combined", false, "")
 	raw := flags.Bool("raw", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(usageError("logs: " + quoted(err.Error())))
+		return p.end(usageError("logs: " + names.Printable(err.Error())))
 	}
 	if flags.NArg() != 1 {
 		return p.end(usageError("logs wants one job"))
@@ -112,7 +106,7 @@ func (s *Server) await(ctx context.Context, p *peer, args []string) error {
 func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *Failure) {
 	flags := newFlags()
 	if err := flags.Parse(args); err != nil {
-		return nil, new(usageError(verb + ": " + quoted(err.Error())))
+		return nil, new(usageError(verb + ": " + names.Printable(err.Error())))
 	}
 	if flags.NArg() == 0 {
 		return nil, new(usageError(verb + " wants a job"))
@@ -134,13 +128,13 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 	name := flags.StringP("signal", "s", "", "")
 	all := flags.BoolP("all", "a", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(usageError("kill: " + quoted(err.Error())))
+		return p.end(usageError("kill: " + names.Printable(err.Error())))
 	}
 	var sig executor.Signal
 	if flags.Changed("signal") {
 		var err error
 		if sig, err = job.ParseSignal(*name); err != nil {
-			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, quotedEmpty(Truncate(*name)))))
+			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, names.Quoted(Truncate(*name)))))
 		}
 	}
 	refs := flags.Args()

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // options are what stands between hostexec and a command.
@@ -63,7 +65,7 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	}
 	switch {
 	case len(command) == 0:
-		return o, nil, fmt.Errorf("%s wants a command after it", quoted(Truncate(args[0])))
+		return o, nil, fmt.Errorf("%s wants a command after it", names.Printable(Truncate(args[0])))
 	case command[0] == "":
 		return o, nil, errors.New("the name of the command is empty")
 	case slices.ContainsFunc(o.env, nameless):
@@ -79,14 +81,14 @@ func parseOptions(args []string) (o options, command []string, err error) {
 	if flags.Changed("wait-for-port") {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
-			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", quoted(Truncate(*port)))
+			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(Truncate(*port)))
 		}
 		o.ready.Port = uint16(n)
 	}
 	o.ready.Timeout = readyTimeout
 	if flags.Changed("wait-timeout") {
 		if o.ready.Timeout, err = ParseTimeout(*wait); err != nil || o.ready.Timeout == 0 {
-			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, quoted(Truncate(*wait)))
+			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, names.Printable(Truncate(*wait)))
 		}
 	}
 	return o, command, nil

@@ -96,7 +96,7 @@ func renderRows(rows []row) []byte {
 		if r.Keep {
 			kind += ", kept"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, names.Printable(shellescape.QuoteCommand(r.Args)))
 	}
 	w.Flush()
 	return b.Bytes()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -66,7 +67,7 @@ func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept
 		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
 			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
 	}
-	return fail(p, why, "wait for the job: "+quoted(why.Error()))
+	return fail(p, why, "wait for the job: "+names.Printable(why.Error()))
 }
 
 // describeEnd says in a few words how a job did.

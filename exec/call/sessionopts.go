@@ -93,13 +93,13 @@ func (o *ShellRequest) set(option, value string) error {
 		o.JSON = true
 	case "--in":
 		if !names.Container.Matches(value) {
-			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(Truncate(value)))
+			return fmt.Errorf("--in: %s cannot be the name of a container", names.Printable(Truncate(value)))
 		}
 		o.In = value
 	case "--timeout":
 		d, err := ParseTimeout(value)
 		if err != nil {
-			return fmt.Errorf("--timeout: %w: %s", err, quoted(Truncate(value)))
+			return fmt.Errorf("--timeout: %w: %s", err, names.Printable(Truncate(value)))
 		}
 		o.Timeout = d
 	}

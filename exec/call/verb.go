@@ -257,12 +257,3 @@ func renderCommandsJSON(sc *SessionState) []byte {
 	}
 	return append(names.ASCII(b), '\n')
 }
-
-// quoted shows s in printable ASCII, with quotes only where it is not that already.
-func quoted(s string) string {
-	ascii := fmt.Sprintf("%+q", s)
-	if ascii == `"`+s+`"` {
-		return s
-	}
-	return ascii
-}

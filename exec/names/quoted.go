@@ -3,6 +3,7 @@
 package names
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -14,4 +15,14 @@ func Quoted(s string) string {
 		return q
 	}
 	return s
+}
+
+// Printable returns s for use in a message or a table: unchanged if it is printable ASCII that
+// needs no escapes, and otherwise in double quotes, as in Go. Unlike Quoted, it leaves spaces alone.
+func Printable(s string) string {
+	ascii := fmt.Sprintf("%+q", s)
+	if ascii == `"`+s+`"` {
+		return s
+	}
+	return ascii
 }
