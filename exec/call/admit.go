@@ -92,7 +92,7 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*authorized
 		return nil, errors.Join(s.deny(ctx, w, req, reason), p.end(e))
 	}
 	if w.v.Action == policy.Deny {
-		return deny(w.v.Reason, refusal(sc, req, w.v))
+		return deny(w.v.Reason, refusal(sc, req, w.v, s.verbNames()))
 	}
 	if req.keep && w.v.Action == policy.Allow && !w.v.Keep {
 		return deny(errKeepDenied.Error(), keepDenied(req, w.v))

@@ -60,7 +60,7 @@ func scene(t *testing.T) (*Server, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
+	s := &Server{Version: "v0", Verbs: VerbSet{}, Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
 	s.SetState(&SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
 		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
 		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},

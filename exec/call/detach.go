@@ -29,7 +29,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 		return p.end(Failed("this session has no jobs"))
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	req.detached = true
 	req.drop(0)
@@ -78,7 +78,7 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	if !let() {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
-	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
+	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
 }
 
 // keepDenied answers a request that may run, and not outlive its container.

@@ -59,13 +59,13 @@ func (w *authorizedCall) at(req *request) string {
 }
 
 // inShell has a command for a shell decided like any other, and runs it there.
-func (s *Server) inShell(ctx context.Context, p *peer, req *request, o ShellRequest, start bool) error {
+func (s *Server) inShell(ctx context.Context, p *peer, req *request, o ShellRequest) error {
 	sh, err := s.Shells.Find(o.Name)
 	if err != nil {
 		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session create " + quoteWord(o.Name)})
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	within, cancel := req.within(ctx, p)
 	defer cancel()
@@ -95,8 +95,8 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o ShellRequ
 		return fail(p, err, unwritten(err))
 	}
 	s.calls.Add(1)
-	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, starts: start, how: sh.Exec, since: time.Now()}
-	if start {
+	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, how: sh.Exec, since: time.Now()}
+	if o.Start {
 		r.how = sh.Start
 	}
 	e := r.run(within)
@@ -111,15 +111,14 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o ShellRequ
 
 // shellRun is a command for a shell that may run.
 type shellRun struct {
-	s      *Server
-	p      *peer
-	req    *request
-	w      *authorizedCall
-	o      ShellRequest
-	c      shell.Command
-	starts bool // in a copy of the shell
-	how    func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
-	since  time.Time
+	s     *Server
+	p     *peer
+	req   *request
+	w     *authorizedCall
+	o     ShellRequest
+	c     shell.Command
+	how   func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
+	since time.Time
 }
 
 // run runs the command, tells of it as the caller wants, and says how the call ends.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -17,50 +18,35 @@ import (
 // codeNo is what kill exits with for a job that is not there, or has ended.
 const codeNo = 1
 
-// job returns the job that ref names.
-func (s *Server) job(ref string) (*job.Job, error) {
-	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))
-	}
-	kept, err := s.Jobs.Find(ref)
-	var many job.Ambiguous
-	switch {
-	case errors.As(err, &many):
-		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", names.Printable(Truncate(ref)), int(many))
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, names.Quoted(Truncate(ref)))
-	}
-	return kept, nil
-}
-
 // missing answers a verb whose job is not there.
 func missing(err error) Failure {
 	return Failure{Status: StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
 }
 
 // logs shows what a job wrote, each stream to the caller's own.
-func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string) error {
+func logs(ctx context.Context, c *Call, args []string) error {
 	flags := newFlags()
 	flags.SetInterspersed(true)
 	follow := flags.BoolP("follow", "f", false, "")
 	combined := flags.Bool("combined", false, "")
 	raw := flags.Bool("raw", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(usageError("logs: " + names.Printable(err.Error())))
+		return c.Fail(UsageError("logs: " + names.Printable(err.Error())))
 	}
 	if flags.NArg() != 1 {
-		return p.end(usageError("logs wants one job"))
+		return c.Fail(UsageError("logs wants one job"))
 	}
-	kept, err := s.job(flags.Arg(0))
+	kept, err := c.Job(flags.Arg(0))
 	if err != nil {
-		return p.end(missing(err))
+		return c.Fail(missing(err))
 	}
-	if err := s.begin(p, req); err != nil {
+	stdout, stderr, err := c.Open()
+	if err != nil {
 		return err
 	}
-	ctx, stop := p.interruptible(ctx)
+	ctx, stop := c.Interruptible(ctx)
 	defer stop()
-	out, errs := until{ctx, p.writer(wire.KindStdout)}, until{ctx, p.writer(wire.KindStderr)}
+	out, errs := until{ctx, stdout}, until{ctx, stderr}
 	switch {
 	case *raw:
 		err = kept.Copy(ctx, out, *follow)
@@ -69,26 +55,25 @@ func (s *Server) logs(ctx context.Context, p *peer, req *request, args []string)
 	default:
 		err = kept.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
 	}
-	var by *interrupted
-	switch {
-	case errors.As(context.Cause(ctx), &by):
-		return p.exit(by.exit())
-	case err != nil:
-		return errors.Join(err, p.end(Failed("the log cannot be read")))
+	if e, ok := Interrupted(ctx); ok {
+		return c.Exit(e)
 	}
-	e := done
+	if err != nil {
+		return errors.Join(err, c.Fail(Failed("the log cannot be read")))
+	}
+	e := wire.Exit{Outcome: wire.Exited}
 	if n := kept.Info().Dropped; n > 0 {
 		e.Text = Line("%d bytes that it wrote later were not kept", n)
 	}
-	return p.exit(e)
+	return c.Exit(e)
 }
 
-// await returns when the jobs that args name have ended, and has the caller exit as the last
+// wait returns when the jobs that args name have ended, and has the caller exit as the last
 // one did.
-func (s *Server) await(ctx context.Context, p *peer, args []string) error {
-	list, wrong := s.each("wait", args)
+func wait(ctx context.Context, c *Call, args []string) error {
+	list, wrong := each(c, "wait", args)
 	if wrong != nil {
-		return p.end(*wrong)
+		return c.Fail(*wrong)
 	}
 	code := 0
 	for _, kept := range list {
@@ -99,20 +84,20 @@ func (s *Server) await(ctx context.Context, p *peer, args []string) error {
 			return context.Cause(ctx)
 		}
 	}
-	return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})
+	return c.Exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})
 }
 
 // each returns the jobs that args name, of which there have to be some.
-func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *Failure) {
+func each(c *Call, verb string, args []string) (list []*job.Job, wrong *Failure) {
 	flags := newFlags()
 	if err := flags.Parse(args); err != nil {
-		return nil, new(usageError(verb + ": " + names.Printable(err.Error())))
+		return nil, new(UsageError(verb + ": " + names.Printable(err.Error())))
 	}
 	if flags.NArg() == 0 {
-		return nil, new(usageError(verb + " wants a job"))
+		return nil, new(UsageError(verb + " wants a job"))
 	}
 	for _, ref := range flags.Args() {
-		kept, err := s.job(ref)
+		kept, err := c.Job(ref)
 		if err != nil {
 			return nil, new(missing(err))
 		}
@@ -121,40 +106,40 @@ func (s *Server) each(verb string, args []string) (list []*job.Job, wrong *Failu
 	return list, nil
 }
 
-// end ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
-func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) error {
+// kill ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
+func kill(ctx context.Context, c *Call, args []string) error {
 	flags := newFlags()
 	flags.SetInterspersed(true)
 	name := flags.StringP("signal", "s", "", "")
 	all := flags.BoolP("all", "a", false, "")
 	if err := flags.Parse(args); err != nil {
-		return p.end(usageError("kill: " + names.Printable(err.Error())))
+		return c.Fail(UsageError("kill: " + names.Printable(err.Error())))
 	}
 	var sig executor.Signal
 	if flags.Changed("signal") {
 		var err error
 		if sig, err = job.ParseSignal(*name); err != nil {
-			return p.end(usageError(fmt.Sprintf("kill: %v: %s", err, names.Quoted(Truncate(*name)))))
+			return c.Fail(UsageError(fmt.Sprintf("kill: %v: %s", err, names.Quoted(Truncate(*name)))))
 		}
 	}
 	refs := flags.Args()
 	switch {
 	case *all && len(refs) > 0:
-		return p.end(usageError("kill wants ids or --all, not both"))
+		return c.Fail(UsageError("kill wants ids or --all, not both"))
 	case *all:
-		for _, kept := range s.jobs() {
+		for _, kept := range c.Jobs() {
 			if info := kept.Info(); info.Status == job.Running {
 				refs = append(refs, info.ID)
 			}
 		}
 	case len(refs) == 0:
-		return p.end(usageError("kill wants an id or --all"))
+		return c.Fail(UsageError("kill wants an id or --all"))
 	case len(refs) > job.MaxRunning:
-		return p.end(usageError(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
+		return c.Fail(UsageError(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
 	}
 	var said, complaints strings.Builder
 	var reasons []string
-	for id, err := range s.endEach(ctx, refs, sig) {
+	for id, err := range endEach(ctx, c, refs, sig) {
 		if err == nil {
 			fmt.Fprintln(&said, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
@@ -162,11 +147,11 @@ func (s *Server) end(ctx context.Context, p *peer, req *request, args []string) 
 			reasons = append(reasons, err.Error())
 		}
 	}
-	e := done
-	if text := complaints.String(); text != "" {
-		e = Failure{Status: StatusFailed, Code: codeNo, Line: text, Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"}.frame(p.json)
+	if len(reasons) == 0 {
+		return c.Print([]byte(said.String()))
 	}
-	return s.print(p, req, e, []byte(said.String()))
+	return c.PrintFailure([]byte(said.String()), Failure{Status: StatusFailed, Code: codeNo,
+		Line: complaints.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
 }
 
 // killFailed tells why a job was not ended.
@@ -177,10 +162,59 @@ func killFailed(err error) string {
 	return Line("%v", err)
 }
 
-// jobs returns all jobs of the session.
-func (s *Server) jobs() []*job.Job {
-	if s.Jobs == nil {
-		return nil
+// endEach ends all that refs name at the same time, and yields the results in the order of refs.
+func endEach(ctx context.Context, c *Call, refs []string, sig executor.Signal) iter.Seq2[string, error] {
+	type result struct {
+		id  string
+		err error
 	}
-	return s.Jobs.All()
+	results := make([]chan result, len(refs))
+	for i, ref := range refs {
+		results[i] = make(chan result, 1)
+		// ends when that has, or with ctx; the reader below waits for it.
+		go func() {
+			id, err := endOne(ctx, c, ref, sig)
+			results[i] <- result{id, err}
+		}()
+	}
+	return func(yield func(string, error) bool) {
+		for _, one := range results {
+			r := <-one
+			if !yield(r.id, r.err) {
+				return
+			}
+		}
+	}
+}
+
+// endOne ends what hostexec ps lists by ref: a job, a call or a text of a shell that runs, or
+// what one of these has left running. It returns when that is gone.
+func endOne(ctx context.Context, c *Call, ref string, sig executor.Signal) (id string, err error) {
+	if id, err = listedAs(c, ref); err != nil {
+		return "", err
+	}
+	if err = c.End(ctx, id, sig); errors.Is(err, ErrNotJob) {
+		err = fmt.Errorf("%s is %w", names.Printable(Truncate(ref)), err)
+	}
+	return id, err
+}
+
+// listedAs returns the id that hostexec ps lists and that is ref, or alone begins with it.
+func listedAs(c *Call, ref string) (string, error) {
+	hits := map[string]bool{} // one may be that of a job and of what this has left
+	for _, r := range rows(c) {
+		if r.ID == ref {
+			return ref, nil
+		}
+		if ref != "" && strings.HasPrefix(r.ID, ref) {
+			hits[r.ID] = true
+		}
+	}
+	if len(hits) > 1 {
+		return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(Truncate(ref)), len(hits))
+	}
+	for id := range hits {
+		return id, nil
+	}
+	return "", fmt.Errorf("%w: %s", job.ErrUnknown, names.Quoted(Truncate(ref)))
 }

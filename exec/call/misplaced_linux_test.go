@@ -149,7 +149,7 @@ func TestMisplacedShell(t *testing.T) {
 				}
 				return
 			}
-			if got := session(t, s, "exec", "s", "--", "pwd -P"); got.out.String() != tt.want+"\n" {
+			if got := inSession(t, s, "exec", "s", "--", "pwd -P"); got.out.String() != tt.want+"\n" {
 				t.Errorf("it started in %q, want %q: %+v", got.out.String(), tt.want, got.exit)
 			}
 		})

@@ -19,79 +19,67 @@ import (
 
 // options are what stands between hostexec and a command.
 type options struct {
+	RunOptions
 	help, version bool
-	detach, keep  bool
-	ready         Readiness
-	timeout       string
-	env           []string // variables of the command, NAME=VALUE
 }
-
-// Readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
-type Readiness struct {
-	Line    *regexp.Regexp // a line of its output
-	Port    uint16         // on which it listens; 0 is none
-	Timeout time.Duration
-}
-
-func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
 
 // readyTimeout is how long a job has to become ready.
 const readyTimeout = time.Minute
 
 // parseOptions returns what the flags before a command say, and the command. Flags behind its
 // name are its own.
-func parseOptions(args []string) (o options, command []string, err error) {
+func parseOptions(args []string) (o options, err error) {
 	flags := newFlags()
 	flags.BoolVarP(&o.help, "help", "h", false, "")
 	flags.BoolVar(&o.version, "version", false, "")
-	flags.BoolVarP(&o.detach, "detach", "d", false, "")
-	flags.StringVar(&o.timeout, "timeout", "", "")
-	flags.StringArrayVar(&o.env, "env", nil, "")
-	flags.BoolVar(&o.keep, "keep", false, "")
+	flags.BoolVarP(&o.Detach, "detach", "d", false, "")
+	flags.StringVar(&o.Timeout, "timeout", "", "")
+	flags.StringArrayVar(&o.Env, "env", nil, "")
+	flags.BoolVar(&o.Keep, "keep", false, "")
 	line := flags.String("wait-for-log", "", "")
 	port := flags.String("wait-for-port", "", "")
 	wait := flags.String("wait-timeout", "", "")
 	if err := flags.Parse(args); err != nil {
-		return o, nil, err
+		return o, err
 	}
-	command = flags.Args()
+	o.Command = flags.Args()
 	if o.help || o.version {
-		return o, nil, nil
+		return o, nil
 	}
 	for _, name := range []string{"keep", "wait-for-log", "wait-for-port", "wait-timeout"} {
-		if flags.Changed(name) && !o.detach {
-			return o, nil, fmt.Errorf("--%s is for a job, which -d starts", name)
+		if flags.Changed(name) && !o.Detach {
+			return o, fmt.Errorf("--%s is for a job, which -d starts", name)
 		}
 	}
 	switch {
-	case len(command) == 0:
-		return o, nil, fmt.Errorf("%s wants a command after it", names.Printable(Truncate(args[0])))
-	case command[0] == "":
-		return o, nil, errors.New("the name of the command is empty")
-	case slices.ContainsFunc(o.env, nameless):
-		return o, nil, errors.New("--env: want NAME=VALUE")
-	case flags.Changed("timeout") && o.timeout == "":
-		return o, nil, fmt.Errorf("--timeout: %w", ErrTimeout)
+	case len(o.Command) == 0:
+		return o, fmt.Errorf("%s wants a command after it", names.Printable(Truncate(args[0])))
+	case o.Command[0] == "":
+		return o, errors.New("the name of the command is empty")
+	case slices.ContainsFunc(o.Env, nameless):
+		return o, errors.New("--env: want NAME=VALUE")
+	case flags.Changed("timeout") && o.Timeout == "":
+		return o, fmt.Errorf("--timeout: %w", ErrTimeout)
 	}
 	if flags.Changed("wait-for-log") {
-		if o.ready.Line, err = parseLine(*line); err != nil {
-			return o, nil, fmt.Errorf("--wait-for-log: %w", err)
+		if o.Ready.Line, err = parseLine(*line); err != nil {
+			return o, fmt.Errorf("--wait-for-log: %w", err)
 		}
 	}
 	if flags.Changed("wait-for-port") {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
-			return o, nil, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(Truncate(*port)))
+			return o, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(Truncate(*port)))
 		}
-		o.ready.Port = uint16(n)
+		o.Ready.Port = uint16(n)
 	}
-	o.ready.Timeout = readyTimeout
+	o.Ready.Timeout = readyTimeout
 	if flags.Changed("wait-timeout") {
-		if o.ready.Timeout, err = ParseTimeout(*wait); err != nil || o.ready.Timeout == 0 {
-			return o, nil, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, names.Printable(Truncate(*wait)))
+		if o.Ready.Timeout, err = ParseTimeout(*wait); err != nil || o.Ready.Timeout == 0 {
+			return o, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, names.Printable(Truncate(*wait)))
 		}
 	}
-	return o, command, nil
+	return o, nil
 }
 
 // nameless reports whether kv is not NAME=VALUE.

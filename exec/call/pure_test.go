@@ -127,7 +127,7 @@ func TestSetEnv(t *testing.T) {
 		})
 	}
 	for _, arg := range []string{"", "CI", "=x"} {
-		if _, _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
+		if _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
 			t.Errorf("--env %q: no error", arg)
 		}
 	}
@@ -141,7 +141,7 @@ func TestCommandsOfBrokenPolicy(t *testing.T) {
 	}
 	for _, tt := range []struct{ broken, make, git string }{{"", "allow", "rules"}, {"line 1", "deny", "deny"}} {
 		p.Broken = tt.broken
-		got := commands(&SessionState{Policy: p})
+		got := commands(p)
 		if len(got) != 2 || got[0].Action != tt.make || got[1].Action != tt.git {
 			t.Errorf("broken %q: ls shows %+v", tt.broken, got)
 		}

@@ -44,7 +44,7 @@ func plainText(s string) string {
 }
 
 // refusal answers a request that v denies.
-func refusal(sc *SessionState, req *request, v policy.Verdict) Failure {
+func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) Failure {
 	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: plainText(v.Reason), Rule: v.Rule, Request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
@@ -59,7 +59,7 @@ func refusal(sc *SessionState, req *request, v policy.Verdict) Failure {
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
 		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
-		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbNames...)); near != "" {
+		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
 			e.Hint = "did you mean hostexec " + near + "? " + e.Hint
 		}
 	default:

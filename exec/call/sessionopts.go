@@ -6,22 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
-
-// ShellRequest are what the words of hostexec session take.
-type ShellRequest struct {
-	Name    string
-	Env     []string
-	Dir     string
-	In      string // a container
-	Timeout time.Duration
-	JSON    bool
-	Text    string
-}
 
 // sessionVerbs are the words, each with the options that it takes and whether it wants a
 // name and a text.
@@ -60,7 +48,7 @@ func parseSession(word string, args []string) (o ShellRequest, err error) {
 			}
 			value, args = args[0], args[1:]
 		}
-		if err := o.set(option, value); err != nil {
+		if err := setOption(&o, option, value); err != nil {
 			return o, err
 		}
 	}
@@ -78,12 +66,12 @@ func parseSession(word string, args []string) (o ShellRequest, err error) {
 		o.Name = words[0]
 	}
 	if takes.text {
-		o.Text = strings.Join(args[1:], " ")
+		o.Text, o.Start = strings.Join(args[1:], " "), word == "start"
 	}
 	return o, shell.CheckEnv(o.Env)
 }
 
-func (o *ShellRequest) set(option, value string) error {
+func setOption(o *ShellRequest, option, value string) error {
 	switch option {
 	case "--env":
 		o.Env = append(o.Env, value)
@@ -105,6 +93,3 @@ func (o *ShellRequest) set(option, value string) error {
 	}
 	return nil
 }
-
-// shown is the name of the shell, for texts.
-func (o *ShellRequest) shown() string { return "session " + quoteWord(o.Name) }

@@ -50,8 +50,8 @@ func shellPolicy(action policy.Action) *policy.Policy {
 	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
 }
 
-// session runs a word of hostexec session to its end.
-func session(t *testing.T, s *Server, words ...string) *caller {
+// inSession runs a word of hostexec session to its end.
+func inSession(t *testing.T, s *Server, words ...string) *caller {
 	t.Helper()
 	c := dial(t, s)
 	c.exec(t, wire.FDFile, append([]string{"hostexec", "session"}, words...)...)
@@ -71,7 +71,7 @@ func TestShellPlaced(t *testing.T) {
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c := session(t, s, "exec", "one", "--", "echo host")
+	c := inSession(t, s, "exec", "one", "--", "echo host")
 	if c.out.String() != "" || c.exit.Outcome == wire.Exited || !strings.Contains(c.exit.Text, "where and container are not of shells") {
 		t.Errorf("it says %q, %+v", c.out.String(), c.exit)
 	}
@@ -92,7 +92,7 @@ func TestShellPlanted(t *testing.T) {
 		if name == "dir" {
 			words = []string{"create", "--cwd", "/", name}
 		}
-		if c := session(t, s, words...); c.exit.Code != 0 {
+		if c := inSession(t, s, words...); c.exit.Code != 0 {
 			t.Fatalf("create: %+v", c.exit)
 		}
 		var planted *shell.UntrustedError
@@ -100,7 +100,7 @@ func TestShellPlanted(t *testing.T) {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}
-	if c := session(t, s, "exec", "env", "--", ":"); c.exit.Code != 0 {
+	if c := inSession(t, s, "exec", "env", "--", ":"); c.exit.Code != 0 {
 		t.Fatalf("exec: %+v", c.exit)
 	}
 	if out, err := run("env"); err != nil || out != "ran planted\n" {
@@ -194,10 +194,10 @@ func TestShellsOfOthers(t *testing.T) {
 		if err := s.CreateShell("mine", shell.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(session(t, s, "ls").out.String(), "mine"); got != tt.may {
+		if got := strings.Contains(inSession(t, s, "ls").out.String(), "mine"); got != tt.may {
 			t.Errorf("%s: it is listed: %v", name, got)
 		}
-		if c := session(t, s, "rm", "mine"); c.exit.Code != 0 {
+		if c := inSession(t, s, "rm", "mine"); c.exit.Code != 0 {
 			t.Errorf("%s: rm: %+v", name, c.exit)
 		}
 		if got := len(s.Shells.List()) == 0; got != tt.may {
@@ -224,12 +224,12 @@ func TestShellStart(t *testing.T) {
 	sc := *s.State()
 	sc.Dirs = dirs
 	s.SetState(&sc)
-	session(t, s, "create", "--cwd", "/w", "ours")
-	session(t, s, "create", "--cwd", other, "theirs")
-	if c := session(t, s, "exec", "ours", "--", "pwd"); c.out.String() != work+"\n" {
+	inSession(t, s, "create", "--cwd", "/w", "ours")
+	inSession(t, s, "create", "--cwd", other, "theirs")
+	if c := inSession(t, s, "exec", "ours", "--", "pwd"); c.out.String() != work+"\n" {
 		t.Errorf("below a mount: %q, %+v", c.out.String(), c.exit)
 	}
-	c := session(t, s, "exec", "theirs", "--", "pwd")
+	c := inSession(t, s, "exec", "theirs", "--", "pwd")
 	if c.out.String() != "" || c.exit.Outcome != wire.Refused {
 		t.Errorf("elsewhere: %q, %+v", c.out.String(), c.exit)
 	}
@@ -270,9 +270,9 @@ func TestShellSwapped(t *testing.T) {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		session(t, s, tt.create...)
+		inSession(t, s, tt.create...)
 		swap = true
-		c := session(t, s, tt.exec...)
+		c := inSession(t, s, tt.exec...)
 		swap = false
 		if c.out.String() != tt.out || c.err.String() != tt.err {
 			t.Errorf("%q: %q, %q, %+v", tt.exec, c.out.String(), c.err.String(), c.exit)
@@ -285,7 +285,7 @@ func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
 		s := shells(t, shellPolicy(action))
 		s.Queue = &approval.Queue{Always: true}
-		session(t, s, "create", "one")
+		inSession(t, s, "create", "one")
 		c := dial(t, s)
 		c.env = []string{"HOSTEXEC_TIMEOUT=300ms"}
 		c.exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")

@@ -24,7 +24,7 @@ func (r *shellRun) view() (view, error) {
 	switch {
 	case !r.o.JSON:
 		return plainView{r}, nil
-	case r.starts:
+	case r.o.Start:
 		return report.Events(), nil
 	}
 	return report.Object(r.s.Shells.Spool)
@@ -39,7 +39,7 @@ func (v plainView) Ended(int, string) {}
 func (v plainView) Close() error      { return nil }
 
 func (v plainView) Started(request string, pid int) {
-	if v.starts {
+	if v.o.Start {
 		fmt.Fprintf(v.Err(), "hostexec: request %s, pid %d\n", request, pid)
 	}
 }

@@ -7,21 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/shim/wire"
 )
-
-// Name is the name under which the shim is no command but hostexec itself. It
-// parses nothing: its words come here and the host renders all text.
-const Name = "hostexec"
 
 const usage = `Usage: hostexec <command> [args...]
 
@@ -76,127 +68,92 @@ EXIT STATUS
 // verbNames are those of hostexec's own that run no command; session is, but for some of its own.
 var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
-// verb reports whether the call is of hostexec itself.
-func (r *request) verb() bool { return r.Args[0] == Name }
+// VerbSet implements Verbs.
+type VerbSet struct{}
 
-// verb runs a word of hostexec's own, or the command that follows it.
-func (s *Server) verb(life, session, ctx context.Context, p *peer, req *request) error {
-	args := req.Args[1:]
+// Names implements Verbs.
+func (VerbSet) Names() []string { return verbNames }
+
+// Serve implements Verbs: it runs a word of hostexec's own, or the command that follows it.
+func (VerbSet) Serve(ctx context.Context, c *Call) error {
+	args := c.Words()
 	if len(args) == 0 {
-		return p.end(Failure{Status: StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
+		return c.Fail(Failure{Status: StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
 	}
-	if why := unsupported(p.conn, args); why != "" {
-		return p.end(Failure{Status: StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
+	if why := unsupported(c.OneAnswer(), args); why != "" {
+		return c.Fail(Failure{Status: StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
 	}
 	if slices.Contains(verbNames, args[0]) {
-		if in, err := s.enter(ctx, p, req, limit.Verbs); !in {
+		if in, err := c.Enter(ctx); !in {
 			return err
 		}
 	}
 	switch args[0] {
 	case "ls":
-		return s.list(p, s.now(), req, args[1:])
+		return ls(c, args[1:])
 	case "ps":
-		return s.ps(p, req, args[1:])
+		return ps(c, args[1:])
 	case "logs":
-		return s.logs(ctx, p, req, args[1:])
+		return logs(ctx, c, args[1:])
 	case "wait":
-		return s.await(ctx, p, args[1:])
+		return wait(ctx, c, args[1:])
 	case "kill":
-		return s.end(ctx, p, req, args[1:])
+		return kill(ctx, c, args[1:])
 	case "session":
-		return s.session(ctx, p, req, args[1:])
+		return session(ctx, c, args[1:])
 	}
-	o, command, err := parseOptions(args)
+	return run(ctx, c, args)
+}
+
+// run runs the command that follows hostexec and its options.
+func run(ctx context.Context, c *Call, args []string) error {
+	o, err := parseOptions(args)
 	switch {
 	case err != nil:
-		return p.end(usageError(plainText(err.Error())))
+		return c.Fail(UsageError(plainText(err.Error())))
 	case o.help:
-		return s.print(p, req, done, []byte(usage))
+		return c.Print([]byte(usage))
 	case o.version:
-		return s.print(p, req, done, fmt.Appendf(nil, "hostexec version %s\n", s.Version))
+		return c.Print(fmt.Appendf(nil, "hostexec version %s\n", c.Version()))
 	}
-	if err := req.setEnv(o.env, s.now().PassEnv); err != nil {
-		return p.end(*err)
-	}
-	req.Args, req.timeout = command, o.timeout
-	if o.detach {
-		if req.keep = o.keep; o.keep {
-			session = life
-		}
-		return s.detach(session, ctx, p, req, o.ready)
-	}
-	return s.command(ctx, p, req)
+	return c.Run(ctx, o.RunOptions)
 }
 
-// oneAnswer is a connection whose caller gets one answer, and can do nothing about a call until then.
-type oneAnswer interface {
-	// OneAnswer returns what such a caller is called by people, or "" where it is none.
-	OneAnswer() string
-}
-
-// unsupported says why a caller of conn cannot have what args, the words behind hostexec, ask for.
-// Jobs, shells and times of its own are for callers that a signal can reach.
-func unsupported(conn net.Conn, args []string) string {
-	c, ok := conn.(oneAnswer)
-	if !ok || c.OneAnswer() == "" {
+// unsupported says why a caller over carrier, who gets one answer, cannot have what args, the words
+// behind hostexec, ask for. Jobs, shells and times of its own are for callers that a signal can reach.
+func unsupported(carrier string, args []string) string {
+	if carrier == "" {
 		return ""
 	}
 	switch args[0] {
 	case "ls", "-h", "--help", "--version", "--":
 		return ""
 	case "ps", "logs", "wait", "kill", "session":
-		return "hostexec " + args[0] + " is not there over " + c.OneAnswer()
+		return "hostexec " + args[0] + " is not there over " + carrier
 	}
 	if strings.HasPrefix(args[0], "-") {
-		return "options of hostexec, such as -d for a job, are not there over " + c.OneAnswer()
+		return "options of hostexec, such as -d for a job, are not there over " + carrier
 	}
 	return ""
 }
 
-var done = wire.Exit{Outcome: wire.Exited}
-
-func usageError(why string) Failure {
-	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
-}
-
 func firstLine(s string) string { return s[:strings.IndexByte(s, '\n')+1] }
 
-// print sends text to the caller's stdout, through the shim, and then e.
-func (s *Server) print(p *peer, req *request, e wire.Exit, text []byte) error {
-	if len(text) > 0 {
-		if err := s.begin(p, req); err != nil {
-			return err
-		}
-		if _, err := io.Copy(p.writer(wire.KindStdout), bytes.NewReader(text)); err != nil {
-			return err
-		}
-	}
-	return p.exit(e)
-}
-
-// begin has the shim take what is to be printed.
-func (s *Server) begin(p *peer, req *request) error {
-	req.close() // the shim writes to its own
-	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: req.ID}
-	return p.send(wire.KindStarted, started.Append(nil))
-}
-
-// list renders what may be called.
-func (s *Server) list(p *peer, sc *SessionState, req *request, args []string) error {
+// ls renders what may be called.
+func ls(c *Call, args []string) error {
 	switch {
 	case len(args) == 0:
-		return s.print(p, req, done, renderCommands(sc))
+		return c.Print(renderCommands(c.Policy()))
 	case slices.Equal(args, []string{"--json"}):
-		return s.print(p, req, done, renderCommandsJSON(sc))
+		return c.Print(renderCommandsJSON(c.Policy()))
 	}
-	return p.end(usageError("ls takes only --json"))
+	return c.Fail(UsageError("ls takes only --json"))
 }
 
-func renderCommands(sc *SessionState) []byte {
+func renderCommands(p *policy.Policy) []byte {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	list := commands(sc)
+	list := commands(p)
 	elsewhere := slices.ContainsFunc(list, func(c command) bool { return c.Where != host })
 	ruled := slices.ContainsFunc(list, func(c command) bool { return c.Call != c.Name })
 	for _, c := range append([]command{{"COMMAND", "ACTION", "WHERE", "CALL"}}, list...) {
@@ -224,17 +181,17 @@ var host = policy.Place{}.String()
 
 // commands returns what may be called by name: what is proxied, in the order given, then
 // what only has rules. Which of these a caller's arguments meet is for Decide to say.
-func commands(sc *SessionState) []command {
+func commands(p *policy.Policy) []command {
 	list := []command{} // [] in JSON, not null
-	for _, c := range sc.Policy.Commands {
-		list = append(list, command{c.Name, c.Action.String(), sc.Policy.Place(c.Name).String(), c.Name})
+	for _, c := range p.Commands {
+		list = append(list, command{c.Name, c.Action.String(), p.Place(c.Name).String(), c.Name})
 	}
-	for _, name := range sc.Policy.Names() {
+	for _, name := range p.Names() {
 		i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
-		ruled := len(sc.Policy.Rules[name].Rules) > 0
-		switch c, _ := sc.Policy.Lookup(name); {
+		ruled := len(p.Rules[name].Rules) > 0
+		switch c, _ := p.Lookup(name); {
 		case i < 0:
-			list = append(list, command{name, "rules", sc.Policy.Place(name).String(), Name + " " + name})
+			list = append(list, command{name, "rules", p.Place(name).String(), Name + " " + name})
 		case ruled && !c.Explicit && c.Action == policy.Allow:
 			list[i].Action = "rules"
 		}
@@ -242,7 +199,7 @@ func commands(sc *SessionState) []command {
 	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
 		list[i].Call = Name + " session"
 	}
-	if sc.Policy.Broken != "" {
+	if p.Broken != "" {
 		for i := range list {
 			list[i].Action = policy.Deny.String()
 		}
@@ -250,8 +207,8 @@ func commands(sc *SessionState) []command {
 	return list
 }
 
-func renderCommandsJSON(sc *SessionState) []byte {
-	b, err := json.MarshalIndent(commands(sc), "", "  ")
+func renderCommandsJSON(p *policy.Policy) []byte {
+	b, err := json.MarshalIndent(commands(p), "", "  ")
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
