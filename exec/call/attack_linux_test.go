@@ -39,10 +39,10 @@ func repolicy(s *Server, p *policy.Policy) {
 	s.SetState(&sc)
 }
 
-// drain takes whatever else comes, for a caller that does not look at it.
-func (c *caller) drain() {
+// Drain takes whatever else comes, for a caller that does not look at it.
+func (c *Caller) Drain() {
 	// ends when the connection does.
-	go io.Copy(io.Discard, c.conn)
+	go io.Copy(io.Discard, c.Conn)
 }
 
 // TestCaptureNeverEnds has callers whose stdin never ends, or is without end. The first cost
@@ -50,43 +50,43 @@ func (c *caller) drain() {
 //
 // Attack 71.
 func TestCaptureNeverEnds(t *testing.T) {
-	s, log := scene(t)
+	s, log := Scene(t)
 	repolicy(s, capturing(t, policy.Allow))
-	var silent []*caller
+	var silent []*Caller
 	for range 50 {
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, "sh", "-s")
-		c.read(t, wire.KindCapture)
-		c.send(t, wire.KindStdin, []byte("echo ran"))
-		c.drain()
+		c := Dial(t, s)
+		c.Exec(t, wire.FDFile, "sh", "-s")
+		c.Read(t, wire.KindCapture)
+		c.Send(t, wire.KindStdin, []byte("echo ran"))
+		c.Drain()
 		silent = append(silent, c)
 	}
-	c := dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-s")
-	c.read(t, wire.KindCapture)
-	c.send(t, wire.KindStdin, []byte("echo called"))
-	c.send(t, wire.KindStdinEOF, nil)
-	c.read(t, wire.KindExit)
-	if c.out.String() != "called\n" {
-		t.Errorf("a call beside them: %q, %+v", c.out.String(), c.exit)
+	c := Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-s")
+	c.Read(t, wire.KindCapture)
+	c.Send(t, wire.KindStdin, []byte("echo called"))
+	c.Send(t, wire.KindStdinEOF, nil)
+	c.Read(t, wire.KindExit)
+	if c.Out.String() != "called\n" {
+		t.Errorf("a call beside them: %q, %+v", c.Out.String(), c.Exit)
 	}
-	c = dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-s")
-	c.read(t, wire.KindCapture)
-	c.send(t, wire.KindStdin, []byte(strings.Repeat("x", 1<<10+1)))
-	c.read(t, wire.KindExit)
-	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "stdin has more than 1024 bytes") {
-		t.Errorf("without end: %+v", c.exit)
+	c = Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-s")
+	c.Read(t, wire.KindCapture)
+	c.Send(t, wire.KindStdin, []byte(strings.Repeat("x", 1<<10+1)))
+	c.Read(t, wire.KindExit)
+	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "stdin has more than 1024 bytes") {
+		t.Errorf("without end: %+v", c.Exit)
 	}
 	for _, c := range silent {
-		c.conn.Close()
+		c.Conn.Close()
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(audited(t, log, "the caller went away")) < len(silent); {
+	for deadline := time.Now().Add(10 * time.Second); len(Audited(t, log, "the caller went away")) < len(silent); {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d have ended", len(audited(t, log, "the caller went away")), len(silent))
+			t.Fatalf("%d of %d have ended", len(Audited(t, log, "the caller went away")), len(silent))
 		}
 	}
-	if n := len(audited(t, log, "HOSTEXEC START")); n != 1 {
+	if n := len(Audited(t, log, "HOSTEXEC START")); n != 1 {
 		t.Errorf("%d ran, want 1", n)
 	}
 }
@@ -97,17 +97,17 @@ func TestCaptureNeverEnds(t *testing.T) {
 // Attacks 71, 157.
 func TestCaptureOutlastsPolicy(t *testing.T) {
 	for action, code := range map[policy.Action]byte{policy.Allow: 0, policy.Ask: 126, policy.Deny: 126} {
-		s, log := scene(t)
+		s, log := Scene(t)
 		repolicy(s, capturing(t, policy.Allow))
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, "sh", "-s")
-		c.read(t, wire.KindCapture)
+		c := Dial(t, s)
+		c.Exec(t, wire.FDFile, "sh", "-s")
+		c.Read(t, wire.KindCapture)
 		repolicy(s, capturing(t, action))
-		c.send(t, wire.KindStdin, []byte("exit 0"))
-		c.send(t, wire.KindStdinEOF, nil)
-		c.read(t, wire.KindExit)
-		if started := len(audited(t, log, "HOSTEXEC START")) > 0; c.exit.Code != code || started != (code == 0) {
-			t.Errorf("%s by now: %+v, started %v", action, c.exit, started)
+		c.Send(t, wire.KindStdin, []byte("exit 0"))
+		c.Send(t, wire.KindStdinEOF, nil)
+		c.Read(t, wire.KindExit)
+		if started := len(Audited(t, log, "HOSTEXEC START")) > 0; c.Exit.Code != code || started != (code == 0) {
+			t.Errorf("%s by now: %+v, started %v", action, c.Exit, started)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestCaptureOutlastsPolicy(t *testing.T) {
 //
 // Attacks 71, 187.
 func TestAnswerIsForItsInput(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := Scene(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
 	sc := *s.State()
@@ -127,19 +127,19 @@ func TestAnswerIsForItsInput(t *testing.T) {
 	ask := func(env, stdin string, args ...string) approval.Question {
 		t.Helper()
 		changed := s.Queue.Changed()
-		c := dial(t, s)
-		c.env = []string{env, "SECRET=no"}
+		c := Dial(t, s)
+		c.Env = []string{env, "SECRET=no"}
 		fd := wire.FDNull
 		if stdin != "" {
 			fd = wire.FDFile
 		}
-		c.exec(t, fd, args...)
+		c.Exec(t, fd, args...)
 		if stdin != "" {
-			c.read(t, wire.KindCapture)
-			c.send(t, wire.KindStdin, []byte(stdin))
-			c.send(t, wire.KindStdinEOF, nil)
+			c.Read(t, wire.KindCapture)
+			c.Send(t, wire.KindStdin, []byte(stdin))
+			c.Send(t, wire.KindStdinEOF, nil)
 		}
-		c.drain()
+		c.Drain()
 		<-changed
 		all := s.Queue.Pending()
 		return all[len(all)-1]
@@ -179,7 +179,7 @@ func TestAnswerIsForItsInput(t *testing.T) {
 //
 // Attack 185.
 func TestCopiesAreLimited(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := Scene(t)
 	work := t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
@@ -203,13 +203,13 @@ func TestCopiesAreLimited(t *testing.T) {
 		operands string
 		code     byte
 	}{{"larger", 126}, {"huge", 126}, {"large large large large large", 126}, {"large", 0}} {
-		c := dial(t, s)
-		c.exec(t, wire.FDNull, append([]string{"true"}, strings.Fields(tt.operands)...)...)
-		c.read(t, wire.KindExit)
-		if c.exit.Code != tt.code {
-			t.Errorf("%s: %+v, want %d", tt.operands, c.exit, tt.code)
+		c := Dial(t, s)
+		c.Exec(t, wire.FDNull, append([]string{"true"}, strings.Fields(tt.operands)...)...)
+		c.Read(t, wire.KindExit)
+		if c.Exit.Code != tt.code {
+			t.Errorf("%s: %+v, want %d", tt.operands, c.Exit, tt.code)
 		}
-		c.conn.Close()
+		c.Conn.Close()
 		for deadline := time.Now().Add(10 * time.Second); s.copied.Load() != 0 && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
@@ -225,7 +225,7 @@ func TestCopiesAreLimited(t *testing.T) {
 //
 // Attack 161.
 func TestUnheardNeverReads(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := Scene(t)
 	near, far := net.Pipe() // who writes to it waits for its reader
 	defer far.Close()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -39,25 +39,25 @@ func TestJSON(t *testing.T) {
 		{"bad usage", []string{"hostexec", "--bogus\u202e"}, StatusFailed, 125, "", `\u202e`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
-			c := dial(t, s)
-			c.env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
-			c.exec(t, wire.FDNull, tt.args...)
-			c.read(t, wire.KindExit)
-			first, last, ok := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
+			s, _ := Scene(t)
+			c := Dial(t, s)
+			c.Env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
+			c.Exec(t, wire.FDNull, tt.args...)
+			c.Read(t, wire.KindExit)
+			first, last, ok := strings.Cut(strings.TrimSuffix(c.Exit.Text, "\n"), "\n")
 			var got struct {
 				Status                      Status
 				Code                        byte
 				Reason, Rule, Request, Hint *string
 			}
 			if err := json.Unmarshal([]byte(last), &got); err != nil || !ok || !strings.HasPrefix(first, "hostexec: ") {
-				t.Fatalf("text = %q, %v", c.exit.Text, err)
+				t.Fatalf("text = %q, %v", c.Exit.Text, err)
 			}
 			if got.Reason == nil || got.Rule == nil || got.Request == nil || got.Hint == nil {
 				t.Fatalf("a field is missing: %s", last)
 			}
-			if got.Status != tt.status || got.Code != tt.code || c.exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
-				t.Errorf("%s, code %d", last, c.exit.Code)
+			if got.Status != tt.status || got.Code != tt.code || c.Exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
+				t.Errorf("%s, code %d", last, c.Exit.Code)
 			}
 			if known := tt.status != StatusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
 				t.Errorf("%s, and the line is %s", last, first)
@@ -73,13 +73,13 @@ func TestJSON(t *testing.T) {
 		t.Errorf("the zero end is %+v", f)
 	}
 	// The command's own end is its own.
-	s, _ := scene(t)
-	c := dial(t, s)
-	c.env = []string{"HOSTEXEC_JSON=1"}
-	c.exec(t, wire.FDNull, "sh", "-c", "exit 126")
-	c.read(t, wire.KindExit)
-	if c.exit.Outcome != wire.Exited || c.exit.Code != 126 || c.exit.Text != "" {
-		t.Errorf("exit = %+v", c.exit)
+	s, _ := Scene(t)
+	c := Dial(t, s)
+	c.Env = []string{"HOSTEXEC_JSON=1"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 126")
+	c.Read(t, wire.KindExit)
+	if c.Exit.Outcome != wire.Exited || c.Exit.Code != 126 || c.Exit.Text != "" {
+		t.Errorf("exit = %+v", c.Exit)
 	}
 }
 
@@ -98,20 +98,20 @@ func TestJSONOfVerbs(t *testing.T) {
 		{"hostexec session exec --env 1A=b x -- true", 2, "hostexec: "},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
-			s, _ := scene(t)
+			s, _ := Scene(t)
 			s.Shells = &shell.Pool{}
-			c := dial(t, s)
-			c.env = []string{"HOSTEXEC_JSON=1"}
-			c.exec(t, wire.FDNull, strings.Fields(tt.args)...)
-			c.read(t, wire.KindExit)
-			first, last, _ := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
+			c := Dial(t, s)
+			c.Env = []string{"HOSTEXEC_JSON=1"}
+			c.Exec(t, wire.FDNull, strings.Fields(tt.args)...)
+			c.Read(t, wire.KindExit)
+			first, last, _ := strings.Cut(strings.TrimSuffix(c.Exit.Text, "\n"), "\n")
 			var got struct {
 				Code         byte
 				Reason, Hint string
 			}
 			err := json.Unmarshal([]byte(last), &got)
-			if err != nil || got.Code != tt.code || c.exit.Code != tt.code || got.Reason == "" || got.Hint == "" || strings.Contains(got.Reason, got.Hint) || !strings.HasPrefix(first, tt.first) {
-				t.Errorf("code %d: %q, %v", c.exit.Code, c.exit.Text, err)
+			if err != nil || got.Code != tt.code || c.Exit.Code != tt.code || got.Reason == "" || got.Hint == "" || strings.Contains(got.Reason, got.Hint) || !strings.HasPrefix(first, tt.first) {
+				t.Errorf("code %d: %q, %v", c.Exit.Code, c.Exit.Text, err)
 			}
 		})
 	}
@@ -119,28 +119,28 @@ func TestJSONOfVerbs(t *testing.T) {
 
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
-	s, log := scene(t)
+	s, log := Scene(t)
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
+	c := Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]
 	if err := s.Queue.Grant(q.ID, q.Digest(), q.Waiting, "ann", approval.Terms{Times: 2}); err != nil {
 		t.Fatal(err)
 	}
-	c.read(t, wire.KindExit)
+	c.Read(t, wire.KindExit)
 	grant := s.Queue.Grants()[0]
-	c = dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
-	c.read(t, wire.KindExit)
-	if !c.started || c.exit.Code != 0 {
-		t.Errorf("the granted call: %+v", c.exit)
+	c = Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
+	c.Read(t, wire.KindExit)
+	if !c.Started || c.Exit.Code != 0 {
+		t.Errorf("the granted call: %+v", c.Exit)
 	}
-	if lines := audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
+	if lines := Audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
 		t.Errorf("the log says %q", lines)
 	}
-	if n := len(audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
+	if n := len(Audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
 		t.Errorf("%d were asked, want the first alone", n)
 	}
 }
@@ -148,14 +148,14 @@ func TestGranted(t *testing.T) {
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
 func TestComesBack(t *testing.T) {
-	s, log := scene(t)
+	s, log := Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	(&caller{conn: ours, cwd: "/"}).exec(t, wire.FDNull, "git", "push")
+	(&Caller{Conn: ours, Cwd: "/"}).Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	ours.Close()
 	<-served
@@ -167,43 +167,43 @@ func TestComesBack(t *testing.T) {
 	if err := s.Queue.Approve(first.ID, first.Digest(), first.Waiting, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
-	c.read(t, wire.KindExit)
-	if !c.started || c.exit.Outcome != wire.Exited || c.exit.Code != 0 {
-		t.Errorf("who came back: %+v", c.exit)
+	c := Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
+	c.Read(t, wire.KindExit)
+	if !c.Started || c.Exit.Outcome != wire.Exited || c.Exit.Code != 0 {
+		t.Errorf("who came back: %+v", c.Exit)
 	}
 	kinds := decided(t, log)
 	if got := strings.Join(kinds[first.ID], " "); got != "CANCEL" || len(kinds) != 2 {
 		t.Errorf("the log has %v", kinds)
 	}
-	if lines := audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
+	if lines := Audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
 		t.Errorf("the log says %q", lines)
 	}
 }
 
 // ^C takes the request back, for good even where requests outlive their callers.
 func TestInterrupted(t *testing.T) {
-	s, log := scene(t)
+	s, log := Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, "git", "push")
+	c := &Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
-	c.read(t, wire.KindNotice)
-	c.send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
+	c.Read(t, wire.KindNotice)
+	c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
 	ours.Close()
 	<-served
-	if all := s.Queue.Pending(); len(all) != 0 || len(audited(t, log, "HOSTEXEC CANCEL")) != 1 {
+	if all := s.Queue.Pending(); len(all) != 0 || len(Audited(t, log, "HOSTEXEC CANCEL")) != 1 {
 		t.Errorf("pending %+v", all)
 	}
 }
 
-func audited(t *testing.T, log, word string) (lines []string) {
+func Audited(t *testing.T, log, word string) (lines []string) {
 	t.Helper()
 	b, err := os.ReadFile(log)
 	if err != nil {
@@ -221,7 +221,7 @@ func audited(t *testing.T, log, word string) (lines []string) {
 func decided(t *testing.T, log string) (kinds map[string][]string) {
 	t.Helper()
 	kinds = map[string][]string{}
-	for _, line := range audited(t, log, " HOSTEXEC ") {
+	for _, line := range Audited(t, log, " HOSTEXEC ") {
 		_, rest, _ := strings.Cut(line, "HOSTEXEC ")
 		kind, rest, _ := strings.Cut(rest, " ")
 		_, rest, _ = strings.Cut(rest, "request=")
@@ -239,7 +239,7 @@ func decided(t *testing.T, log string) (kinds map[string][]string) {
 // Attack 148.
 func TestAskRaces(t *testing.T) {
 	const rounds = 2000
-	s, log := scene(t)
+	s, log := Scene(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
 	defer s.Queue.AddWatcher()()
 	const window = 400 * time.Microsecond
@@ -259,8 +259,8 @@ func TestAskRaces(t *testing.T) {
 				}
 			}
 		})
-		c := &caller{conn: ours, cwd: "/"}
-		c.exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
+		c := &Caller{Conn: ours, Cwd: "/"}
+		c.Exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
 		<-changed
 		tries := []func(){func() { ours.Close() }}
 		for _, q := range s.Queue.Pending() { // one, or none

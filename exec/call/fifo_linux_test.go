@@ -4,4 +4,4 @@ package call
 
 import "golang.org/x/sys/unix"
 
-func makeFIFO(path string) error { return unix.Mkfifo(path, 0o600) }
+func MakeFIFO(path string) error { return unix.Mkfifo(path, 0o600) }

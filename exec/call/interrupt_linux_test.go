@@ -14,14 +14,14 @@ import (
 // TestInterrupt sends each signal that ends a program to the callers of verbs that wait: the
 // caller ends as by the signal, and what it had started ends too. The job goes on.
 func TestInterrupt(t *testing.T) {
-	p := shellPolicy(policy.Allow)
+	p := ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})
-	s := shells(t, p)
+	s := ShellScene(t, p)
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	hold, gone := alive(t)
-	job := background(t, s, "sh", "-c", hold+"echo said; sleep 1000")
+	hold, gone := Alive(t)
+	job := Background(t, s, "sh", "-c", hold+"echo said; sleep 1000")
 	for _, tt := range []struct {
 		verb  string
 		words []string
@@ -32,53 +32,53 @@ func TestInterrupt(t *testing.T) {
 		{"logs of both", []string{"logs", "-f", "--combined", "--raw", job}},
 	} {
 		for name, number := range fatalSignals {
-			c := dial(t, s)
-			c.exec(t, wire.FDNull, append([]string{"hostexec"}, tt.words...)...)
-			for !strings.Contains(c.out.String(), "said") {
-				c.read(t, wire.KindStdout)
+			c := Dial(t, s)
+			c.Exec(t, wire.FDNull, append([]string{"hostexec"}, tt.words...)...)
+			for !strings.Contains(c.Out.String(), "said") {
+				c.Read(t, wire.KindStdout)
 			}
-			c.send(t, wire.KindSignal, wire.AppendSignal(nil, "WINCH"))
-			c.send(t, wire.KindSignal, wire.AppendSignal(nil, "TSTP"))
-			c.read(t, wire.KindStopped)
-			c.send(t, wire.KindSignal, wire.AppendSignal(nil, name))
-			c.read(t, wire.KindExit)
-			if want := (wire.Exit{Outcome: wire.Signaled, Code: 128 + number, Signal: name}); c.exit != want {
-				t.Errorf("%s, %s: %+v, want %+v", tt.verb, name, c.exit, want)
+			c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "WINCH"))
+			c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "TSTP"))
+			c.Read(t, wire.KindStopped)
+			c.Send(t, wire.KindSignal, wire.AppendSignal(nil, name))
+			c.Read(t, wire.KindExit)
+			if want := (wire.Exit{Outcome: wire.Signaled, Code: 128 + number, Signal: name}); c.Exit != want {
+				t.Errorf("%s, %s: %+v, want %+v", tt.verb, name, c.Exit, want)
 			}
 		}
 	}
 	if running := s.Running(); len(running) != 1 || running[0].Request != job {
 		t.Errorf("still running: %v, want the job alone", running)
 	}
-	if c := hostexec(t, s, "kill", job); c.exit.Code != 0 {
-		t.Errorf("kill: %+v", c.exit)
+	if c := Hostexec(t, s, "kill", job); c.Exit.Code != 0 {
+		t.Errorf("kill: %+v", c.Exit)
 	}
 	gone()
 }
 
 // TestInterruptInLine: a caller whose text waits for the shell's turn leaves the line.
 func TestInterruptInLine(t *testing.T) {
-	s := shells(t, shellPolicy(policy.Allow))
+	s := ShellScene(t, ShellPolicy(policy.Allow))
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	first, second := dial(t, s), dial(t, s)
-	for _, c := range []*caller{first, second} {
-		c.exec(t, wire.FDNull, "hostexec", "session", "exec", "one", "--", "echo ready; sleep 1000")
+	first, second := Dial(t, s), Dial(t, s)
+	for _, c := range []*Caller{first, second} {
+		c.Exec(t, wire.FDNull, "hostexec", "session", "exec", "one", "--", "echo ready; sleep 1000")
 		if c == first {
-			c.read(t, wire.KindStdout)
+			c.Read(t, wire.KindStdout)
 		} else {
-			c.read(t, wire.KindStarted)
+			c.Read(t, wire.KindStarted)
 		}
 	}
-	for _, c := range []*caller{second, first} {
-		c.send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
-		c.read(t, wire.KindExit)
-		if c.exit.Signal != "INT" {
-			t.Errorf("%+v, want the death by INT", c.exit)
+	for _, c := range []*Caller{second, first} {
+		c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
+		c.Read(t, wire.KindExit)
+		if c.Exit.Signal != "INT" {
+			t.Errorf("%+v, want the death by INT", c.Exit)
 		}
 	}
-	if second.out.Len() > 0 {
-		t.Errorf("the second has run: %q", second.out.String())
+	if second.Out.Len() > 0 {
+		t.Errorf("the second has run: %q", second.Out.String())
 	}
 }

@@ -14,14 +14,14 @@ import (
 
 // A person ends a command: its whole tree goes, and the caller is told of which signal.
 func TestKill(t *testing.T) {
-	s, _ := scene(t)
-	c := dial(t, s)
+	s, _ := Scene(t)
+	c := Dial(t, s)
 	fifo := filepath.Join(t.TempDir(), "alive")
-	if err := makeFIFO(fifo); err != nil {
+	if err := MakeFIFO(fifo); err != nil {
 		t.Fatal(err)
 	}
-	c.exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait; sleep 1000") // children are ended first
-	c.read(t, wire.KindStarted)
+	c.Exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait; sleep 1000") // children are ended first
+	c.Read(t, wire.KindStarted)
 	alive, err := os.Open(fifo) // returns when the command has opened it, too
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +34,9 @@ func TestKill(t *testing.T) {
 	if !s.Kill(id) {
 		t.Error("Kill of a command that runs = false")
 	}
-	c.read(t, wire.KindExit)
-	if c.exit.Outcome != wire.Signaled || c.exit.Signal != "TERM" {
-		t.Errorf("the caller is told %+v, want that it died of TERM", c.exit)
+	c.Read(t, wire.KindExit)
+	if c.Exit.Outcome != wire.Signaled || c.Exit.Signal != "TERM" {
+		t.Errorf("the caller is told %+v, want that it died of TERM", c.Exit)
 	}
 	if n, err := alive.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("read = %d, %v, want EOF: somebody still has the pipe", n, err)
@@ -48,21 +48,21 @@ func TestKill(t *testing.T) {
 
 // TestKillCall: hostexec kill ends a call that hostexec ps lists, by its id or the beginning of one.
 func TestKillCall(t *testing.T) {
-	s, _ := scene(t)
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "sh", "-c", "sleep 1000 & wait") // which says nothing of the end of a child
-	c.read(t, wire.KindStarted)
+	s, _ := Scene(t)
+	c := Dial(t, s)
+	c.Exec(t, wire.FDNull, "sh", "-c", "sleep 1000 & wait") // which says nothing of the end of a child
+	c.Read(t, wire.KindStarted)
 	id := s.Running()[0].Request
-	if got := hostexec(t, s, "kill", "-s", "USR1", id); got.exit.Code != codeNo || !strings.Contains(got.exit.Text, "signals from its caller only") {
-		t.Errorf("kill -s: %+v", got.exit)
+	if got := Hostexec(t, s, "kill", "-s", "USR1", id); got.Exit.Code != codeNo || !strings.Contains(got.Exit.Text, "signals from its caller only") {
+		t.Errorf("kill -s: %+v", got.Exit)
 	}
-	if got := hostexec(t, s, "kill", "zz", ""); got.exit.Code != codeNo || strings.Count(got.exit.Text, "no such job") != 2 {
-		t.Errorf("kill of none: %+v", got.exit)
+	if got := Hostexec(t, s, "kill", "zz", ""); got.Exit.Code != codeNo || strings.Count(got.Exit.Text, "no such job") != 2 {
+		t.Errorf("kill of none: %+v", got.Exit)
 	}
-	if got := hostexec(t, s, "kill", id[:8]); got.exit.Code != 0 || got.out.String() != id+"\n" {
-		t.Errorf("kill: %q, %+v", got.out.String(), got.exit)
+	if got := Hostexec(t, s, "kill", id[:8]); got.Exit.Code != 0 || got.Out.String() != id+"\n" {
+		t.Errorf("kill: %q, %+v", got.Out.String(), got.Exit)
 	}
-	if c.read(t, wire.KindExit); c.exit.Outcome != wire.Signaled || c.exit.Signal != "TERM" {
-		t.Errorf("the caller is told %+v, want that it died of TERM", c.exit)
+	if c.Read(t, wire.KindExit); c.Exit.Outcome != wire.Signaled || c.Exit.Signal != "TERM" {
+		t.Errorf("the caller is told %+v, want that it died of TERM", c.Exit)
 	}
 }

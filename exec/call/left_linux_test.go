@@ -9,21 +9,21 @@ import (
 
 // What a job has left running when it ended is shown, and ended by its id.
 func TestJobLeft(t *testing.T) {
-	s, _ := scene(t)
-	hold, gone := alive(t)
-	id := background(t, s, "sh", "-c", hold+"setsid sleep 1000 & exit 7")
-	if c := hostexec(t, s, "wait", id); c.exit.Code != 7 {
-		t.Errorf("wait: %+v", c.exit)
+	s, _ := Scene(t)
+	hold, gone := Alive(t)
+	id := Background(t, s, "sh", "-c", hold+"setsid sleep 1000 & exit 7")
+	if c := Hostexec(t, s, "wait", id); c.Exit.Code != 7 {
+		t.Errorf("wait: %+v", c.Exit)
 	}
-	c := hostexec(t, s, "ps")
-	if out := c.out.String(); !strings.Contains(out, id+"   job    failed") || !strings.Contains(out, id+"   left   running") {
+	c := Hostexec(t, s, "ps")
+	if out := c.Out.String(); !strings.Contains(out, id+"   job    failed") || !strings.Contains(out, id+"   left   running") {
 		t.Errorf("ps says %q", out)
 	}
-	if c := hostexec(t, s, "kill", id); c.exit.Code != 0 || c.out.String() != id+"\n" {
-		t.Errorf("kill: %+v, %q", c.exit, c.out.String())
+	if c := Hostexec(t, s, "kill", id); c.Exit.Code != 0 || c.Out.String() != id+"\n" {
+		t.Errorf("kill: %+v, %q", c.Exit, c.Out.String())
 	}
 	gone()
-	if c := hostexec(t, s, "kill", id); c.exit.Code != 1 {
-		t.Errorf("kill again: %+v", c.exit)
+	if c := Hostexec(t, s, "kill", id); c.Exit.Code != 1 {
+		t.Errorf("kill again: %+v", c.Exit)
 	}
 }

@@ -28,7 +28,7 @@ func exchange(a, b string) {
 // directory that it mounts as /w.
 func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	t.Helper()
-	s, _ = scene(t)
+	s, _ = Scene(t)
 	work = t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
@@ -49,13 +49,13 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	return s, work
 }
 
-func call(t *testing.T, s *Server, args ...string) *caller {
+func call(t *testing.T, s *Server, args ...string) *Caller {
 	t.Helper()
-	c := dial(t, s)
-	c.cwd = "/w"
-	c.exec(t, wire.FDNull, args...)
-	c.read(t, wire.KindExit)
-	c.conn.Close()
+	c := Dial(t, s)
+	c.Cwd = "/w"
+	c.Exec(t, wire.FDNull, args...)
+	c.Read(t, wire.KindExit)
+	c.Conn.Close()
 	return c
 }
 
@@ -82,14 +82,14 @@ func TestOperandExchange(t *testing.T) {
 			read, refused, leaked := 0, 0, 0
 			for read < 200 || refused == 0 {
 				switch c := call(t, s, "cat", "file"); {
-				case strings.Contains(c.out.String(), "secret"):
+				case strings.Contains(c.Out.String(), "secret"):
 					leaked++
-				case c.exit.Code == 0 && c.out.String() == "mine":
+				case c.Exit.Code == 0 && c.Out.String() == "mine":
 					read++
-				case c.exit.Code == 126:
+				case c.Exit.Code == 126:
 					refused++
 				default:
-					t.Errorf("code %d, %q", c.exit.Code, c.out.String())
+					t.Errorf("code %d, %q", c.Exit.Code, c.Out.String())
 				}
 			}
 			if t.Logf("%d read, %d refused, %d leaked", read, refused, leaked); leaked > 0 {
@@ -124,7 +124,7 @@ func TestOperandCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := call(t, s, "echo", name)
-			got, out := "refused", strings.TrimSpace(c.out.String())
+			got, out := "refused", strings.TrimSpace(c.Out.String())
 			switch {
 			case out == name:
 				got = "name"
@@ -132,15 +132,15 @@ func TestOperandCopies(t *testing.T) {
 				got = "copy"
 			}
 			if got != tt.want {
-				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.exit.Code, got, tt.want)
+				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.Exit.Code, got, tt.want)
 			}
-			if again := strings.TrimSpace(call(t, s, "echo", name).out.String()); again != out {
+			if again := strings.TrimSpace(call(t, s, "echo", name).Out.String()); again != out {
 				t.Errorf("the same call has other arguments: %q, then %q", out, again)
 			}
 			if err := os.WriteFile(filepath.Join(work, "notes.txt"), []byte("other"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if other := strings.TrimSpace(call(t, s, "echo", name).out.String()); tt.want == "copy" && other == out {
+			if other := strings.TrimSpace(call(t, s, "echo", name).Out.String()); tt.want == "copy" && other == out {
 				t.Errorf("a copy of something else has the same name: %q", other)
 			}
 		})

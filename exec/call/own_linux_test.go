@@ -21,7 +21,7 @@ const leaves = "setsid sleep 1000 <&- >&- 2>&- & :"
 //
 // Attack 228.
 func TestKillOfOthers(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := Scene(t)
 	root, err := os.Open("/")
 	if err != nil {
 		t.Fatal(err)
@@ -37,14 +37,14 @@ func TestKillOfOthers(t *testing.T) {
 	p.Rules = map[string]policy.Ruleset{"sh": {Settings: policy.Settings{Leave: new(true)}}}
 	sc.Policy = &p
 	s.SetState(&sc)
-	id := background(t, s, "sh", "-c", leaves)
-	hostexec(t, s, "wait", id)
-	if ps := hostexec(t, s, "ps").out.String(); strings.Contains(ps, kindLeft) {
+	id := Background(t, s, "sh", "-c", leaves)
+	Hostexec(t, s, "wait", id)
+	if ps := Hostexec(t, s, "ps").Out.String(); strings.Contains(ps, KindLeft) {
 		t.Errorf("ps says %q", ps)
 	}
 	for ref, want := range map[string]string{notifies: "no such job", notifies[:4]: "no such job", id: "it has ended"} {
-		if c := hostexec(t, s, "kill", ref); c.exit.Code != codeNo || !strings.Contains(c.exit.Text, want) {
-			t.Errorf("kill %s: %+v, want %q", ref, c.exit, want)
+		if c := Hostexec(t, s, "kill", ref); c.Exit.Code != codeNo || !strings.Contains(c.Exit.Text, want) {
+			t.Errorf("kill %s: %+v, want %q", ref, c.Exit, want)
 		}
 	}
 	for _, id := range []string{notifies, id} {

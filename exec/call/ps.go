@@ -64,12 +64,12 @@ func rows(c *Call) []row {
 	return list
 }
 
-// kindLeft is what ps calls it.
-const kindLeft = "left"
+// KindLeft is what ps calls it.
+const KindLeft = "left"
 
 // leftRow is a row of what a call or a job left.
 func leftRow(l proctree.Left) row {
-	return row{ID: l.ID, Kind: kindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
+	return row{ID: l.ID, Kind: KindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
 }
 
 // listed returns the beginning of args, as a list shows them.

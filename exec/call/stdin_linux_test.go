@@ -27,20 +27,20 @@ func TestAgentStdin(t *testing.T) {
 		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
+			s, _ := Scene(t)
 			sc := *s.State()
 			sc.Agent = tt.agent
 			s.SetState(&sc)
-			c := dial(t, s)
-			c.env = tt.env
-			c.exec(t, tt.stdin, "sh", "-c", "cat")
-			if c.read(t, wire.KindStarted); tt.reads {
-				c.send(t, wire.KindStdin, []byte("a message"))
-				c.send(t, wire.KindStdinEOF, nil)
+			c := Dial(t, s)
+			c.Env = tt.env
+			c.Exec(t, tt.stdin, "sh", "-c", "cat")
+			if c.Read(t, wire.KindStarted); tt.reads {
+				c.Send(t, wire.KindStdin, []byte("a message"))
+				c.Send(t, wire.KindStdinEOF, nil)
 			}
-			c.read(t, wire.KindExit)
-			if got := c.out.String(); (got == "a message") != tt.reads || c.exit.Code != 0 {
-				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.exit.Code, tt.reads)
+			c.Read(t, wire.KindExit)
+			if got := c.Out.String(); (got == "a message") != tt.reads || c.Exit.Code != 0 {
+				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.Exit.Code, tt.reads)
 			}
 		})
 	}
