@@ -58,8 +58,8 @@ type Failure struct {
 // exit returns the code that the shim exits with.
 func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
 
-// text is e as people read it: one line.
-func (e Failure) text() string {
+// Text is e as people read it: one line.
+func (e Failure) Text() string {
 	if e.Line != "" {
 		return e.Line
 	}
@@ -95,7 +95,7 @@ func (e Failure) json() string {
 // frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
 func (e Failure) frame(asJSON bool) wire.Exit {
 	way := exitKinds[e.Status] // of a status that is none: Failed, and the shim knows its code
-	text := e.text()
+	text := e.Text()
 	if asJSON {
 		text += e.json()
 	}

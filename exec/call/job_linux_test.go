@@ -159,7 +159,7 @@ func TestJobKill(t *testing.T) {
 	if c := Hostexec(t, s, "wait", usr1); c.Exit.Code != 5 {
 		t.Errorf("wait = %+v", c.Exit)
 	}
-	if c := Hostexec(t, s, "kill", id, usr1, "f00"); c.Out.String() != id+"\n" || c.Exit.Code != codeNo || strings.Count(c.Exit.Text, "\n") != 2 {
+	if c := Hostexec(t, s, "kill", id, usr1, "f00"); c.Out.String() != id+"\n" || c.Exit.Code != 1 || strings.Count(c.Exit.Text, "\n") != 2 {
 		t.Errorf("kill: %q, %+v", c.Out.String(), c.Exit)
 	}
 	gone()

@@ -157,7 +157,7 @@ func kill(ctx context.Context, c *Call, args []string) error {
 // killFailed tells why a job was not ended.
 func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
-		return missing(err).text()
+		return missing(err).Text()
 	}
 	return Line("%v", err)
 }

@@ -53,10 +53,10 @@ func TestKillCall(t *testing.T) {
 	c.Exec(t, wire.FDNull, "sh", "-c", "sleep 1000 & wait") // which says nothing of the end of a child
 	c.Read(t, wire.KindStarted)
 	id := s.Running()[0].Request
-	if got := Hostexec(t, s, "kill", "-s", "USR1", id); got.Exit.Code != codeNo || !strings.Contains(got.Exit.Text, "signals from its caller only") {
+	if got := Hostexec(t, s, "kill", "-s", "USR1", id); got.Exit.Code != 1 || !strings.Contains(got.Exit.Text, "signals from its caller only") {
 		t.Errorf("kill -s: %+v", got.Exit)
 	}
-	if got := Hostexec(t, s, "kill", "zz", ""); got.Exit.Code != codeNo || strings.Count(got.Exit.Text, "no such job") != 2 {
+	if got := Hostexec(t, s, "kill", "zz", ""); got.Exit.Code != 1 || strings.Count(got.Exit.Text, "no such job") != 2 {
 		t.Errorf("kill of none: %+v", got.Exit)
 	}
 	if got := Hostexec(t, s, "kill", id[:8]); got.Exit.Code != 0 || got.Out.String() != id+"\n" {

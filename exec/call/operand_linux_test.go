@@ -49,7 +49,7 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	return s, work
 }
 
-func call(t *testing.T, s *Server, args ...string) *Caller {
+func callOnce(t *testing.T, s *Server, args ...string) *Caller {
 	t.Helper()
 	c := Dial(t, s)
 	c.Cwd = "/w"
@@ -81,7 +81,7 @@ func TestOperandExchange(t *testing.T) {
 			defer func() { attacker.Process.Kill(); attacker.Wait() }()
 			read, refused, leaked := 0, 0, 0
 			for read < 200 || refused == 0 {
-				switch c := call(t, s, "cat", "file"); {
+				switch c := callOnce(t, s, "cat", "file"); {
 				case strings.Contains(c.Out.String(), "secret"):
 					leaked++
 				case c.Exit.Code == 0 && c.Out.String() == "mine":
@@ -123,7 +123,7 @@ func TestOperandCopies(t *testing.T) {
 			if err := errors.Join(os.WriteFile(filepath.Join(work, "notes.txt"), nil, 0o600), os.Mkdir(filepath.Join(work, "sub"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
-			c := call(t, s, "echo", name)
+			c := callOnce(t, s, "echo", name)
 			got, out := "refused", strings.TrimSpace(c.Out.String())
 			switch {
 			case out == name:
@@ -134,13 +134,13 @@ func TestOperandCopies(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.Exit.Code, got, tt.want)
 			}
-			if again := strings.TrimSpace(call(t, s, "echo", name).Out.String()); again != out {
+			if again := strings.TrimSpace(callOnce(t, s, "echo", name).Out.String()); again != out {
 				t.Errorf("the same call has other arguments: %q, then %q", out, again)
 			}
 			if err := os.WriteFile(filepath.Join(work, "notes.txt"), []byte("other"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if other := strings.TrimSpace(call(t, s, "echo", name).Out.String()); tt.want == "copy" && other == out {
+			if other := strings.TrimSpace(callOnce(t, s, "echo", name).Out.String()); tt.want == "copy" && other == out {
 				t.Errorf("a copy of something else has the same name: %q", other)
 			}
 		})

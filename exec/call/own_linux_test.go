@@ -43,7 +43,7 @@ func TestKillOfOthers(t *testing.T) {
 		t.Errorf("ps says %q", ps)
 	}
 	for ref, want := range map[string]string{notifies: "no such job", notifies[:4]: "no such job", id: "it has ended"} {
-		if c := Hostexec(t, s, "kill", ref); c.Exit.Code != codeNo || !strings.Contains(c.Exit.Text, want) {
+		if c := Hostexec(t, s, "kill", ref); c.Exit.Code != 1 || !strings.Contains(c.Exit.Text, want) {
 			t.Errorf("kill %s: %+v, want %q", ref, c.Exit, want)
 		}
 	}

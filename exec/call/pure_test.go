@@ -126,6 +126,10 @@ func TestSetEnv(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEnvOption refuses --env without the name of a variable.
+func TestEnvOption(t *testing.T) {
 	for _, arg := range []string{"", "CI", "=x"} {
 		if _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
 			t.Errorf("--env %q: no error", arg)

@@ -35,8 +35,8 @@ func TestShellJSONEnds(t *testing.T) {
 	}{
 		{"itself", "echo part; (exit 3)", nil, nil, 3, ""},
 		{"timeout", "echo part; sleep 1000", []string{"--timeout", "300ms"}, nil, 124, "Command timeout after 300ms"},
-		{"kill", "echo part; sleep 1000", nil, func(*Caller) { s.Kill(s.Running()[0].Request) }, 143, errKilled.Error()},
-		{"kill inside", "echo part; sleep 1000", nil, func(*Caller) { s.kill(s.Running()[0].Request, errKilledInside) }, 143, "hostexec kill ended it"},
+		{"kill", "echo part; sleep 1000", nil, func(*Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
+		{"kill inside", "echo part; sleep 1000", nil, func(*Caller) { Hostexec(t, s, "kill", s.Running()[0].Request) }, 143, "hostexec kill ended it"},
 		{"signal", "echo part; sleep 1000", nil, func(c *Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
 		{"death", "echo part; kill -KILL $$", nil, nil, 125, "shell terminated unexpectedly (exit code: 137)"},
 	} {
@@ -91,7 +91,7 @@ func TestKillAny(t *testing.T) {
 		go func() { defer close(told); c.Read(t, wire.KindExit) }()
 		Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 		id := s.Running()[0].Request
-		if k := Hostexec(t, s, "kill", "-s", "HUP", id); k.Exit.Code != codeNo || !strings.Contains(k.Exit.Text, "signals from its caller only") {
+		if k := Hostexec(t, s, "kill", "-s", "HUP", id); k.Exit.Code != 1 || !strings.Contains(k.Exit.Text, "signals from its caller only") {
 			t.Errorf("%q: kill -s: %+v", words, k.Exit)
 		}
 		if k := Hostexec(t, s, "kill", id[:8]); k.Exit.Code != 0 || k.Out.String() != id+"\n" || len(s.Running()) > 0 {
@@ -131,7 +131,7 @@ func TestHostText(t *testing.T) {
 		if c := Hostexec(t, s, "ps"); strings.Contains(c.Out.String(), id) {
 			t.Errorf("the container sees %s", c.Out.String())
 		}
-		if c := Hostexec(t, s, "kill", id); c.Exit.Code != codeNo || !strings.Contains(c.Exit.Text, job.ErrUnknown.Error()) {
+		if c := Hostexec(t, s, "kill", id); c.Exit.Code != 1 || !strings.Contains(c.Exit.Text, job.ErrUnknown.Error()) {
 			t.Errorf("the container ends it: %+v", c.Exit)
 		}
 		s.Kill(id)
