@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -35,104 +29,6 @@ func TestMain(m *testing.M) {
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
-}
-
-// Scene is a server with sh and a few others proxied, and the path of its audit log.
-func Scene(t *testing.T) (*Server, string) {
-	t.Helper()
-	log := filepath.Join(t.TempDir(), "audit.log")
-	a, err := audit.Open(log, audit.SessionInfo{Project: "app", Session: "0123456789ab"}, audit.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	dirs, err := dir.NewTable(nil, dir.Default{Source: t.TempDir(), All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
-	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { host.Close() })
-	table, err := job.Open(filepath.Join(t.TempDir(), "jobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Version: "v0", Verbs: VerbSet{}, Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
-	s.SetState(&SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
-		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
-		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
-		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
-		{Name: "lost", Action: policy.Allow, Path: "/nonexistent/lost"},
-		{Name: "passwd", Action: policy.Allow, Path: "/etc/passwd"},
-	}}})
-	return s, log
-}
-
-// Caller plays the shim: it sends m, answers credit, and collects what comes.
-type Caller struct {
-	Conn     net.Conn
-	Env      []string
-	Cwd      string // / if empty
-	Out, Err strings.Builder
-	Exit     wire.Exit
-	Started  bool
-}
-
-// Dial serves one connection; the test ends when Serve has returned.
-func Dial(t *testing.T, s *Server) *Caller {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	var wg sync.WaitGroup
-	session, end := context.WithCancel(context.Background())
-	// ends when ours is closed.
-	wg.Go(func() { s.Serve(session, session, theirs) })
-	t.Cleanup(func() { end(); ours.Close(); wg.Wait(); s.Wait() })
-	return &Caller{Conn: ours, Cwd: "/"}
-}
-
-func (c *Caller) Send(t *testing.T, kind wire.Kind, payload []byte) {
-	t.Helper()
-	if _, err := c.Conn.Write(wire.AppendFrame(nil, kind, payload)); err != nil {
-		t.Fatalf("send %v: %v", kind, err)
-	}
-}
-
-func (c *Caller) Exec(t *testing.T, stdin wire.FD, args ...string) {
-	t.Helper()
-	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: c.Cwd, Env: c.Env}
-	c.Send(t, wire.KindExec, m.Append(nil))
-}
-
-// Read takes frames until Exit, or until want has been seen.
-func (c *Caller) Read(t *testing.T, want wire.Kind) {
-	t.Helper()
-	for {
-		kind, b, err := wire.ReadFrame(c.Conn, make([]byte, wire.MaxFrame))
-		if err != nil {
-			t.Fatalf("read frame: %v", err)
-		}
-		switch kind {
-		case wire.KindStdout, wire.KindStderr:
-			if kind == wire.KindStdout {
-				c.Out.Write(b)
-			} else {
-				c.Err.Write(b)
-			}
-			c.Send(t, wire.KindCredit, wire.AppendCredit(nil, uint32(len(b))))
-		case wire.KindStarted:
-			c.Started = true
-		case wire.KindExit:
-			if c.Exit, err = wire.ParseExit(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if kind == want || kind == wire.KindExit {
-			return
-		}
-	}
 }
 
 // Attack 61.
@@ -166,8 +62,8 @@ func TestServe(t *testing.T) {
 		{"ps", []string{"hostexec", "ps"}, wire.Exited, 0, "REQUEST   KIND   STATUS   EXIT   TIME   COMMAND\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := Scene(t)
-			c := Dial(t, s)
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
 			c.Exec(t, wire.FDNull, tt.args...)
 			c.Read(t, wire.KindExit)
 			if c.Exit.Outcome != tt.outcome || c.Exit.Code != tt.code {
@@ -184,8 +80,8 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeStdin(t *testing.T) {
-	s, _ := Scene(t)
-	c := Dial(t, s)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDFile, "sh", "-c", "read a; echo got $a; read b; echo got $b >&2")
 	c.Read(t, wire.KindStarted)
 	c.Send(t, wire.KindStdin, []byte("one\ntwo\nnobody reads this"))
@@ -203,14 +99,14 @@ func TestServeStdin(t *testing.T) {
 // A caller that hangs up ends the command and what it started, and START without
 // COMPLETE never stays.
 func TestServeHangUp(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(done); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &Caller{Conn: ours, Cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "alive")
-	if err := MakeFIFO(fifo); err != nil {
+	if err := calltest.MakeFIFO(fifo); err != nil {
 		t.Fatal(err)
 	}
 	c.Exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait")
@@ -252,8 +148,8 @@ func TestServeGarbage(t *testing.T) {
 			(&wire.Exec{FDs: [3]wire.FD{wire.FDPipe}, Passed: 1, Args: []string{"sh"}, Cwd: "/"}).Append(nil)), "announced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := Scene(t)
-			c := Dial(t, s)
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
 			// The server may answer before it has read all; it must not be waited for.
 			go c.Conn.Write(tt.sent) // ends when the test closes the pipe
 			c.Read(t, wire.KindExit)
@@ -266,8 +162,8 @@ func TestServeGarbage(t *testing.T) {
 
 // Bytes beyond what was granted end the call.
 func TestServeCredit(t *testing.T) {
-	s, _ := Scene(t)
-	c := Dial(t, s)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDFile, "sh", "-c", "sleep 1000")
 	c.Read(t, wire.KindStarted)
 	chunk := make([]byte, wire.MaxFrame)
@@ -285,8 +181,8 @@ func TestServeCredit(t *testing.T) {
 // Attack 219.
 func TestServeCreditOfOutput(t *testing.T) {
 	for _, grants := range [][]uint32{{1 << 31}, {1<<32 - 1}, {wire.Window + 1}, {1}, {wire.Window, wire.Window}, {0, 0, 1<<31 - 1}} {
-		s, _ := Scene(t)
-		c := Dial(t, s)
+		s, _ := calltest.Scene(t)
+		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDFile, "sh", "-c", "read line; echo $line; sleep 1000")
 		c.Read(t, wire.KindStarted)
 		var frames []byte
@@ -305,12 +201,12 @@ func TestServeCreditOfOutput(t *testing.T) {
 // What COMPLETE says of a command that ended well although its caller, who takes no output,
 // went away before it could be told.
 func TestEndOfHangUp(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &Caller{Conn: ours, Cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "ended")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -335,10 +231,10 @@ func TestEndOfHangUp(t *testing.T) {
 
 // Attack 94.
 func TestTooLongToAsk(t *testing.T) {
-	s, _ := Scene(t)
+	s, _ := calltest.Scene(t)
 	defer s.Queue.AddWatcher()()
-	c := Dial(t, s)
-	c.Exec(t, wire.FDNull, "git", strings.Repeat("x", maxShown))
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", strings.Repeat("x", call.MaxShown))
 	c.Read(t, wire.KindExit)
 	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "more than a person reads") {
 		t.Errorf("%+v", c.Exit)

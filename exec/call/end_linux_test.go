@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -26,27 +26,27 @@ func TestJSON(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		args   []string
-		status Status
+		status call.Status
 		code   byte
 		rule   string
 		reason string // part of
 	}{
-		{"denied by rule", []string{"rm", "x"}, StatusRefused, 126, "--proxy rm=deny", "denied by"},
-		{"nobody to ask", []string{"git"}, StatusRefused, 126, "--proxy git=ask", "nobody is there"},
-		{"not proxied", []string{"id"}, StatusNotProxied, 127, "", "not a proxied command"},
-		{"lost", []string{"lost"}, StatusNotFound, 127, "--proxy lost", "not found on the host any more"},
-		{"not executable", []string{"passwd"}, StatusNotExecutable, 126, "--proxy passwd", "not executable"},
-		{"bad usage", []string{"hostexec", "--bogus\u202e"}, StatusFailed, 125, "", `\u202e`},
+		{"denied by rule", []string{"rm", "x"}, call.StatusRefused, 126, "--proxy rm=deny", "denied by"},
+		{"nobody to ask", []string{"git"}, call.StatusRefused, 126, "--proxy git=ask", "nobody is there"},
+		{"not proxied", []string{"id"}, call.StatusNotProxied, 127, "", "not a proxied command"},
+		{"lost", []string{"lost"}, call.StatusNotFound, 127, "--proxy lost", "not found on the host any more"},
+		{"not executable", []string{"passwd"}, call.StatusNotExecutable, 126, "--proxy passwd", "not executable"},
+		{"bad usage", []string{"hostexec", "--bogus\u202e"}, call.StatusFailed, 125, "", `\u202e`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := Scene(t)
-			c := Dial(t, s)
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
 			c.Env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
 			c.Exec(t, wire.FDNull, tt.args...)
 			c.Read(t, wire.KindExit)
 			first, last, ok := strings.Cut(strings.TrimSuffix(c.Exit.Text, "\n"), "\n")
 			var got struct {
-				Status                      Status
+				Status                      call.Status
 				Code                        byte
 				Reason, Rule, Request, Hint *string
 			}
@@ -59,22 +59,14 @@ func TestJSON(t *testing.T) {
 			if got.Status != tt.status || got.Code != tt.code || c.Exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
 				t.Errorf("%s, code %d", last, c.Exit.Code)
 			}
-			if known := tt.status != StatusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
+			if known := tt.status != call.StatusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
 				t.Errorf("%s, and the line is %s", last, first)
 			}
 		})
 	}
-	for _, env := range []string{"HOSTEXEC_JSON=", "HOSTEXEC_JSON=true", "XHOSTEXEC_JSON=1"} {
-		if wantsJSON([]string{env, "HOSTEXEC_JSON=1"}) != strings.HasPrefix(env, "X") {
-			t.Errorf("%s before HOSTEXEC_JSON=1", env)
-		}
-	}
-	if f := (Failure{}).frame(false); f.Outcome != wire.Failed {
-		t.Errorf("the zero end is %+v", f)
-	}
 	// The command's own end is its own.
-	s, _ := Scene(t)
-	c := Dial(t, s)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
 	c.Env = []string{"HOSTEXEC_JSON=1"}
 	c.Exec(t, wire.FDNull, "sh", "-c", "exit 126")
 	c.Read(t, wire.KindExit)
@@ -83,46 +75,12 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONOfVerbs wants the same of a verb's own words that are wrong, whose texts and codes differ.
-func TestJSONOfVerbs(t *testing.T) {
-	for _, tt := range []struct {
-		args  string
-		code  byte
-		first string
-	}{
-		{"hostexec", 1, "Usage: hostexec <command> [args...]"},
-		{"hostexec kill ffff", 1, "hostexec: no such job: ffff: hostexec ps lists them"},
-		{"hostexec kill", 125, "hostexec: kill wants an id or --all: see hostexec --help"},
-		{"hostexec ls --bogus", 125, "hostexec: ls takes only --json: see hostexec --help"},
-		{"hostexec session bogus", 125, "hostexec: "},
-		{"hostexec session exec --env 1A=b x -- true", 2, "hostexec: "},
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			s, _ := Scene(t)
-			s.Shells = &shell.Pool{}
-			c := Dial(t, s)
-			c.Env = []string{"HOSTEXEC_JSON=1"}
-			c.Exec(t, wire.FDNull, strings.Fields(tt.args)...)
-			c.Read(t, wire.KindExit)
-			first, last, _ := strings.Cut(strings.TrimSuffix(c.Exit.Text, "\n"), "\n")
-			var got struct {
-				Code         byte
-				Reason, Hint string
-			}
-			err := json.Unmarshal([]byte(last), &got)
-			if err != nil || got.Code != tt.code || c.Exit.Code != tt.code || got.Reason == "" || got.Hint == "" || strings.Contains(got.Reason, got.Hint) || !strings.HasPrefix(first, tt.first) {
-				t.Errorf("code %d: %q, %v", c.Exit.Code, c.Exit.Text, err)
-			}
-		})
-	}
-}
-
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
-	c := Dial(t, s)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]
@@ -131,16 +89,16 @@ func TestGranted(t *testing.T) {
 	}
 	c.Read(t, wire.KindExit)
 	grant := s.Queue.Grants()[0]
-	c = Dial(t, s)
+	c = calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", "push")
 	c.Read(t, wire.KindExit)
 	if !c.Started || c.Exit.Code != 0 {
 		t.Errorf("the granted call: %+v", c.Exit)
 	}
-	if lines := Audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
+	if lines := calltest.Audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
 		t.Errorf("the log says %q", lines)
 	}
-	if n := len(Audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
+	if n := len(calltest.Audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
 		t.Errorf("%d were asked, want the first alone", n)
 	}
 }
@@ -148,14 +106,14 @@ func TestGranted(t *testing.T) {
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
 func TestComesBack(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	(&Caller{Conn: ours, Cwd: "/"}).Exec(t, wire.FDNull, "git", "push")
+	(&calltest.Caller{Conn: ours, Cwd: "/"}).Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	ours.Close()
 	<-served
@@ -167,7 +125,7 @@ func TestComesBack(t *testing.T) {
 	if err := s.Queue.Approve(first.ID, first.Digest(), first.Waiting, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	c := Dial(t, s)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", "push")
 	c.Read(t, wire.KindExit)
 	if !c.Started || c.Exit.Outcome != wire.Exited || c.Exit.Code != 0 {
@@ -177,51 +135,37 @@ func TestComesBack(t *testing.T) {
 	if got := strings.Join(kinds[first.ID], " "); got != "CANCEL" || len(kinds) != 2 {
 		t.Errorf("the log has %v", kinds)
 	}
-	if lines := Audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
+	if lines := calltest.Audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
 		t.Errorf("the log says %q", lines)
 	}
 }
 
 // ^C takes the request back, for good even where requests outlive their callers.
 func TestInterrupted(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &Caller{Conn: ours, Cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	c.Read(t, wire.KindNotice)
 	c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
 	ours.Close()
 	<-served
-	if all := s.Queue.Pending(); len(all) != 0 || len(Audited(t, log, "HOSTEXEC CANCEL")) != 1 {
+	if all := s.Queue.Pending(); len(all) != 0 || len(calltest.Audited(t, log, "HOSTEXEC CANCEL")) != 1 {
 		t.Errorf("pending %+v", all)
 	}
-}
-
-func Audited(t *testing.T, log, word string) (lines []string) {
-	t.Helper()
-	b, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if strings.Contains(line, word) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // decided is what the log has of how a question ended.
 func decided(t *testing.T, log string) (kinds map[string][]string) {
 	t.Helper()
 	kinds = map[string][]string{}
-	for _, line := range Audited(t, log, " HOSTEXEC ") {
+	for _, line := range calltest.Audited(t, log, " HOSTEXEC ") {
 		_, rest, _ := strings.Cut(line, "HOSTEXEC ")
 		kind, rest, _ := strings.Cut(rest, " ")
 		_, rest, _ = strings.Cut(rest, "request=")
@@ -239,7 +183,7 @@ func decided(t *testing.T, log string) (kinds map[string][]string) {
 // Attack 148.
 func TestAskRaces(t *testing.T) {
 	const rounds = 2000
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
 	defer s.Queue.AddWatcher()()
 	const window = 400 * time.Microsecond
@@ -259,7 +203,7 @@ func TestAskRaces(t *testing.T) {
 				}
 			}
 		})
-		c := &Caller{Conn: ours, Cwd: "/"}
+		c := &calltest.Caller{Conn: ours, Cwd: "/"}
 		c.Exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
 		<-changed
 		tries := []func(){func() { ours.Close() }}

@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -225,11 +226,11 @@ func (r *shellRun) endReason(err error) Failure {
 	case errors.As(err, &dead):
 		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a fresh one"
 	case errors.As(err, &none):
-		e.Reason, e.Hint = plainText(err.Error()), "docs/shells.md says what a container needs"
+		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
 		e.Reason, e.Hint = err.Error(), "hostexec session create "+quoteWord(r.o.Name)
 	default:
-		e.Reason, e.Hint = plainText(err.Error()), logsHint
+		e.Reason, e.Hint = names.Plain(err.Error()), logsHint
 	}
 	return e
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
@@ -10,15 +10,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // keeping is a scene in which sh may be kept.
-func keeping(t *testing.T) *Server {
+func keeping(t *testing.T) *call.Server {
 	t.Helper()
-	s, _ := Scene(t)
+	s, _ := calltest.Scene(t)
 	sc := *s.State()
 	p := *sc.Policy
 	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
@@ -28,7 +30,7 @@ func keeping(t *testing.T) *Server {
 }
 
 // startIn starts a job in a session that is a part of life, and returns its id.
-func startIn(t *testing.T, s *Server, life, session context.Context, words ...string) string {
+func startIn(t *testing.T, s *call.Server, life, session context.Context, words ...string) string {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
@@ -36,7 +38,7 @@ func startIn(t *testing.T, s *Server, life, session context.Context, words ...st
 	wg.Go(func() { s.Serve(life, session, theirs) })
 	defer wg.Wait()
 	defer ours.Close()
-	c := &Caller{Conn: ours, Cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	c.Exec(t, wire.FDNull, append([]string{"hostexec", "-d"}, words...)...)
 	c.Read(t, wire.KindExit)
 	id, _, _ := strings.Cut(c.Out.String(), " ")
@@ -51,7 +53,7 @@ func TestJobKept(t *testing.T) {
 	s := keeping(t)
 	life, die := context.WithCancelCause(context.Background())
 	session, over := context.WithCancelCause(life)
-	hold, gone := Alive(t)
+	hold, gone := calltest.Alive(t)
 	kept := startIn(t, s, life, session, "--keep", "sh", "-c", hold+"setsid sleep 1000 & wait")
 	other := startIn(t, s, life, session, "sh", "-c", "exec sleep 1000")
 	if got := s.Jobs.Kept(); len(got) != 1 || got[0].Info().ID != kept {
@@ -63,21 +65,21 @@ func TestJobKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-j.Done()
-	if got := InfoOf(t, s, kept); got.Status != job.Running || !got.Keep {
+	if got := calltest.InfoOf(t, s, kept); got.Status != job.Running || !got.Keep {
 		t.Errorf("after the session: %+v", got)
 	}
 	die(errors.New("stopped"))
 	s.Wait()
 	gone()
-	if got := InfoOf(t, s, kept); got.Status != job.Killed {
+	if got := calltest.InfoOf(t, s, kept); got.Status != job.Killed {
 		t.Errorf("at the end: %+v", got)
 	}
 }
 
 // What is not said to may not be kept, but a person who is asked may say so.
 func TestJobMayBeKept(t *testing.T) {
-	s, _ := Scene(t)
-	c := Hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
+	s, _ := calltest.Scene(t)
+	c := calltest.Hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
 	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "--keep: no rule allows this job to outlive its container") {
 		t.Errorf("%+v", c.Exit)
 	}
@@ -86,7 +88,7 @@ func TestJobMayBeKept(t *testing.T) {
 	}
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
-	c = Dial(t, s)
+	c = calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]

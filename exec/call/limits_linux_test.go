@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -19,12 +20,12 @@ import (
 // A session that has as many calls as it may refuses one more, and has room again when one
 // has ended.
 func TestLimitCalls(t *testing.T) {
-	s, _ := Scene(t)
+	s, _ := calltest.Scene(t)
 	s.Limits.Adjust(limit.Limits{limit.Calls: 1})
-	first := Dial(t, s)
+	first := calltest.Dial(t, s)
 	first.Exec(t, wire.FDPipe, "sh", "-c", "read x; exit 3")
 	first.Read(t, wire.KindStarted)
-	second := Dial(t, s)
+	second := calltest.Dial(t, s)
 	second.Exec(t, wire.FDNull, "sh", "-c", "exit 4")
 	if e := second.End(t); e.Outcome != wire.Refused || e.Code != 126 || !strings.Contains(e.Text, "sh: refused: limit of 1 for calls in flight (limits.calls)") {
 		t.Errorf("a second call: %+v", e)
@@ -33,7 +34,7 @@ func TestLimitCalls(t *testing.T) {
 	if e := first.End(t); e.Code != 3 {
 		t.Errorf("the first call: %+v", e)
 	}
-	third := Dial(t, s)
+	third := calltest.Dial(t, s)
 	third.Exec(t, wire.FDNull, "sh", "-c", "exit 5")
 	if e := third.End(t); e.Code != 5 {
 		t.Errorf("a call when the first has ended: %+v", e)
@@ -43,14 +44,14 @@ func TestLimitCalls(t *testing.T) {
 // A request for which there is no memory is refused by its name, and a connection that only
 // announces one holds next to nothing. All is given back.
 func TestLimitArgv(t *testing.T) {
-	s, _ := Scene(t)
+	s, _ := calltest.Scene(t)
 	s.Limits.Adjust(limit.Limits{limit.Argv: 256 << 10})
-	long := Dial(t, s)
+	long := calltest.Dial(t, s)
 	long.Exec(t, wire.FDNull, "sh", "-c", "exit 3", strings.Repeat("x", 1<<20))
 	if e := long.End(t); e.Code != 126 || !strings.Contains(e.Text, "sh: refused: limit of 256 KiB for arguments of calls in flight (limits.argv)") {
 		t.Errorf("a megabyte of arguments: %+v", e)
 	}
-	many := Dial(t, s)
+	many := calltest.Dial(t, s)
 	many.Exec(t, wire.FDNull, append([]string{"sh"}, make([]string, 20000)...)...)
 	if e := many.End(t); e.Code != 126 || !strings.Contains(e.Text, "limits.argv") {
 		t.Errorf("20000 empty arguments: %+v", e)
@@ -63,31 +64,31 @@ func TestLimitArgv(t *testing.T) {
 	if _, err := ours.Write(head); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.Limits.Held(limit.Argv); n > chunk {
+	if n := s.Limits.Held(limit.Argv); n > call.Chunk {
 		t.Errorf("%d bytes are held for a request of which nothing has come", n)
 	}
 	ours.Close()
 	<-served
-	short := Dial(t, s)
+	short := calltest.Dial(t, s)
 	short.Exec(t, wire.FDNull, "sh", "-c", "exit 5")
 	if e := short.End(t); e.Code != 5 {
 		t.Errorf("a short call: %+v", e)
 	}
-	Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
+	calltest.Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Processes of a call that was ended for their number do not have the next call refused.
 func TestLimitProcesses(t *testing.T) {
-	s, _ := Scene(t)
-	c := Dial(t, s)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDPipe, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; echo all; wait")
 	c.Read(t, wire.KindStarted)
 	c.Read(t, wire.KindStdout)
 	s.Limits.Adjust(limit.Limits{limit.Processes: 5})
-	if n := s.counter.count(s); n > 0 {
+	if n := call.CountProcesses(s); n > 0 {
 		t.Errorf("%d processes are left of a call that had too many", n)
 	}
-	if err := s.counter.full(); err != nil {
+	if err := call.TooManyProcesses(s); err != nil {
 		t.Errorf("the next call is refused: %v", err)
 	}
 	if e := c.End(t); e.Code != 125 || !strings.Contains(e.Text, "sh: ended: limit of 5 for processes of a session (limits.processes)") {
@@ -97,9 +98,9 @@ func TestLimitProcesses(t *testing.T) {
 
 // A job is a call in flight until it ends, and can be ended in a session that is full of them.
 func TestLimitJob(t *testing.T) {
-	s, _ := Scene(t)
+	s, _ := calltest.Scene(t)
 	s.Limits.Adjust(limit.Limits{limit.Calls: 1})
-	c := Dial(t, s)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "sh", "-c", "exec sleep 1000")
 	if e := c.End(t); e.Code != 0 {
 		t.Fatalf("a job: %+v", e)
@@ -107,12 +108,12 @@ func TestLimitJob(t *testing.T) {
 	if n := s.Limits.Held(limit.Calls); n != 1 {
 		t.Errorf("%d calls are held by a job, want 1", n)
 	}
-	ps := Dial(t, s)
+	ps := calltest.Dial(t, s)
 	ps.Exec(t, wire.FDNull, "hostexec", "kill", "--all")
 	if e := ps.End(t); e.Code != 0 {
 		t.Errorf("kill in a full session: %+v", e)
 	}
-	Eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
+	calltest.Eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Refusals beyond the rate have no record of their own; their number is written, and what runs
@@ -120,12 +121,12 @@ func TestLimitJob(t *testing.T) {
 //
 // Attack 132.
 func TestRefusalsAreCounted(t *testing.T) {
-	s, log := Scene(t)
+	s, log := calltest.Scene(t)
 	s.AdjustRefusals(1) // ten at once
 	const calls = 40
 	ended := make(chan wire.Exit, calls)
 	for i := range calls {
-		c := Dial(t, s)
+		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDNull, "rm", fmt.Sprint(i))
 		// ends with its call.
 		go func() { ended <- c.End(t) }()
@@ -135,10 +136,10 @@ func TestRefusalsAreCounted(t *testing.T) {
 			t.Errorf("a refused call: %+v", e)
 		}
 	}
-	c := Dial(t, s)
+	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "sh", "-c", "exit 3")
 	c.End(t)
-	s.sumRefusals()
+	call.SumRefusals(s)
 	text, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -157,22 +158,5 @@ func TestRefusalsAreCounted(t *testing.T) {
 	}
 	if kinds[audit.Start] != 1 || kinds[audit.Complete] != 1 || kinds[audit.AutoApprove] != 1 {
 		t.Errorf("what ran has the records %v", kinds)
-	}
-}
-
-// End returns how the call ends.
-func (c *Caller) End(t *testing.T) wire.Exit {
-	t.Helper()
-	c.Read(t, wire.KindExit)
-	return c.Exit
-}
-
-// Eventually waits until cond holds, for what no event tells of.
-func Eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for late := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("not within a minute: %s", what)
-		}
 	}
 }

@@ -24,7 +24,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	case errors.Is(lost, dir.ErrMismatch):
 		e.Reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
 	default:
-		e.Reason = "workdir mismatch: " + plainText(lost.Error())
+		e.Reason = "workdir mismatch: " + names.Plain(lost.Error())
 	}
 	return e
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -55,7 +56,7 @@ func TestMisplaced(t *testing.T) {
 		{"no directory at all", nil, dir.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := Scene(t)
+			s, _ := calltest.Scene(t)
 			dirs, err := dir.NewTable(tt.mounts, tt.fallback)
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +65,7 @@ func TestMisplaced(t *testing.T) {
 			sc := *s.State()
 			sc.Dirs = dirs
 			s.SetState(&sc)
-			c := Dial(t, s)
+			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
 			c.Read(t, wire.KindExit)
@@ -96,11 +97,11 @@ func TestMisplacedHost(t *testing.T) {
 		if err := os.Remove(gone); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := Scene(t)
+		s, _ := calltest.Scene(t)
 		sc := *s.State()
 		sc.Dirs = dirs
 		s.SetState(&sc)
-		c := Dial(t, s)
+		c := calltest.Dial(t, s)
 		c.Cwd = "/srv"
 		c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
 		c.Read(t, wire.KindExit)
@@ -131,7 +132,7 @@ func TestMisplacedShell(t *testing.T) {
 		{"any, and --cwd of the host's", true, "/build", []string{"--cwd", other}, other},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := ShellScene(t, ShellPolicy(policy.Allow))
+			s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 			dirs, err := dir.NewTable(nil, dir.Default{Source: app, Target: "/srv", All: tt.all})
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +141,7 @@ func TestMisplacedShell(t *testing.T) {
 			sc := *s.State()
 			sc.Dirs = dirs
 			s.SetState(&sc)
-			c := Dial(t, s)
+			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)
 			if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
@@ -149,7 +150,7 @@ func TestMisplacedShell(t *testing.T) {
 				}
 				return
 			}
-			if got := InSession(t, s, "exec", "s", "--", "pwd -P"); got.Out.String() != tt.want+"\n" {
+			if got := calltest.InSession(t, s, "exec", "s", "--", "pwd -P"); got.Out.String() != tt.want+"\n" {
 				t.Errorf("it started in %q, want %q: %+v", got.Out.String(), tt.want, got.Exit)
 			}
 		})

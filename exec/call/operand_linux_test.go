@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -26,9 +28,9 @@ func exchange(a, b string) {
 
 // reading is a session whose container may have its files read by cat, as path has it, and the
 // directory that it mounts as /w.
-func reading(t *testing.T, path policy.Element) (s *Server, work string) {
+func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
 	t.Helper()
-	s, _ = Scene(t)
+	s, _ = calltest.Scene(t)
 	work = t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
@@ -49,9 +51,9 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	return s, work
 }
 
-func callOnce(t *testing.T, s *Server, args ...string) *Caller {
+func callOnce(t *testing.T, s *call.Server, args ...string) *calltest.Caller {
 	t.Helper()
-	c := Dial(t, s)
+	c := calltest.Dial(t, s)
 	c.Cwd = "/w"
 	c.Exec(t, wire.FDNull, args...)
 	c.Read(t, wire.KindExit)

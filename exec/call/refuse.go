@@ -33,19 +33,9 @@ func quoteWord(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// plainText shows what is printable ASCII already as it is, quotes and all.
-func plainText(s string) string {
-	for _, b := range []byte(s) {
-		if b < ' ' || b > '~' {
-			return strconv.QuoteToASCII(s)
-		}
-	}
-	return s
-}
-
 // refusal answers a request that v denies.
 func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) Failure {
-	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: plainText(v.Reason), Rule: v.Rule, Request: req.ID}
+	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
 		e.Hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
@@ -94,7 +84,7 @@ func cannotRun(req *request, v policy.Verdict, err error) Failure {
 	if errors.Is(err, errCallerDeadline) {
 		return callerDeadlineExceeded(req, v.Rule)
 	}
-	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Reason: plainText(err.Error()), Rule: v.Rule, Request: req.ID}
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Reason: names.Plain(err.Error()), Rule: v.Rule, Request: req.ID}
 	if errors.Is(err, fs.ErrNotExist) {
 		e.Status = StatusNotFound
 	}
@@ -119,7 +109,7 @@ func notRun(req *request, v policy.Verdict, err error) Failure {
 	var hint interface{ Hint() string }
 	switch path := strconv.QuoteToASCII(v.Command.Path); {
 	case errors.As(err, &hint):
-		e.Status, e.Reason, e.Hint = StatusFailed, plainText(err.Error()), plainText(hint.Hint())
+		e.Status, e.Reason, e.Hint = StatusFailed, names.Plain(err.Error()), names.Plain(hint.Hint())
 	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
 	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
@@ -129,7 +119,7 @@ func notRun(req *request, v policy.Verdict, err error) Failure {
 	case errors.Is(err, fs.ErrPermission):
 		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
 	default:
-		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run: "+plainText(err.Error()), logsHint
+		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run: "+names.Plain(err.Error()), logsHint
 	}
 	return e
 }

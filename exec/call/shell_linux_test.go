@@ -1,77 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ShellScene is a scene with shells, of which p says what it may.
-func ShellScene(t *testing.T, p *policy.Policy) *Server {
-	t.Helper()
-	s, _ := Scene(t)
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range p.Commands {
-		if c.Name == policy.Shell {
-			p.Commands[i].Path = bash
-		}
-	}
-	sc := *s.State()
-	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
-	s.SetState(&sc)
-	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
-	t.Cleanup(func() {
-		if err := s.Shells.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-// ShellPolicy is --proxy-shell=action.
-func ShellPolicy(action policy.Action) *policy.Policy {
-	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
-}
-
-// InSession runs a word of hostexec session to its end.
-func InSession(t *testing.T, s *Server, words ...string) *Caller {
-	t.Helper()
-	c := Dial(t, s)
-	c.Exec(t, wire.FDFile, append([]string{"hostexec", "session"}, words...)...)
-	c.Read(t, wire.KindExit)
-	return c
-}
-
 // TestShellPlaced: a rule that is to run a text in a fresh container runs it nowhere.
 //
 // Attack 188.
 func TestShellPlaced(t *testing.T) {
-	s := ShellScene(t, &policy.Policy{
+	s := calltest.ShellScene(t, &policy.Policy{
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
-	s.State().Elsewhere = func(policy.Place, string, string) (Runner, string, error) { return s.Runner, "/", nil }
+	s.State().Elsewhere = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c := InSession(t, s, "exec", "one", "--", "echo host")
+	c := calltest.InSession(t, s, "exec", "one", "--", "echo host")
 	if c.Out.String() != "" || c.Exit.Outcome == wire.Exited || !strings.Contains(c.Exit.Text, "where and container are not of shells") {
 		t.Errorf("it says %q, %+v", c.Out.String(), c.Exit)
 	}
@@ -81,7 +41,7 @@ func TestShellPlaced(t *testing.T) {
 //
 // Attack 189.
 func TestShellPlanted(t *testing.T) {
-	s := ShellScene(t, ShellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
 		var out bytes.Buffer
 		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, false, shell.Output{Out: &out, Err: &out})
@@ -92,7 +52,7 @@ func TestShellPlanted(t *testing.T) {
 		if name == "dir" {
 			words = []string{"create", "--cwd", "/", name}
 		}
-		if c := InSession(t, s, words...); c.Exit.Code != 0 {
+		if c := calltest.InSession(t, s, words...); c.Exit.Code != 0 {
 			t.Fatalf("create: %+v", c.Exit)
 		}
 		var planted *shell.UntrustedError
@@ -100,7 +60,7 @@ func TestShellPlanted(t *testing.T) {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}
-	if c := InSession(t, s, "exec", "env", "--", ":"); c.Exit.Code != 0 {
+	if c := calltest.InSession(t, s, "exec", "env", "--", ":"); c.Exit.Code != 0 {
 		t.Fatalf("exec: %+v", c.Exit)
 	}
 	if out, err := run("env"); err != nil || out != "ran planted\n" {
@@ -121,7 +81,7 @@ func TestShellPlanted(t *testing.T) {
 // Attack 189.
 func TestShellUsual(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	s := ShellScene(t, ShellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	sc := *s.State()
 	sc.Environ = os.Environ()
 	s.SetState(&sc)
@@ -134,7 +94,7 @@ func TestShellUsual(t *testing.T) {
 	}
 	made := func(name, cwd string, words ...string) (string, error) {
 		t.Helper()
-		c := Dial(t, s)
+		c := calltest.Dial(t, s)
 		c.Cwd = cwd
 		c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, words...), name)...)
 		if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
@@ -184,20 +144,20 @@ func TestShellsOfOthers(t *testing.T) {
 		may    bool
 	}{
 		"nothing said":  {&policy.Policy{}, false},
-		"denied":        {ShellPolicy(policy.Deny), false},
-		"asked":         {ShellPolicy(policy.Ask), true},
-		"allowed":       {ShellPolicy(policy.Allow), true},
+		"denied":        {calltest.ShellPolicy(policy.Deny), false},
+		"asked":         {calltest.ShellPolicy(policy.Ask), true},
+		"allowed":       {calltest.ShellPolicy(policy.Allow), true},
 		"ruled":         {ruled, true},
-		"ruled, denied": {&policy.Policy{Commands: ShellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
+		"ruled, denied": {&policy.Policy{Commands: calltest.ShellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
 	} {
-		s := ShellScene(t, tt.policy)
+		s := calltest.ShellScene(t, tt.policy)
 		if err := s.CreateShell("mine", shell.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(InSession(t, s, "ls").Out.String(), "mine"); got != tt.may {
+		if got := strings.Contains(calltest.InSession(t, s, "ls").Out.String(), "mine"); got != tt.may {
 			t.Errorf("%s: it is listed: %v", name, got)
 		}
-		if c := InSession(t, s, "rm", "mine"); c.Exit.Code != 0 {
+		if c := calltest.InSession(t, s, "rm", "mine"); c.Exit.Code != 0 {
 			t.Errorf("%s: rm: %+v", name, c.Exit)
 		}
 		if got := len(s.Shells.List()) == 0; got != tt.may {
@@ -214,7 +174,7 @@ func TestShellStart(t *testing.T) {
 	if err := rule.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	s := ShellScene(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
+	s := calltest.ShellScene(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
 	if err != nil {
@@ -224,12 +184,12 @@ func TestShellStart(t *testing.T) {
 	sc := *s.State()
 	sc.Dirs = dirs
 	s.SetState(&sc)
-	InSession(t, s, "create", "--cwd", "/w", "ours")
-	InSession(t, s, "create", "--cwd", other, "theirs")
-	if c := InSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
+	calltest.InSession(t, s, "create", "--cwd", "/w", "ours")
+	calltest.InSession(t, s, "create", "--cwd", other, "theirs")
+	if c := calltest.InSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
 		t.Errorf("below a mount: %q, %+v", c.Out.String(), c.Exit)
 	}
-	c := InSession(t, s, "exec", "theirs", "--", "pwd")
+	c := calltest.InSession(t, s, "exec", "theirs", "--", "pwd")
 	if c.Out.String() != "" || c.Exit.Outcome != wire.Refused {
 		t.Errorf("elsewhere: %q, %+v", c.Out.String(), c.Exit)
 	}
@@ -239,7 +199,7 @@ func TestShellStart(t *testing.T) {
 //
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
-	s := ShellScene(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
+	s := calltest.ShellScene(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
 	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
@@ -270,9 +230,9 @@ func TestShellSwapped(t *testing.T) {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		InSession(t, s, tt.create...)
+		calltest.InSession(t, s, tt.create...)
 		swap = true
-		c := InSession(t, s, tt.exec...)
+		c := calltest.InSession(t, s, tt.exec...)
 		swap = false
 		if c.Out.String() != tt.out || c.Err.String() != tt.err {
 			t.Errorf("%q: %q, %q, %+v", tt.exec, c.Out.String(), c.Err.String(), c.Exit)
@@ -283,10 +243,10 @@ func TestShellSwapped(t *testing.T) {
 // TestShellLate: all the time of a call is that of a person's answer, too, and of the text.
 func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
-		s := ShellScene(t, ShellPolicy(action))
+		s := calltest.ShellScene(t, calltest.ShellPolicy(action))
 		s.Queue = &approval.Queue{Always: true}
-		InSession(t, s, "create", "one")
-		c := Dial(t, s)
+		calltest.InSession(t, s, "create", "one")
+		c := calltest.Dial(t, s)
 		c.Env = []string{"HOSTEXEC_TIMEOUT=300ms"}
 		c.Exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")
 		c.Read(t, wire.KindExit)

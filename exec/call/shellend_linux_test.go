@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -22,33 +24,33 @@ import (
 // TestShellJSONEnds: --json tells what a text wrote, and how it ended, when it did not end by
 // itself.
 func TestShellJSONEnds(t *testing.T) {
-	s := ShellScene(t, ShellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		name, text string
 		options    []string
-		meanwhile  func(*Caller)
+		meanwhile  func(*calltest.Caller)
 		code       int
 		why        string
 	}{
 		{"itself", "echo part; (exit 3)", nil, nil, 3, ""},
 		{"timeout", "echo part; sleep 1000", []string{"--timeout", "300ms"}, nil, 124, "Command timeout after 300ms"},
-		{"kill", "echo part; sleep 1000", nil, func(*Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
-		{"kill inside", "echo part; sleep 1000", nil, func(*Caller) { Hostexec(t, s, "kill", s.Running()[0].Request) }, 143, "hostexec kill ended it"},
-		{"signal", "echo part; sleep 1000", nil, func(c *Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
+		{"kill", "echo part; sleep 1000", nil, func(*calltest.Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
+		{"kill inside", "echo part; sleep 1000", nil, func(*calltest.Caller) { call.KillInside(s, s.Running()[0].Request) }, 143, "hostexec kill ended it"},
+		{"signal", "echo part; sleep 1000", nil, func(c *calltest.Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
 		{"death", "echo part; kill -KILL $$", nil, nil, 125, "shell terminated unexpectedly (exit code: 137)"},
 	} {
 		for _, verb := range []string{"exec", "start"} {
 			if verb == "start" && tt.name == "death" {
 				continue // a copy dies alone
 			}
-			c := Dial(t, s)
+			c := calltest.Dial(t, s)
 			c.Exec(t, wire.FDNull, append(append([]string{"hostexec", "session", verb, "--json"}, tt.options...), "one", "--", tt.text)...)
 			if tt.meanwhile != nil {
 				c.Read(t, wire.KindStarted)
-				Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+				calltest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 				tt.meanwhile(c)
 			}
 			c.Read(t, wire.KindExit)
@@ -71,43 +73,10 @@ func TestShellJSONEnds(t *testing.T) {
 	}
 }
 
-// TestKillAny: in the container kill ends whatever ps lists, and nothing of the host's person.
-func TestKillAny(t *testing.T) {
-	p := ShellPolicy(policy.Allow)
-	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})
-	s := ShellScene(t, p)
-	if err := s.Shells.Create("one", shell.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, words := range [][]string{
-		{"hostexec", "session", "exec", "one", "--", "sleep 1000"},
-		{"hostexec", "session", "start", "one", "--", "sleep 1000"},
-		{"sh", "-c", "sleep 1000; :"},
-	} {
-		c := Dial(t, s)
-		c.Exec(t, wire.FDNull, words...)
-		told := make(chan struct{})
-		// ends with the call, which kill below ends.
-		go func() { defer close(told); c.Read(t, wire.KindExit) }()
-		Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
-		id := s.Running()[0].Request
-		if k := Hostexec(t, s, "kill", "-s", "HUP", id); k.Exit.Code != 1 || !strings.Contains(k.Exit.Text, "signals from its caller only") {
-			t.Errorf("%q: kill -s: %+v", words, k.Exit)
-		}
-		if k := Hostexec(t, s, "kill", id[:8]); k.Exit.Code != 0 || k.Out.String() != id+"\n" || len(s.Running()) > 0 {
-			t.Errorf("%q: kill: %q, %+v", words, k.Out.String(), k.Exit)
-		}
-		<-told
-		if c.Exit.Signal != "TERM" || c.Exit.Outcome != wire.Signaled {
-			t.Errorf("%q: its caller is told %+v", words, c.Exit)
-		}
-	}
-}
-
 // TestHostText: a text of the host's person has an id, is counted, and can be ended; the
 // container neither sees nor ends it. The audit log says how it ended.
 func TestHostText(t *testing.T) {
-	s := ShellScene(t, ShellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	log := filepath.Join(t.TempDir(), "audit.log")
 	a, err := audit.Open(log, audit.SessionInfo{}, audit.Options{})
 	if err != nil {
@@ -128,10 +97,10 @@ func TestHostText(t *testing.T) {
 		if len(all) != 1 || all[0].Request != id || all[0].PID != pid || pid == 0 {
 			t.Errorf("running: %+v, want %s with pid %d", all, id, pid)
 		}
-		if c := Hostexec(t, s, "ps"); strings.Contains(c.Out.String(), id) {
+		if c := calltest.Hostexec(t, s, "ps"); strings.Contains(c.Out.String(), id) {
 			t.Errorf("the container sees %s", c.Out.String())
 		}
-		if c := Hostexec(t, s, "kill", id); c.Exit.Code != 1 || !strings.Contains(c.Exit.Text, job.ErrUnknown.Error()) {
+		if c := calltest.Hostexec(t, s, "kill", id); c.Exit.Code != 1 || !strings.Contains(c.Exit.Text, job.ErrUnknown.Error()) {
 			t.Errorf("the container ends it: %+v", c.Exit)
 		}
 		s.Kill(id)

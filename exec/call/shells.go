@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -98,7 +99,7 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o Shell
 		}
 		var err error
 		if opts.In, err = sc.inside(ctx, o.In); err != nil {
-			return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: plainText(err.Error()), Hint: "docker ps on the host shows what runs"})
+			return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
 		}
 	} else if e, ok := s.hostable(sc, req, o); !ok {
 		return p.end(e)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -27,11 +28,11 @@ func TestAgentStdin(t *testing.T) {
 		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := Scene(t)
+			s, _ := calltest.Scene(t)
 			sc := *s.State()
 			sc.Agent = tt.agent
 			s.SetState(&sc)
-			c := Dial(t, s)
+			c := calltest.Dial(t, s)
 			c.Env = tt.env
 			c.Exec(t, tt.stdin, "sh", "-c", "cat")
 			if c.Read(t, wire.KindStarted); tt.reads {
@@ -43,9 +44,5 @@ func TestAgentStdin(t *testing.T) {
 				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.Exit.Code, tt.reads)
 			}
 		})
-	}
-	r := request{fds: [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, passed: [3]int{-1, -1, -1}}
-	if r.chooseStdin(true); !r.tty() {
-		t.Error("an agent's terminal is dropped")
 	}
 }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+// Package verb has the verbs that a container calls as hostexec ls, ps, logs, wait, kill and session,
+// and the options of hostexec COMMAND.
+//
+//	call.Server --Call--> verb --Print, Run, Fail--> caller
+//
+// The shim parses nothing: the words come to the host. A verb reads them, and does all else by the
+// methods of call.Call: it decides nothing, and starts nothing itself.
+package verb
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/call"
 )
 
 const usage = `Usage: hostexec <command> [args...]
@@ -68,20 +70,20 @@ EXIT STATUS
 // verbNames are those of hostexec's own that run no command; session is, but for some of its own.
 var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
-// VerbSet implements Verbs.
-type VerbSet struct{}
+// Verbs implements Verbs.
+type Verbs struct{}
 
 // Names implements Verbs.
-func (VerbSet) Names() []string { return verbNames }
+func (Verbs) Names() []string { return verbNames }
 
 // Serve implements Verbs: it runs a word of hostexec's own, or the command that follows it.
-func (VerbSet) Serve(ctx context.Context, c *Call) error {
+func (Verbs) Serve(ctx context.Context, c *call.Call) error {
 	args := c.Words()
 	if len(args) == 0 {
-		return c.Fail(Failure{Status: StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
+		return c.Fail(call.Failure{Status: call.StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
 	}
 	if why := unsupported(c.OneAnswer(), args); why != "" {
-		return c.Fail(Failure{Status: StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
+		return c.Fail(call.Failure{Status: call.StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
 	}
 	if slices.Contains(verbNames, args[0]) {
 		if in, err := c.Enter(ctx); !in {
@@ -105,20 +107,6 @@ func (VerbSet) Serve(ctx context.Context, c *Call) error {
 	return run(ctx, c, args)
 }
 
-// run runs the command that follows hostexec and its options.
-func run(ctx context.Context, c *Call, args []string) error {
-	o, err := parseOptions(args)
-	switch {
-	case err != nil:
-		return c.Fail(UsageError(plainText(err.Error())))
-	case o.help:
-		return c.Print([]byte(usage))
-	case o.version:
-		return c.Print(fmt.Appendf(nil, "hostexec version %s\n", c.Version()))
-	}
-	return c.Run(ctx, o.RunOptions)
-}
-
 // unsupported says why a caller over carrier, who gets one answer, cannot have what args, the words
 // behind hostexec, ask for. Jobs, shells and times of its own are for callers that a signal can reach.
 func unsupported(carrier string, args []string) string {
@@ -138,79 +126,3 @@ func unsupported(carrier string, args []string) string {
 }
 
 func firstLine(s string) string { return s[:strings.IndexByte(s, '\n')+1] }
-
-// ls renders what may be called.
-func ls(c *Call, args []string) error {
-	switch {
-	case len(args) == 0:
-		return c.Print(renderCommands(c.Policy()))
-	case slices.Equal(args, []string{"--json"}):
-		return c.Print(renderCommandsJSON(c.Policy()))
-	}
-	return c.Fail(UsageError("ls takes only --json"))
-}
-
-func renderCommands(p *policy.Policy) []byte {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	list := commands(p)
-	elsewhere := slices.ContainsFunc(list, func(c command) bool { return c.Where != host })
-	ruled := slices.ContainsFunc(list, func(c command) bool { return c.Call != c.Name })
-	for _, c := range append([]command{{"COMMAND", "ACTION", "WHERE", "CALL"}}, list...) {
-		fmt.Fprint(w, c.Name, "\t", c.Action)
-		if elsewhere {
-			fmt.Fprint(w, "\t", c.Where)
-		}
-		if ruled {
-			fmt.Fprint(w, "\t", c.Call)
-		}
-		fmt.Fprintln(w)
-	}
-	w.Flush()
-	return b.Bytes()
-}
-
-type command struct {
-	Name   string `json:"name"`
-	Action string `json:"action"`
-	Where  string `json:"where"`
-	Call   string `json:"call"` // what to type, be there a program of that name in the container or not
-}
-
-var host = policy.Place{}.String()
-
-// commands returns what may be called by name: what is proxied, in the order given, then
-// what only has rules. Which of these a caller's arguments meet is for Decide to say.
-func commands(p *policy.Policy) []command {
-	list := []command{} // [] in JSON, not null
-	for _, c := range p.Commands {
-		list = append(list, command{c.Name, c.Action.String(), p.Place(c.Name).String(), c.Name})
-	}
-	for _, name := range p.Names() {
-		i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
-		ruled := len(p.Rules[name].Rules) > 0
-		switch c, _ := p.Lookup(name); {
-		case i < 0:
-			list = append(list, command{name, "rules", p.Place(name).String(), Name + " " + name})
-		case ruled && !c.Explicit && c.Action == policy.Allow:
-			list[i].Action = "rules"
-		}
-	}
-	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
-		list[i].Call = Name + " session"
-	}
-	if p.Broken != "" {
-		for i := range list {
-			list[i].Action = policy.Deny.String()
-		}
-	}
-	return list
-}
-
-func renderCommandsJSON(p *policy.Policy) []byte {
-	b, err := json.MarshalIndent(commands(p), "", "  ")
-	if err != nil {
-		panic("call: " + err.Error()) // strings always marshal
-	}
-	return append(names.ASCII(b), '\n')
-}

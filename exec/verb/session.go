@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
@@ -44,22 +45,22 @@ EXIT STATUS
 `
 
 // session runs a word of hostexec session.
-func session(ctx context.Context, c *Call, args []string) error {
+func session(ctx context.Context, c *call.Call, args []string) error {
 	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
 		return c.Print([]byte(sessionUsage))
 	}
 	shells, ok := c.Shells()
 	if !ok {
-		return c.Fail(UsageError("shells are not available here"))
+		return c.Fail(call.UsageError("shells are not available here"))
 	}
 	word := args[0]
 	r, err := parseSession(word, args[1:])
 	var bad *shell.EnvNameError
 	switch {
 	case errors.As(err, &bad):
-		return c.Fail(Failure{Status: StatusFailed, Code: 2, Line: Line("%s", err), Reason: err.Error(), Hint: "see hostexec session --help"})
+		return c.Fail(call.Failure{Status: call.StatusFailed, Code: 2, Line: call.Line("%s", err), Reason: err.Error(), Hint: "see hostexec session --help"})
 	case err != nil:
-		return c.Fail(Failure{Status: StatusFailed, Reason: err.Error(), Hint: "see hostexec session --help"})
+		return c.Fail(call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "see hostexec session --help"})
 	}
 	switch word {
 	case "create":

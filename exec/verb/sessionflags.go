@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
@@ -25,7 +26,7 @@ var sessionVerbs = map[string]struct {
 }
 
 // parseSession reads what follows a word: options, a name, and a text behind -- .
-func parseSession(word string, args []string) (o ShellRequest, err error) {
+func parseSession(word string, args []string) (o call.ShellRequest, err error) {
 	takes, ok := sessionVerbs[word]
 	if !ok {
 		return o, fmt.Errorf("session: unknown verb: %s", names.Quoted(word))
@@ -71,7 +72,7 @@ func parseSession(word string, args []string) (o ShellRequest, err error) {
 	return o, shell.CheckEnv(o.Env)
 }
 
-func setOption(o *ShellRequest, option, value string) error {
+func setOption(o *call.ShellRequest, option, value string) error {
 	switch option {
 	case "--env":
 		o.Env = append(o.Env, value)
@@ -81,13 +82,13 @@ func setOption(o *ShellRequest, option, value string) error {
 		o.JSON = true
 	case "--in":
 		if !names.Container.Matches(value) {
-			return fmt.Errorf("--in: %s cannot be the name of a container", names.Printable(Truncate(value)))
+			return fmt.Errorf("--in: %s cannot be the name of a container", names.Printable(call.Truncate(value)))
 		}
 		o.In = value
 	case "--timeout":
-		d, err := ParseTimeout(value)
+		d, err := call.ParseTimeout(value)
 		if err != nil {
-			return fmt.Errorf("--timeout: %w: %s", err, names.Printable(Truncate(value)))
+			return fmt.Errorf("--timeout: %w: %s", err, names.Printable(call.Truncate(value)))
 		}
 		o.Timeout = d
 	}

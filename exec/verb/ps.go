@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
@@ -35,7 +36,7 @@ type row struct {
 }
 
 // rows returns the calls that run, all jobs, and what of either goes on, oldest first.
-func rows(c *Call) []row {
+func rows(c *call.Call) []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
 	now := time.Now()
@@ -78,18 +79,18 @@ func listed(args []string) []string {
 	return short
 }
 
-func ps(c *Call, args []string) error {
+func ps(c *call.Call, args []string) error {
 	switch {
 	case len(args) == 0:
 		return c.Print(renderRows(rows(c)))
 	case slices.Equal(args, []string{"--json"}):
 		b, err := json.MarshalIndent(rows(c), "", "  ")
 		if err != nil {
-			return errors.Join(err, c.Fail(Failed("ps cannot be shown")))
+			return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
 		}
 		return c.Print(append(names.ASCII(b), '\n'))
 	}
-	return c.Fail(UsageError("ps takes only --json"))
+	return c.Fail(call.UsageError("ps takes only --json"))
 }
 
 func renderRows(rows []row) []byte {

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
+// run runs the command that follows hostexec and its options.
+func run(ctx context.Context, c *call.Call, args []string) error {
+	o, err := parseOptions(args)
+	switch {
+	case err != nil:
+		return c.Fail(call.UsageError(names.Plain(err.Error())))
+	case o.help:
+		return c.Print([]byte(usage))
+	case o.version:
+		return c.Print(fmt.Appendf(nil, "hostexec version %s\n", c.Version()))
+	}
+	return c.Run(ctx, o.RunOptions)
+}
+
 // options are what stands between hostexec and a command.
 type options struct {
-	RunOptions
+	call.RunOptions
 	help, version bool
 }
 
@@ -53,13 +65,13 @@ func parseOptions(args []string) (o options, err error) {
 	}
 	switch {
 	case len(o.Command) == 0:
-		return o, fmt.Errorf("%s wants a command after it", names.Printable(Truncate(args[0])))
+		return o, fmt.Errorf("%s wants a command after it", names.Printable(call.Truncate(args[0])))
 	case o.Command[0] == "":
 		return o, errors.New("the name of the command is empty")
 	case slices.ContainsFunc(o.Env, nameless):
 		return o, errors.New("--env: want NAME=VALUE")
 	case flags.Changed("timeout") && o.Timeout == "":
-		return o, fmt.Errorf("--timeout: %w", ErrTimeout)
+		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
 	}
 	if flags.Changed("wait-for-log") {
 		if o.Ready.Line, err = parseLine(*line); err != nil {
@@ -69,14 +81,14 @@ func parseOptions(args []string) (o options, err error) {
 	if flags.Changed("wait-for-port") {
 		n, err := strconv.ParseUint(*port, 10, 16)
 		if err != nil || n == 0 {
-			return o, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(Truncate(*port)))
+			return o, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(call.Truncate(*port)))
 		}
 		o.Ready.Port = uint16(n)
 	}
 	o.Ready.Timeout = readyTimeout
 	if flags.Changed("wait-timeout") {
-		if o.Ready.Timeout, err = ParseTimeout(*wait); err != nil || o.Ready.Timeout == 0 {
-			return o, fmt.Errorf("--wait-timeout: %w: %s", ErrTimeout, names.Printable(Truncate(*wait)))
+		if o.Ready.Timeout, err = call.ParseTimeout(*wait); err != nil || o.Ready.Timeout == 0 {
+			return o, fmt.Errorf("--wait-timeout: %w: %s", call.ErrTimeout, names.Printable(call.Truncate(*wait)))
 		}
 	}
 	return o, nil
@@ -84,49 +96,3 @@ func parseOptions(args []string) (o options, err error) {
 
 // nameless reports whether kv is not NAME=VALUE.
 func nameless(kv string) bool { return strings.IndexByte(kv, '=') < 1 }
-
-// newFlags returns a set of flags that end where the first other word stands.
-func newFlags() *pflag.FlagSet {
-	flags := pflag.NewFlagSet(Name, pflag.ContinueOnError)
-	flags.SetInterspersed(false)
-	flags.Usage = func() {}
-	return flags
-}
-
-const (
-	// maxPattern is how long a pattern of a caller's may be, in bytes.
-	maxPattern = 1 << 10
-	// maxPatternSize is how large it may become when its repetitions are written out.
-	maxPatternSize = 2000
-)
-
-// parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
-// megabytes, or milliseconds for each line.
-func parseLine(source string) (*regexp.Regexp, error) {
-	if source == "" || len(source) > maxPattern {
-		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)
-	}
-	tree, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	if patternSize(tree) > maxPatternSize {
-		return nil, errors.New("the regular expression repeats too much")
-	}
-	return regexp.Compile(source)
-}
-
-// patternSize is about how many instructions a pattern becomes; at most a little over maxWeight.
-func patternSize(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)
-	for _, sub := range re.Sub {
-		n += patternSize(sub)
-		if n > maxPatternSize {
-			return n
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(re.Min, re.Max, 1)
-	}
-	return min(n, maxPatternSize+1)
-}
