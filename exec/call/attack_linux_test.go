@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -176,7 +176,7 @@ func TestAnswerIsForItsInput(t *testing.T) {
 func TestCopiesAreLimited(t *testing.T) {
 	s, _ := calltest.Scene(t)
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -21,7 +22,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 		e.Hint = "start " + sc.start() + " in a directory that exists"
 	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
 		e.Reason, e.Hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
-	case errors.Is(lost, dir.ErrMismatch):
+	case errors.Is(lost, mount.ErrMismatch):
 		e.Reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
 	default:
 		e.Reason = "workdir mismatch: " + names.Plain(lost.Error())

@@ -14,7 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -32,7 +32,7 @@ func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
 	t.Helper()
 	s, _ = calltest.Scene(t)
 	work = t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -105,7 +106,7 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o Shell
 		return p.end(e)
 	} else {
 		if _, ok := mounted(sc, req.Cwd); !ok && o.Dir == "" {
-			e := workdirMismatch(sc, req, dir.ErrMismatch)
+			e := workdirMismatch(sc, req, mount.ErrMismatch)
 			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
 			return p.end(e)
 		}

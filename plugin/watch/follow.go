@@ -15,8 +15,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
@@ -293,7 +293,7 @@ func pidsOf(c container.InspectResponse) int64 {
 // where they stand, which is a directory of a container that nobody here knows.
 func (w *Watcher) setProxyState() error {
 	mounts := Requested(w.rec)
-	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
+	dirs, err := mount.NewTable(mounts, mount.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (w *Watcher) setProxyState() error {
 }
 
 // applyState has later calls depend on dirs, and on the configuration of now.
-func (w *Watcher) applyState(name string, dirs *dir.Table) {
+func (w *Watcher) applyState(name string, dirs *mount.Table) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
 	env, found := executor.Environ(w.environ(), dirs)
