@@ -259,10 +259,4 @@ func renderCommandsJSON(sc *SessionState) []byte {
 }
 
 // quoted shows s in printable ASCII, with quotes only where it is not that already.
-func quoted(s string) string {
-	ascii := fmt.Sprintf("%+q", s)
-	if ascii == `"`+s+`"` {
-		return s
-	}
-	return ascii
-}
+func quoted(s string) string { return names.Printable(s) }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // MaxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
@@ -81,5 +83,5 @@ func (s *Spec) Program(base []string) (string, error) {
 }
 
 func notFound(name string, cause error) error {
-	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", printable(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
+	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", names.Escaped(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
 }

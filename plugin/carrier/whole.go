@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -219,10 +219,4 @@ func parseEnding(text string) (e ending) {
 	return e
 }
 
-// printable returns s unchanged if it is printable ASCII without quotes, and quoted otherwise.
-func printable(s string) string {
-	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
-		return q
-	}
-	return s
-}
+func printable(s string) string { return names.Printable(s) }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Criterion is a key of --filter, for lists of T.
@@ -107,10 +109,10 @@ func ParseFilters[T any](args []string, by []Criterion[T]) (Filters[T], error) {
 		key, value, ok := strings.Cut(arg, "=")
 		i := slices.IndexFunc(by, func(c Criterion[T]) bool { return c.Key == key })
 		if !ok || i < 0 {
-			return f, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", Quoted(arg), filterKeys(by))
+			return f, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", names.Quoted(arg), filterKeys(by))
 		}
 		if c := by[i]; c.Only != nil && !slices.ContainsFunc(c.Only, func(v string) bool { return strings.EqualFold(v, value) }) {
-			return f, fmt.Errorf("--filter %s: there is no such %s: want one of %s", Quoted(arg), key, strings.Join(c.Only, ", "))
+			return f, fmt.Errorf("--filter %s: there is no such %s: want one of %s", names.Quoted(arg), key, strings.Join(c.Only, ", "))
 		}
 		f.values[key] = append(f.values[key], value)
 	}

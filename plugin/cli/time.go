@@ -8,6 +8,8 @@ import (
 	"time"
 
 	timetypes "github.com/docker/docker/api/types/time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // SinceTime reads a time as docker logs does.
@@ -17,11 +19,11 @@ func SinceTime(value string, now time.Time) (time.Time, error) {
 	}
 	stamp, err := timetypes.GetTimestamp(value, now)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", Quoted(value))
+		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", names.Quoted(value))
 	}
 	sec, nsec, err := timetypes.ParseTimestamps(stamp, 0)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: %w", Quoted(value), err)
+		return time.Time{}, fmt.Errorf("--since %s: %w", names.Quoted(value), err)
 	}
 	return time.Unix(sec, nsec).Truncate(time.Second), nil // records have whole seconds
 }

@@ -28,7 +28,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 
 // UnknownVerb returns the error for a word after cmd that is none of its verbs, with the verb that may have been meant.
 func UnknownVerb(cmd *cobra.Command, args []string) error {
-	err := fmt.Errorf("unknown verb: %s", Printable(args[0]))
+	err := fmt.Errorf("unknown verb: %s", names.Escaped(args[0]))
 	next := cmd.CommandPath() + " --help"
 	if near := names.Near(args[0], VerbNames(cmd)); near != "" {
 		next = cmd.CommandPath() + " " + near

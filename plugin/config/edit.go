@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -25,7 +26,7 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 		return "", errors.New("no command named")
 	}
 	if err := CheckName(argv[0]); err != nil {
-		return "", fmt.Errorf("%s: %w", quoted(argv[0]), err)
+		return "", fmt.Errorf("%s: %w", names.Quoted(argv[0]), err)
 	}
 	id := ruleOf(argv, r.Do)
 	title = argv[0] + "/" + id

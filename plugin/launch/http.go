@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -62,7 +63,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 		return w, HTTPUsage(text)
 	}
 	if w.addr.IsUnspecified() {
-		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", cli.Quoted(text)),
+		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", names.Quoted(text)),
 			"--http alone listens at the container's gateway")
 	}
 	return w, nil
@@ -70,7 +71,7 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 
 // HTTPUsage returns the error for a value of --http that has not its form.
 func HTTPUsage(text string) error {
-	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", cli.Quoted(text)), "--http alone listens at the container's gateway")
+	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
 // listenHTTP finds the gateway of the container to be, has the watcher listen there, and
@@ -124,16 +125,16 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	}
 	n, err := api.NetworkInspect(ctx, name, network.InspectOptions{})
 	if err != nil {
-		return at, fmt.Errorf("--http: look at network %s: %v", cli.Quoted(name), err) // not as docker has it: run would pull an image
+		return at, fmt.Errorf("--http: look at network %s: %v", names.Quoted(name), err) // not as docker has it: run would pull an image
 	}
 	if n.Driver != "bridge" {
-		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", cli.Quoted(n.Name), cli.Quoted(n.Driver)), "use a network of the driver bridge")
+		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", names.Quoted(n.Name), names.Quoted(n.Driver)), "use a network of the driver bridge")
 	}
 	if at.Device = n.Options["com.docker.network.bridge.name"]; at.Device == "" {
 		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
 	}
 	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
-		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", cli.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", names.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
 	}
 	return at, nil
 }
@@ -144,7 +145,7 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
-		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", cli.Quoted(device))
+		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", names.Quoted(device))
 	}
 	ours, _ := dev.Addrs() // none, then
 	for _, a := range ours {
@@ -155,7 +156,7 @@ func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, er
 		addr = p.Addr()
 	}
 	if !addr.IsValid() {
-		return addr, fmt.Errorf("its gateway is no address of this host's %s", cli.Quoted(device))
+		return addr, fmt.Errorf("its gateway is no address of this host's %s", names.Quoted(device))
 	}
 	return addr, nil
 }

@@ -173,7 +173,7 @@ func RefuseBareWorkspace(flags *pflag.FlagSet, args []string) error {
 	if !f.Changed || f.Value.String() != f.NoOptDefVal || len(args) == 0 || !strings.HasPrefix(args[0], "/") && !strings.HasPrefix(args[0], ".") && !strings.HasPrefix(args[0], "~") {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", cli.Quoted(args[0])), "--workspace="+cli.Quoted(args[0]))
+	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", names.Quoted(args[0])), "--workspace="+names.Quoted(args[0]))
 }
 
 func checkCarrier(name string) error {
@@ -181,15 +181,15 @@ func checkCarrier(name string) error {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
 		return nil
 	}
-	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", names.Quoted(name))
 }
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
 // CheckEnv takes names only: a value given here would stand in the session's record, and
 // nothing of the environment ever does.
-func CheckEnv(names []string) error {
-	for _, name := range names {
+func CheckEnv(variables []string) error {
+	for _, name := range variables {
 		var err error
 		switch {
 		case strings.Contains(name, "="):
@@ -202,7 +202,7 @@ func CheckEnv(names []string) error {
 			err = errors.New("commands, and the programs that they call, are found by the host's own")
 		}
 		if err != nil {
-			return fmt.Errorf("--pass-env %s: %w", cli.Quoted(name), err)
+			return fmt.Errorf("--pass-env %s: %w", names.Quoted(name), err)
 		}
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,7 +22,7 @@ func ParseProxies(values []string) ([]state.Command, error) {
 			err = errors.New("given twice")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--proxy %s: %w", cli.Quoted(v), err)
+			return nil, fmt.Errorf("--proxy %s: %w", names.Quoted(v), err)
 		}
 		seen[c.Name] = true
 		all = append(all, c)

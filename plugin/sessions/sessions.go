@@ -22,6 +22,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -231,7 +232,7 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		if named, nerr := store.Find(c.ID); nerr == nil {
 			return named, nil
 		}
-		return rec, fmt.Errorf("container %s has no session", cli.Quoted(ref))
+		return rec, fmt.Errorf("container %s has no session", names.Quoted(ref))
 	}
 	return rec, err
 }

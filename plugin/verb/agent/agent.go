@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -206,7 +207,7 @@ func unwritten(store *state.Store, file string) error {
 		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
 			return &agent.Error{
 				Type:    agent.InvalidConfig,
-				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
+				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
 				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
 			}
 		}

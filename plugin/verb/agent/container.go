@@ -19,6 +19,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -146,7 +147,7 @@ func (r *agentRun) extra() (agent.Extra, error) {
 	for _, v := range r.volumes {
 		source, rest, ok := strings.Cut(v, ":")
 		if !ok {
-			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", cli.Quoted(v))
+			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", names.Quoted(v))
 		}
 		if strings.HasPrefix(source, ".") { // as docker run has it: all else may be a volume
 			abs, err := filepath.Abs(source)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -90,11 +91,11 @@ func request(all []control.Question, ref string) (control.Question, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", cli.Quoted(ref)), "docker hostexec pending")
+		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
 	case len(ref) < shortest:
-		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", cli.Quoted(ref), shortest)
+		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", names.Quoted(ref), shortest)
 	case len(found) > 1:
-		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", cli.Quoted(ref), len(found))
+		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", names.Quoted(ref), len(found))
 	}
 	return found[0], nil
 }

@@ -97,7 +97,7 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	v = &auditView{tail: -1}
 	if opts.tail != "all" {
 		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
-			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", cli.Quoted(opts.tail))
+			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", names.Quoted(opts.tail))
 		}
 	}
 	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -105,7 +106,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	case err != nil:
 		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
 	case !strings.HasSuffix(said, entry.Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, cli.Quoted(said), entry.Version)
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(said), entry.Version)
 	}
 	return nil
 }

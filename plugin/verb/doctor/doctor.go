@@ -163,12 +163,12 @@ func writeFindings(w io.Writer, all []finding, format string) error {
 // write shows a finding as a paragraph: none of its texts fits a column.
 func (f finding) write(w io.Writer) {
 	for line := range strings.Lines(f.Found) {
-		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, cli.Printable(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, names.Escaped(strings.TrimSuffix(line, "\n")))
 		f.Status, f.Probe = "", ""
 	}
 	fmt.Fprintf(w, "%23smeans: %s\n", "", f.Means)
 	if f.Fix != "" {
-		fmt.Fprintf(w, "%23sfix:   %s\n", "", cli.Printable(f.Fix))
+		fmt.Fprintf(w, "%23sfix:   %s\n", "", names.Escaped(f.Fix))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -92,7 +93,7 @@ const (
 )
 
 func (s *stale) add(means, fix, format string, args ...any) {
-	s.found = append(s.found, cli.Printable(fmt.Sprintf(format, args...))) // one line, whatever a name is
+	s.found = append(s.found, names.Escaped(fmt.Sprintf(format, args...))) // one line, whatever a name is
 	if !slices.Contains(s.means, means) {
 		s.means = append(s.means, means)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -73,7 +74,7 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 			continue
 		}
 		all = append(all, activity{Kind: kindCall, Cut: r.Cut, Info: job.Info{
-			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
+			ID: r.Request, Status: job.Running, Args: names.PrintableArgs(r.Args), Dir: names.Printable(r.Dir), PID: r.PID, Started: r.Since,
 		}})
 	}
 	left, lerr := c.Leftovers(ctx)
@@ -113,7 +114,7 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 func leftJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
-		info.Args, info.Dir, info.Reason = control.PrintableArgs(info.Args), control.Printable(info.Dir), control.Printable(info.Reason)
+		info.Args, info.Dir, info.Reason = names.PrintableArgs(info.Args), names.Printable(info.Dir), names.Printable(info.Reason)
 		all = append(all, activity{Info: info, Kind: kindJob})
 	}
 	return all, err
@@ -133,9 +134,9 @@ func pick(all []activity, what, ref string) (activity, error) {
 	}
 	switch len(hits) {
 	case 0:
-		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, cli.Quoted(ref)), "docker hostexec ps -a")
+		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, names.Quoted(ref)), "docker hostexec ps -a")
 	case 1:
 		return hits[0], nil
 	}
-	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", cli.Quoted(ref), len(hits))
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(hits))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -42,7 +43,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("signal") {
 				if _, err := job.ParseSignal(signal); err != nil {
-					return fmt.Errorf("--signal %s: %w", cli.Quoted(signal), err)
+					return fmt.Errorf("--signal %s: %w", names.Quoted(signal), err)
 				}
 			}
 			store, err := sessions.OpenSwept()

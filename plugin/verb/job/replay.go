@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -108,7 +109,7 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 		text := e.Data
 		switch {
 		case e.Remark():
-			cli.Say(errs, "%s", cli.Quoted(text))
+			cli.Say(errs, "%s", names.Quoted(text))
 			continue
 		case e.Code != "o":
 			continue

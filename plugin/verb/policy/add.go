@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -99,7 +100,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	}
 	fmt.Fprintln(dockerCLI.Out(), title)
 	if v.Action != r.Do {
-		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", cli.Printable(outcome(v)))
+		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", names.Escaped(outcome(v)))
 	}
 	if narrows {
 		sayNarrowed(dockerCLI, args[0], title, project)
@@ -113,7 +114,7 @@ func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source,
 		return false, nil
 	}
 	all, err := cli.Confirm(ctx, dockerCLI,
-		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, cli.Printable(src.Project)))
+		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, names.Escaped(src.Project)))
 	return !all, err
 }
 
@@ -134,7 +135,7 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 // as it says.
 func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
 	if p.Broken != "" {
-		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+cli.Printable(p.Broken)), "docker hostexec policy check")
+		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+names.Escaped(p.Broken)), "docker hostexec policy check")
 	}
 	for _, a := range args[1:] {
 		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})

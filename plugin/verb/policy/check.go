@@ -65,7 +65,7 @@ func rightOf(files []string) string {
 		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
 	}
 	for i, f := range files {
-		files[i] = cli.Printable(f)
+		files[i] = names.Escaped(f)
 	}
 	return "nothing is wrong in " + strings.Join(files, ", ")
 }
@@ -77,7 +77,7 @@ func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 		if p.Fatal {
 			kind, wrong = "", wrong+1
 		}
-		fmt.Fprintln(w, cli.Printable(located(p.Where, kind+ruled(p.Rule, p.Text))))
+		fmt.Fprintln(w, names.Escaped(located(p.Where, kind+ruled(p.Rule, p.Text))))
 	}
 	return wrong
 }

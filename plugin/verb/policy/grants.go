@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -31,10 +32,10 @@ func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string
 	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no grant %s", cli.Quoted(ref))
+		return "", fmt.Errorf("no grant %s", names.Quoted(ref))
 	case 1:
 	default:
-		return "", fmt.Errorf("%s names %d grants: give more of the id", cli.Quoted(ref), len(found))
+		return "", fmt.Errorf("%s names %d grants: give more of the id", names.Quoted(ref), len(found))
 	}
 	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()

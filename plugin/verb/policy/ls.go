@@ -72,7 +72,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 func policyRows(c *config.Config) (rows []*policyRow) {
 	add := func(rule string, do policy.Action, matches, where string) *policyRow {
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = cli.Printable(rule), do.String(), matches, cli.Printable(where)
+		r.rule, r.action, r.matches, r.where = names.Escaped(rule), do.String(), matches, names.Escaped(where)
 		rows = append(rows, r)
 		return r
 	}
@@ -85,21 +85,21 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 	}
 	for _, e := range p.Auto {
-		matches := cli.Printable(e.Source)
+		matches := names.Escaped(e.Source)
 		if e.Anywhere {
 			matches += " (anywhere)"
 		}
 		add("auto_approve", policy.Allow, matches, e.Where)
 	}
 	for _, e := range p.Manual {
-		add("manual_approve", policy.Ask, cli.Printable(e.Source), e.Where)
+		add("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where)
 	}
 	commands, _ := launch.DefaultProxies(c) // a bad one is shown as it stands
 	in := c.Policy(launch.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {
-			add("--proxy", policy.Allow, cli.Printable(e.Value), e.Where)
+			add("--proxy", policy.Allow, names.Escaped(e.Value), e.Where)
 			continue
 		}
 		do, _ := policy.ParseAction(cmd.Action)
@@ -108,7 +108,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
-		add("--proxy", do, cli.Printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+		add("--proxy", do, names.Escaped(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
 	}
 	return rows
 }
@@ -169,7 +169,7 @@ func (r *policyRow) Runs() string {
 	if r.place == nil {
 		return "-"
 	}
-	text := cli.Printable(r.place.String())
+	text := names.Escaped(r.place.String())
 	if r.trunc {
 		text, _, _ = strings.Cut(text, ",")
 		text = cli.Ellipsis(text, 30)
@@ -181,10 +181,10 @@ func (r *policyRow) Runs() string {
 }
 
 // Image is that of the container, or "" for the host.
-func (r *policyRow) Image() string { return cli.Printable(r.at().Image) }
+func (r *policyRow) Image() string { return names.Escaped(r.at().Image) }
 
 // DockerHost is the engine that makes the container, or "" for the session's.
-func (r *policyRow) DockerHost() string { return cli.Printable(r.at().Host) }
+func (r *policyRow) DockerHost() string { return names.Escaped(r.at().Host) }
 
 // Keep is whether jobs may outlive their session's container.
 func (r *policyRow) Keep() bool { return r.keep }

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -78,7 +79,7 @@ func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	}
 	c := config.Load(src)
 	for _, w := range c.Warnings {
-		cli.Say(dockerCLI.Err(), "warning: %s", cli.Printable(w))
+		cli.Say(dockerCLI.Err(), "warning: %s", names.Escaped(w))
 	}
 	return src, c, nil
 }
@@ -88,7 +89,7 @@ func broken(c *config.Config) error {
 	if c.Err == nil {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", cli.Printable(c.Err.Error())), "docker hostexec policy check")
+	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", names.Escaped(c.Err.Error())), "docker hostexec policy check")
 }
 
 // target is the file that add, rm and init change.
@@ -99,5 +100,5 @@ func target(src config.Source, project bool) (string, error) {
 	if file := src.ProjectFile(); file != "" {
 		return file, nil
 	}
-	return "", fmt.Errorf("%s has no name that a project could have", cli.Quoted(src.Project))
+	return "", fmt.Errorf("%s has no name that a project could have", names.Quoted(src.Project))
 }

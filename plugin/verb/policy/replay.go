@@ -168,7 +168,7 @@ func (r *redecision) policy(p *past) *policy.Policy {
 		r.configs[p.project] = c
 		if c.Err != nil && r.broken == nil {
 			if r.broken = broken(c); r.file != "" {
-				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", cli.Printable(c.Err.Error()))
+				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", names.Escaped(c.Err.Error()))
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (r *redecision) show(out, notes io.Writer) error {
 		fmt.Fprintln(w, "TIMES\tWAS\tNOW\tRULE\tCOMMAND")
 	}
 	for _, c := range r.changes {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), cli.Printable(c.line))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), names.Escaped(c.line))
 	}
 	n := 0
 	for _, c := range r.changes {
@@ -227,7 +227,7 @@ func orNone(rule string) string {
 	if rule == "" || rule == "-" {
 		return "none"
 	}
-	return cli.Printable(rule)
+	return names.Escaped(rule)
 }
 
 // candidate returns the absolute path of a file that is there, or "" for none.

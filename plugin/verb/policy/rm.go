@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -46,7 +47,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 					errs = append(errs, err)
 					continue
 				}
-				fmt.Fprintln(dockerCLI.Out(), cli.Printable(title))
+				fmt.Fprintln(dockerCLI.Out(), names.Escaped(title))
 			}
 			return errors.Join(errs...)
 		}),

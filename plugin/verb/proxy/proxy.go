@@ -19,6 +19,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -234,7 +235,7 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 		p.Flat = true
 		p.Base, p.RelativePath = existing(abs)
 		if p.RelativePath == "" {
-			return nil, fmt.Errorf("--dir %s: not a directory for requests", cli.Quoted(o.dir))
+			return nil, fmt.Errorf("--dir %s: not a directory for requests", names.Quoted(o.dir))
 		}
 	}
 	return p, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -114,7 +115,7 @@ func attachable(c container.InspectResponse) error {
 	case !c.State.Running || c.State.Restarting:
 		return cli.Hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, cli.Printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
+		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, names.Escaped(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
 		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):

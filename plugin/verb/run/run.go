@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
@@ -113,7 +114,7 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	err = docker(cmd, args)
 	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
 		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run finds no image of that name
-			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], cli.Quoted(dir))
+			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], names.Quoted(dir))
 		}
 	}
 	ferr := l.Finish()

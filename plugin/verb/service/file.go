@@ -13,6 +13,7 @@ import (
 
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -91,7 +92,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 		}
 	}
 	if !there {
-		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", cli.Printable(file))
+		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", names.Escaped(file))
 		return nil
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

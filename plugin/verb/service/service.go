@@ -13,6 +13,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
@@ -182,7 +183,7 @@ func managerOf(kind string) (serviceManager, error) {
 		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
 			"have docker hostexec resume --all --watch started at login by other means")
 	}
-	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", cli.Quoted(kind))
+	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", names.Quoted(kind))
 }
 
 func managerFlag(cmd *cobra.Command, kind *string) {

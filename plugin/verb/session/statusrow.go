@@ -12,8 +12,8 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
@@ -74,15 +74,15 @@ func (r *statusRow) ID() string { return r.s.ID }
 // Container is the container's name, or where the requests of a session without one lie.
 func (r *statusRow) Container() string {
 	if p := r.s.Proxy; p != nil {
-		return control.Printable(filepath.Join(p.Base, p.RelativePath))
+		return names.Printable(filepath.Join(p.Base, p.RelativePath))
 	}
-	return control.Printable(r.s.ContainerName)
+	return names.Printable(r.s.ContainerName)
 }
 
 func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
 
 func (r *statusRow) Image() string {
-	image := control.Printable(r.s.Image)
+	image := names.Printable(r.s.Image)
 	if r.trunc {
 		return cli.Ellipsis(image, 16)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -99,7 +100,7 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 		return fmt.Errorf("--cwd: %w", err)
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", cli.Quoted(o.Dir))
+		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", names.Quoted(o.Dir))
 	}
 	return nil
 }
