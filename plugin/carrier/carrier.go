@@ -14,12 +14,12 @@
 package carrier
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // The names in a session's share.
@@ -49,9 +49,7 @@ func Decide(share, word string) error {
 
 // WriteNonce puts a nonce into share and returns it.
 func WriteNonce(share string) (string, error) {
-	var b [16]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	text := hex.EncodeToString(b[:])
+	text := names.RandomHex(16)
 	if err := put(share, nonce, text); err != nil {
 		return "", fmt.Errorf("mark the share: %w", err)
 	}

@@ -3,7 +3,6 @@
 package carrier
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
@@ -12,17 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Token is the name of the file in a share that has the session's token.
 const Token = "token"
 
 // NewKey returns 32 random bytes in hexadecimal.
-func NewKey() string {
-	var b [32]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
+func NewKey() string { return names.RandomHex(32) }
 
 // KeptKey returns the key in file, and makes one if there is none. Its mode is 0600.
 func KeptKey(file string) (string, error) {
