@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -39,16 +40,7 @@ func KeptKey(file string) (string, error) {
 // MadeKey puts a new key into file, of mode 0600, and returns it.
 func MadeKey(file string) (string, error) {
 	key := NewKey()
-	f, err := os.CreateTemp(filepath.Dir(file), ".key-*") // 0600
-	if err != nil {
-		return "", fmt.Errorf("write the key: %w", err)
-	}
-	_, err = f.WriteString(key + "\n")
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := atomicwriter.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the key: %w", err)
 	}
 	return key, nil

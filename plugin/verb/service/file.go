@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker/cli/cli/command"
+	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -31,7 +32,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("install the service: %w", err)
 	}
-	if err := replace(file, text); err != nil {
+	if err := atomicwriter.WriteFile(file, []byte(text), 0o644); err != nil { // a manager reads no half of it
 		return fmt.Errorf("install the service: %w", err)
 	}
 	if m.link != "" {
@@ -45,23 +46,6 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 		cli.Say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
 	return nil
-}
-
-// replace writes a file in one step: a manager sees the old one or the new one.
-func replace(file, text string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".hostexec-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.WriteString(text)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
 }
 
 // enable makes the link that systemctl enable would make, for which systemd need not run.
