@@ -14,6 +14,8 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // PluginName is the name of this plugin on docker's command line.
@@ -95,5 +97,5 @@ func Connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClie
 // WithoutPluginEnv returns env without the variables that docker sets for its plugins: processes of this plugin are
 // none.
 func WithoutPluginEnv(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
+	return osenv.Without(env, "DOCKER_CLI_PLUGIN_")
 }

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -165,7 +164,7 @@ func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.In
 // linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
 // look for commands. The image does not say what is there now. The error says why some commands have no link.
 func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
-	if !onPath(c.Config.Env, inject.LinkDir) {
+	if !slices.Contains(filepath.SplitList(pathOf(c.Config.Env)), inject.LinkDir) {
 		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
 	}
 	if inject.Covered(MountTargets(c), inject.LinkDir) {
@@ -194,17 +193,6 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 		return free, ownPrograms(taken)
 	}
 	return free, nil
-}
-
-// onPath reports whether a container's programs look for commands in dir. Without a PATH
-// they have the engine's own.
-func onPath(environ []string, dir string) bool {
-	for _, kv := range slices.Backward(environ) {
-		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return slices.Contains(filepath.SplitList(list), dir)
-		}
-	}
-	return true
 }
 
 // apart reports whether the engine does not see this host's directories, by having it make a

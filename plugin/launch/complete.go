@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -33,10 +34,7 @@ func CompleteProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 func commandsIn(path, prefix string) []string {
 	var names []string
 	seen := make(map[string]bool)
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
+	for dir := range osenv.Dirs(path) {
 		entries, _ := os.ReadDir(dir) // PATH may name what is not there
 		for _, e := range entries {
 			name := e.Name()

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -48,7 +48,7 @@ func locate(c state.Command, path string) (string, error) {
 		}
 		return c.Path, nil
 	}
-	if p, ok := executor.LookPath(c.Name, path); ok {
+	if p, ok := osenv.LookPath(c.Name, path); ok {
 		return p, nil
 	}
 	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", c.Name),

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -45,7 +45,7 @@ func TestLookPath(t *testing.T) {
 		"twice": first, "plain": second, "folder": "", "none": "",
 		"here": "", // the current directory may be the container's to write
 	} {
-		if got, _ := executor.LookPath(name, path); got != want {
+		if got, _ := osenv.LookPath(name, path); got != want {
 			t.Errorf("LookPath(%q) = %q, want %q", name, got, want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
@@ -30,7 +30,7 @@ func (p *Plan) ruled(search string) (names []string) {
 		case set.Exec != "", set.Place.Contained():
 			names = append(names, name)
 		default:
-			if _, ok := executor.LookPath(name, search); ok {
+			if _, ok := osenv.LookPath(name, search); ok {
 				names = append(names, name)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -208,7 +209,7 @@ func resolveOwn(p *launch.Plan) error {
 	own, _ := executor.Path(all, owner)
 	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
 	for _, c := range p.Record.Commands {
-		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
+		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
 			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
