@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -105,7 +106,7 @@ func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectRe
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
-	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
+	case !errors.As(err, &replaceable), replaceable.NoDir && names.Within(replaceable.Path, inject.Target):
 		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
 	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)

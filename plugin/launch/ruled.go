@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -42,7 +43,7 @@ func (p *Plan) ruled(search string) (names []string) {
 // its own PATH, and of the PATH of login shells.
 func searched(env []string) []string {
 	dirs := append(filepath.SplitList(pathOf(env)), filepath.SplitList(inject.DefaultPath)...)
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || inject.Within(dir, inject.Target) })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || names.Within(dir, inject.Target) })
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -85,7 +86,7 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 func passable(ctx context.Context, api client.APIClient, id string) error {
 	err := watch.RootsAlone(ctx, api, id)
 	var replaceable *watch.ReplaceableError
-	if errors.As(err, &replaceable) && replaceable.NoDir && inject.Within(replaceable.Path, inject.Target) {
+	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
 		return nil
 	}
 	return err
