@@ -55,7 +55,7 @@ var rooms = map[string]string{
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
-	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names",
+	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/container",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +

@@ -286,8 +286,7 @@ func (c *ContainerAgent) remove() {
 	// The removal must not be cancelled with the agent's context.
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
-	err := c.API.ContainerRemove(ctx, c.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+	if err := callcontainer.Remove(ctx, c.API, c.id); err != nil {
 		c.Log("remove container %.12s: %v", c.id, err)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -122,8 +122,7 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 		if c.ID != s.Container && !slices.Contains(c.Names, "/"+AgentName(s.ID)) {
 			continue
 		}
-		err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
-		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		if err := callcontainer.Remove(ctx, api, c.ID); err != nil {
 			return err
 		}
 	}
