@@ -3,7 +3,10 @@
 package osenv
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -29,5 +32,41 @@ func TestEnvironment(t *testing.T) {
 func TestDirs(t *testing.T) {
 	if got, want := slices.Collect(Dirs("bin:/bin::.:/usr/bin:../x")), []string{"/bin", "/usr/bin"}; !slices.Equal(got, want) {
 		t.Errorf("Dirs = %q, want %q", got, want)
+	}
+}
+
+func program(t *testing.T, path string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil { // past the umask, and setuid survives
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLookPath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	program(t, filepath.Join(dir, "here"), 0o755)
+	first := program(t, filepath.Join(dir, "a/twice"), 0o755)
+	program(t, filepath.Join(dir, "b/twice"), 0o755)
+	program(t, filepath.Join(dir, "a/plain"), 0o644)
+	second := program(t, filepath.Join(dir, "b/plain"), 0o755)
+	if err := os.Mkdir(filepath.Join(dir, "a/folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join([]string{".", "", "a", dir + "/a", dir + "/missing", dir + "/b"}, ":")
+	for name, want := range map[string]string{
+		"twice": first, "plain": second, "folder": "", "none": "",
+		"here": "", // the current directory may be the container's to write
+	} {
+		if got, _ := LookPath(name, path); got != want {
+			t.Errorf("LookPath(%q) = %q, want %q", name, got, want)
+		}
 	}
 }
