@@ -36,6 +36,7 @@ var rooms = map[string]string{
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
+	"exec/exectest": "",
 	"exec/git":      "exec/dir exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv",
 	"exec/job":      "exec/executor exec/proctree exec/names",

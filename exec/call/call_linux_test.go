@@ -19,6 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(proctree.Monitor(os.Args))
 	}
 	if os.Getenv("CALL_TEST_AS") == "exchanger" {
-		exchange(os.Args[1], os.Args[2])
+		exectest.Exchange(os.Args[1], os.Args[2])
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())

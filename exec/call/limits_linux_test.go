@@ -9,9 +9,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -73,7 +73,7 @@ func TestLimitArgv(t *testing.T) {
 	if e := short.end(t); e.Code != 5 {
 		t.Errorf("a short call: %+v", e)
 	}
-	eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
+	exectest.Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Processes of a call that was ended for their number do not have the next call refused.
@@ -112,7 +112,7 @@ func TestLimitJob(t *testing.T) {
 	if e := ps.end(t); e.Code != 0 {
 		t.Errorf("kill in a full session: %+v", e)
 	}
-	eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
+	exectest.Eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Refusals beyond the rate have no record of their own; their number is written, and what runs
@@ -165,14 +165,4 @@ func (c *caller) end(t *testing.T) wire.Exit {
 	t.Helper()
 	c.read(t, wire.KindExit)
 	return c.exit
-}
-
-// eventually waits until cond holds, for what no event tells of.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for late := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }

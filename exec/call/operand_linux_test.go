@@ -10,19 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
-
-// exchange has two names of files change places for as long as this process lives.
-func exchange(a, b string) {
-	for {
-		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	}
-}
 
 // reading is a session whose container may have its files read by cat, as path has it, and the
 // directory that it mounts as /w.

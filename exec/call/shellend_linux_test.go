@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -48,7 +49,7 @@ func TestShellJSONEnds(t *testing.T) {
 			c.exec(t, wire.FDNull, append(append([]string{"hostexec", "session", verb, "--json"}, tt.options...), "one", "--", tt.text)...)
 			if tt.meanwhile != nil {
 				c.read(t, wire.KindStarted)
-				eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+				exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 				tt.meanwhile(c)
 			}
 			c.read(t, wire.KindExit)
@@ -89,7 +90,7 @@ func TestKillAny(t *testing.T) {
 		told := make(chan struct{})
 		// ends with the call, which kill below ends.
 		go func() { defer close(told); c.read(t, wire.KindExit) }()
-		eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+		exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 		id := s.Running()[0].Request
 		if k := hostexec(t, s, "kill", "-s", "HUP", id); k.exit.Code != codeNo || !strings.Contains(k.exit.Text, "signals from its caller only") {
 			t.Errorf("%q: kill -s: %+v", words, k.exit)

@@ -14,13 +14,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // The test binary is also the attacker of the race and the ordinary user.
 func TestMain(m *testing.M) {
 	switch os.Getenv("DIR_TEST_AS") {
 	case "attacker":
-		exchange(os.Args[1], os.Args[2])
+		exectest.Exchange(os.Args[1], os.Args[2])
 	case "user":
 		openAsUser(os.Args[1])
 	case "binds":
@@ -340,12 +342,6 @@ func TestRacingExchange(t *testing.T) {
 			}
 			t.Logf("opened %d, refused %d, escaped 0", inside, refused)
 		})
-	}
-}
-
-func exchange(a, b string) {
-	for {
-		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	}
 }
 

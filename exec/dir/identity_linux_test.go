@@ -4,34 +4,13 @@ package dir
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-// inOwnMounts runs the calling test again, in a mount namespace of its own, and reports
-// whether this is that run. Mounts there are seen by nobody else and end with it.
-func inOwnMounts(t *testing.T) bool {
-	t.Helper()
-	const mark = "DIR_TEST_MOUNTS"
-	if os.Getenv(mark) != "" {
-		return true
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), mark+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	if uid := os.Getuid(); uid != 0 {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
-	}
-	return false
-}
+	"github.com/docker-hostexec/hostexec/exec/exectest"
+)
 
 func mountAt(t *testing.T, source, target, kind string, flags uintptr) {
 	t.Helper()
@@ -48,7 +27,7 @@ func mountAt(t *testing.T, source, target, kind string, flags uintptr) {
 //
 // Attack 119.
 func TestRoute(t *testing.T) {
-	if !inOwnMounts(t) {
+	if !exectest.InOwnMounts(t) {
 		return
 	}
 	mountAt(t, "", "/", "", unix.MS_REC|unix.MS_PRIVATE)
