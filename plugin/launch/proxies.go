@@ -30,7 +30,7 @@ func ParseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
-// DefaultProxies returns the commands that the configuration has run proxy, in its order.
+// DefaultProxies returns the commands that the configuration proxies, in its order.
 func DefaultProxies(c *config.Config) ([]state.Command, error) {
 	var values []string
 	for _, p := range c.Proxies {
@@ -39,7 +39,7 @@ func DefaultProxies(c *config.Config) ([]state.Command, error) {
 	return ParseProxies(values)
 }
 
-// PolicyCommands returns a session's commands as policy sees them.
+// PolicyCommands converts a session's commands for package policy.
 func PolicyCommands(commands []state.Command) (all []policy.Command) {
 	for _, c := range commands {
 		action, err := policy.ParseAction(c.Action)

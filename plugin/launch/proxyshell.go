@@ -12,12 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// onThisHost is for commands none of which run elsewhere.
+// onThisHost is an argument of ResolveCommands if no command runs elsewhere.
 func onThisHost(state.Command) bool { return false }
 
-// parseShell reads the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the
-// host's bash. Without the flag there is nothing: rules may allow shells, which find their
-// bash themselves.
+// parseShell parses the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the host's bash.
+// Without the flag it returns nil: shells that rules allow find bash themselves.
 func parseShell(value, path string) (*state.Command, error) {
 	if value == "" {
 		return nil, nil
