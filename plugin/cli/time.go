@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// SinceTime reads a time as docker logs does.
+// SinceTime parses a time as docker logs does.
 func SinceTime(value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
@@ -28,7 +28,7 @@ func SinceTime(value string, now time.Time) (time.Time, error) {
 	return time.Unix(sec, nsec).Truncate(time.Second), nil // records have whole seconds
 }
 
-// PauseUntil waits; it reports false when ctx was done first.
+// PauseUntil waits until due. It returns false if ctx ends first.
 func PauseUntil(ctx context.Context, due time.Time) bool {
 	t := time.NewTimer(time.Until(due))
 	defer t.Stop()
