@@ -17,13 +17,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// activity is a call that runs, a job, or what one of them left running.
+// activity is a running call, a job, or a process that one of them has left.
 type activity struct {
 	job.Info
-	Cut       *control.Cut // the texts are the beginning of the whole
+	Cut       *control.Cut // set if texts are truncated
 	Kind      string       // call, job or left
 	Session   string
-	Container string // its name
+	Container string // the container's name
 }
 
 // The kinds of an activity.
@@ -33,8 +33,8 @@ const (
 	kindLeft = "left"
 )
 
-// activities returns what runs in the given sessions, and their jobs that have ended, oldest
-// first. Of a session that cannot be asked the others are returned all the same.
+// activities returns what runs in the given sessions, and their ended jobs, oldest first. If a session cannot
+// be asked, it returns the others together with the error.
 func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
 	var all []activity
 	var errs []error
@@ -84,7 +84,7 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 	return all, errors.Join(err, lerr)
 }
 
-// whole returns a with all of its text. One that has ended meanwhile stays as it is.
+// whole returns a with its complete text. If it has ended meanwhile, a is unchanged.
 func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	if a.Cut == nil {
 		return a
@@ -104,13 +104,13 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 			a.Info, a.Cut = j.Info, nil
 		}
 	}
-	if r, err := c.Call(ctx, a.ID); err == nil { // a job that runs is a call, too: a record has less of it
+	if r, err := c.Call(ctx, a.ID); err == nil { // a running job is a call, too, and the call has more text than the record
 		a.Args, a.Dir, a.Cut = r.Args, r.Dir, nil
 	}
 	return a
 }
 
-// leftJobs are those of a session that has no watcher: none of them runs.
+// leftJobs returns the jobs of a session without a watcher: none of them runs.
 func leftJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
@@ -120,14 +120,14 @@ func leftJobs(dir string) (all []activity, err error) {
 	return all, err
 }
 
-// pick returns the one of all that ref is the id of, or the beginning of one.
+// pick returns the activity with the ID ref, or whose ID begins with ref.
 func pick(all []activity, what, ref string) (activity, error) {
 	var hits []activity
 	for _, a := range all {
 		if a.ID == ref {
 			return a, nil
 		}
-		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job, and what it left
+		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
 		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
 			hits = append(hits, a)
 		}

@@ -57,7 +57,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// killAll ends what refs name, all at once, and prints which.
+// killAll ends what refs name concurrently, and prints the IDs.
 func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, signal string) error {
 	recs, err := store.List()
 	if err != nil {
@@ -71,7 +71,7 @@ func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 	ids := make([]string, len(refs))
 	var wg sync.WaitGroup
 	for i, ref := range refs {
-		// ends when what ref names has.
+		// ends when the command has ended; killAll waits for it.
 		wg.Go(func() { ids[i], errs[i] = kill(ctx, store, all, ref, signal) })
 	}
 	wg.Wait()
@@ -91,7 +91,7 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	c := control.Dial(store.Dir(a.Session))
 	defer c.Close()
 	switch {
-	case a.Kind == kindJob: // one that has ended may have left something
+	case a.Kind == kindJob: // an ended job may have left processes
 		err = c.SignalJob(ctx, a.ID, signal)
 	case a.Kind == kindLeft && signal != "":
 		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
@@ -109,12 +109,12 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	return a.ID, nil
 }
 
-// completeRunning offers what runs.
+// completeRunning completes what runs.
 func completeRunning(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return completeActivity(cmd.Context(), func(a activity) bool { return a.Status == job.Running })
 }
 
-// completeJobs offers the jobs that there are logs of.
+// completeJobs completes the jobs that have logs.
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return completeActivity(cmd.Context(), func(a activity) bool { return a.Kind == kindJob })
 }
@@ -128,7 +128,7 @@ func completeActivity(ctx context.Context, offer func(activity) bool) ([]string,
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	all, _ := activities(ctx, store, recs) // those that can be asked
+	all, _ := activities(ctx, store, recs) // of the watchers that answer
 	var ids []string
 	for _, a := range all {
 		if offer(a) {

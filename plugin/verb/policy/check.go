@@ -59,7 +59,7 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 	}
 }
 
-// rightOf returns the message that nothing is wrong in files, the parts of a configuration.
+// rightOf returns the message that the files of a configuration have no problems.
 func rightOf(files []string) string {
 	if len(files) == 0 {
 		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
@@ -70,7 +70,7 @@ func rightOf(files []string) string {
 	return "nothing is wrong in " + strings.Join(files, ", ")
 }
 
-// writeProblems shows what a check found, and returns how much of it is wrong.
+// writeProblems prints the problems, and returns the number of errors among them.
 func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 	for _, p := range all {
 		kind := "warning: "
@@ -82,7 +82,7 @@ func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 	return wrong
 }
 
-// located is text behind file:line, as compilers and editors have it.
+// located returns text after file:line, in the form of compilers and editors.
 func located(where, text string) string {
 	if where == "" {
 		return text
@@ -97,7 +97,7 @@ func ruled(rule, text string) string {
 	return rule + ": " + text
 }
 
-// checkHere is what policy check finds: config.Check's, and what containers supply.
+// checkHere returns the findings of config.Check, of the agent section, and of the environment.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
 	supplied, err := launch.SuppliedHere(store, src)
 	if err != nil {

@@ -58,7 +58,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// explained is the policy of a session, or that of the current directory.
+// explained returns the policy of a session, or of the current directory.
 func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	if session == "" {
 		_, c, err := loaded(dockerCLI)
@@ -79,7 +79,7 @@ func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	return c.Policy(launch.PolicyCommands(rec.Commands)), nil
 }
 
-// inDirectory is what decides for a run without --proxy.
+// inDirectory returns the policy of a run without --proxy.
 func inDirectory(c *config.Config) (*policy.Policy, error) {
 	commands, err := launch.DefaultProxies(c)
 	all := launch.PolicyCommands(commands)
@@ -124,11 +124,11 @@ func outcome(v policy.Verdict) string {
 	return v.Action.String() + " by " + v.Rule
 }
 
-// facts are what runs, if it does.
+// facts prints what would run.
 func facts(w io.Writer, v policy.Verdict) {
 	program := v.Command.Path
 	if program == "" {
-		program = v.Args[0] // found on PATH when a session starts
+		program = v.Args[0] // looked up in PATH when a session starts
 	}
 	fmt.Fprintln(w, names.Escaped("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
 	if v.Place.Contained() {

@@ -68,7 +68,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// policyRows are all that c lets containers request, in the order in which it is looked at.
+// policyRows returns everything that c lets containers request, in the order of evaluation.
 func policyRows(c *config.Config) (rows []*policyRow) {
 	add := func(rule string, do policy.Action, matches, where string) *policyRow {
 		r := newPolicyRow()
@@ -94,7 +94,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 	for _, e := range p.Manual {
 		add("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where)
 	}
-	commands, _ := launch.DefaultProxies(c) // a bad one is shown as it stands
+	commands, _ := launch.DefaultProxies(c) // an invalid one is shown as written
 	in := c.Policy(launch.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
@@ -104,7 +104,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 		do, _ := policy.ParseAction(cmd.Action)
 		settings := in.Defaults
-		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // else they are its rules'
+		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // otherwise its rules are shown
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
@@ -125,16 +125,16 @@ func writePolicy(out formatter.Context, rows []*policyRow) error {
 	})
 }
 
-// policyRow is one rule as templates see it.
+// policyRow is one rule for templates.
 type policyRow struct {
 	formatter.HeaderContext
 	rule, action, matches, where string
-	place                        *policy.Place // nil: nowhere, or it depends on the command
+	place                        *policy.Place // nil: it does not run, or the place depends on the command
 	keep                         bool
 	trunc                        bool
 }
 
-// runs notes where that runs which do lets through.
+// runs notes where the command runs, unless do denies it.
 func (r *policyRow) runs(do policy.Action, in policy.Place, keep bool) {
 	if do != policy.Deny {
 		r.place, r.keep = &in, keep
@@ -150,7 +150,7 @@ func newPolicyRow() *policyRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *policyRow) Rule() string   { return r.rule }
@@ -164,7 +164,7 @@ func (r *policyRow) Matches() string {
 	return r.matches
 }
 
-// Runs is where, in one column: host or container:IMAGE, with keep.
+// Runs returns the place in one column: host or container:IMAGE, with keep.
 func (r *policyRow) Runs() string {
 	if r.place == nil {
 		return "-"
@@ -180,13 +180,13 @@ func (r *policyRow) Runs() string {
 	return text
 }
 
-// Image is that of the container, or "" for the host.
+// Image returns the container's image, or "" for the host.
 func (r *policyRow) Image() string { return names.Escaped(r.at().Image) }
 
-// DockerHost is the engine that makes the container, or "" for the session's.
+// DockerHost returns the engine that creates the container, or "" for the session's.
 func (r *policyRow) DockerHost() string { return names.Escaped(r.at().Host) }
 
-// Keep is whether jobs may outlive their session's container.
+// Keep reports whether jobs may outlive their session's container.
 func (r *policyRow) Keep() bool { return r.keep }
 
 func (r *policyRow) at() policy.Place {

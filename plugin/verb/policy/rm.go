@@ -54,7 +54,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 }
 
-// removeNamed removes a rule or revokes a grant, and returns its whole name.
+// removeNamed removes a rule or revokes a grant, and returns its full name.
 func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
 	if ref, ok := strings.CutPrefix(title, grantPrefix); ok {
 		id, err := revokeGrant(ctx, store, ref)
@@ -72,7 +72,7 @@ func removeRule(src config.Source, title string) error {
 	return config.Remove(src.GlobalFile(), title)
 }
 
-// completeRules offers the rules that there are.
+// completeRules completes the existing rules.
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	store, err := state.OpenReadOnly()
 	if err != nil {

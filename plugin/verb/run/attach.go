@@ -101,7 +101,7 @@ func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, 
 	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
 }
 
-// attachable says why a container cannot be attached, and what to do instead.
+// attachable returns an error if a container cannot be attached, with what to do instead.
 func attachable(c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	targets := launch.MountTargets(c)
@@ -124,7 +124,7 @@ func attachable(c container.InspectResponse) error {
 	return nil
 }
 
-// completeContainers offers containers that run, and have no session.
+// completeContainers completes running containers without a session.
 func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A service is a file, and for systemd a link beside it. No manager need run to write them.
+// A service is a file and, for systemd, a link. The service manager need not run while they are written.
 
 func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	file, err := m.file()
@@ -32,7 +32,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("install the service: %w", err)
 	}
-	if err := atomicwriter.WriteFile(file, []byte(text), 0o644); err != nil { // a manager reads no half of it
+	if err := atomicwriter.WriteFile(file, []byte(text), 0o644); err != nil { // a manager must not read half of it
 		return fmt.Errorf("install the service: %w", err)
 	}
 	if m.link != "" {
@@ -48,7 +48,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	return nil
 }
 
-// enable makes the link that systemctl enable would make, for which systemd need not run.
+// enable creates the link that systemctl enable would create, because systemd may not run.
 func enable(file, link string) error {
 	link = filepath.Join(filepath.Dir(file), link)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
@@ -87,7 +87,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 	return nil
 }
 
-// written reports whether file is there. One that we have not written is somebody's own.
+// written reports whether file exists. A file that install has not written is an error.
 func (m serviceManager) written(file string) (bool, error) {
 	b, err := os.ReadFile(file)
 	switch {

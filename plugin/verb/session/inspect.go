@@ -54,7 +54,7 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// printableSession is s for a template: JSON quotes what others have worded, a template does not.
+// printableSession returns s with printable texts for templates, which unlike JSON do not escape them.
 func printableSession(s sessions.Session) sessions.Session {
 	s.ContainerName, s.Image = names.Printable(s.ContainerName), names.Printable(s.Image)
 	if s.Watcher == nil {
