@@ -4,10 +4,7 @@
 package exectest
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,32 +35,4 @@ func FIFO(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return name
-}
-
-// Exchange swaps the files at two paths again and again, until the process ends.
-func Exchange(a, b string) {
-	for {
-		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	}
-}
-
-// InOwnMounts runs the calling test again in a mount namespace of its own, and reports whether this is
-// that run. Other processes do not see its mounts, which end with it.
-func InOwnMounts(t *testing.T) bool {
-	t.Helper()
-	const mark = "HOSTEXEC_TEST_OWN_MOUNTS"
-	if os.Getenv(mark) != "" {
-		return true
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), mark+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	if uid := os.Getuid(); uid != 0 {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
-	}
-	return false
 }

@@ -25,6 +25,17 @@ func Printable(s string) string {
 	return s
 }
 
+// Plain returns s for use in a message: unchanged, with its quotes, if every byte is printable ASCII,
+// and otherwise in double quotes, as in Go.
+func Plain(s string) string {
+	for _, b := range []byte(s) {
+		if b < ' ' || b > '~' {
+			return strconv.QuoteToASCII(s)
+		}
+	}
+	return s
+}
+
 // PrintableArgs returns Printable of each argument.
 func PrintableArgs(args []string) []string {
 	shown := make([]string, len(args))

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/docker-hostexec/hostexec/exec/exectest"
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
 // onDiskOf gives the shells of r a small disk.
@@ -30,7 +30,7 @@ func onDiskOf(t *testing.T, r *room, options string) {
 
 // A text whose output was lost on a full disk says so, whatever its exit code. Others do not.
 func TestFullDiskTold(t *testing.T) {
-	if !exectest.InOwnMounts(t) {
+	if !dirtest.OwnMounts(t) {
 		return
 	}
 	r := newRoom(t)
@@ -72,7 +72,7 @@ func fillInodes(dir string) {
 //
 // Attack 139.
 func TestNoInodes(t *testing.T) {
-	if !exectest.InOwnMounts(t) {
+	if !dirtest.OwnMounts(t) {
 		return
 	}
 	r := newRoom(t)

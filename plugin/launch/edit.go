@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 
 	"github.com/docker/docker/api/types/mount"
@@ -134,12 +135,12 @@ func ahead[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// engineArch returns the engine's architecture, which may be known already.
+// engineArch returns the architecture of the session's engine. A socket works only within one kernel. If calls
+// come by a socket only, the engine need not be asked, which would start programs.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
-	if l.Arch != nil {
-		if arch, err := l.Arch(); err == nil {
-			return arch, nil
-		}
+	rec := &l.Plan.Record
+	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {
+		return runtime.GOARCH, nil
 	}
 	return EngineArch(ctx, api)
 }

@@ -38,21 +38,26 @@ func linkWarning(err error, names []string) string {
 	return fmt.Sprintf("login shells run the container's own %s, if it has any: %v; those of this host are in %s", strings.Join(names, ", "), err, inject.Bin)
 }
 
-// copyLinks creates a link for each command in LinkDir, where login shells find it. It creates no link if the
-// container has a program of that name (ownPrograms) or a mount there.
-func (l *Launch) copyLinks(api client.APIClient, want Creation) error {
+// inspectForLinks inspects the container into which links are to be copied. raw is the engine's answer, or nil if
+// there is nothing to copy. The error is the reason why links cannot be copied.
+func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c container.InspectResponse, raw []byte, err error) {
 	if len(l.Plan.Record.Linked()) == 0 {
-		return nil
+		return c, nil, nil
 	}
 	if want.Host.ReadonlyRootfs {
-		return errors.New("it is read-only")
+		return c, nil, errors.New("it is read-only")
 	}
-	// The requests are short. An interruption of run is handled after them.
-	ctx := context.Background()
-	c, err := api.ContainerInspect(ctx, l.ID)
-	if err != nil {
-		return err
+	// The request is short. An interruption of run is handled after it.
+	if c, raw, err = api.ContainerInspectWithRaw(context.Background(), l.ID, false); err != nil {
+		return c, nil, err
 	}
+	return c, raw, nil
+}
+
+// copyLinks creates a link for each command in LinkDir, where login shells find it. It creates no link if the
+// container has a program of that name (ownPrograms) or a mount there.
+func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.InspectResponse) error {
+	ctx := context.Background() // as in inspectForLinks
 	targets := append(inject.Targets(want.Config, want.Host), MountTargets(c)...)
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)

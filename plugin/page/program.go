@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -43,6 +43,6 @@ func environ(s *state.Store) ([]string, error) {
 	for _, rec := range recs {
 		all = append(all, rec.Writable...)
 	}
-	env, _ := executor.Environ(os.Environ(), dir.Written(all))
+	env, _ := executor.Environ(os.Environ(), mount.Written(all))
 	return env, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -200,7 +200,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 
 // resolveOwn is launch.ResolveCommands for the directories of PATH that the callers cannot write.
 func resolveOwn(p *launch.Plan) error {
-	owner, err := dir.NewTable(watch.Requested(p.Record), dir.Default{})
+	owner, err := mount.NewTable(watch.Requested(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func existing(abs string) (base, rest string) {
 // disjoint refuses a directory for requests that contains hostexec's state or a program that the requests
 // run, under any name.
 func disjoint(home string, rec state.Session) error {
-	v, err := dir.ReadView()
+	v, err := mount.ReadView()
 	if err != nil {
 		return err
 	}
