@@ -171,5 +171,3 @@ func (s *Server) otherwise(req *request, w *authorizedCall) bool {
 	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
 	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
 }
-
-// What a caller is told of its question.
