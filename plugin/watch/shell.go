@@ -12,17 +12,17 @@ import (
 )
 
 // Shells implements control.ShellHost.
-func (w *Watcher) Shells() []shell.Info { return w.server.Shells.List() }
+func (a controlAPI) Shells() []shell.Info { return a.w.server.Shells.List() }
 
 // CreateShell implements control.ShellHost.
-func (w *Watcher) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
+func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
 	opts := shell.Options{Env: o.Env, Dir: o.Dir}
 	if o.In != "" {
-		if opts.In, err = w.inside(ctx, o.In, false); err != nil {
+		if opts.In, err = a.w.inside(ctx, o.In, false); err != nil {
 			return err
 		}
 	}
-	return w.server.CreateShell(name, opts)
+	return a.w.server.CreateShell(name, opts)
 }
 
 // inside returns the container ref for a shell to live in; exact wants its name.
@@ -40,11 +40,11 @@ func (w *Watcher) insideOf(ctx context.Context, name string) (shell.Container, e
 }
 
 // RemoveShell implements control.ShellHost.
-func (w *Watcher) RemoveShell(name string) bool { return w.server.Shells.Remove(name) }
+func (a controlAPI) RemoveShell(name string) bool { return a.w.server.Shells.Remove(name) }
 
 // RunShell implements control.ShellHost. What runs for the host's own person ends with the
 // session too.
-func (w *Watcher) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
+func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup
@@ -54,10 +54,10 @@ func (w *Watcher) RunShell(ctx context.Context, by, name string, c shell.Command
 	// ends with the command, or the session.
 	watch.Go(func() {
 		select {
-		case <-w.serving:
+		case <-a.w.serving:
 			cancel(errStopped)
 		case <-over:
 		}
 	})
-	return w.server.RunShell(ctx, by, name, c, start, o)
+	return a.w.server.RunShell(ctx, by, name, c, start, o)
 }

@@ -204,7 +204,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
 	w.wg.Go(func() { w.serveListeners(ctx, doors) })
-	doorman.Go(func() { w.log.Debug("control ended", "error", control.Serve(ctl, w)) })
+	doorman.Go(func() { w.log.Debug("control ended", "error", control.Serve(ctl, controlAPI{w})) })
 	// end with ctx.
 	w.wg.Go(func() { w.signals(ctx) })
 	w.wg.Go(func() { w.watchKeeper(ctx) })
