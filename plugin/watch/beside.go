@@ -88,7 +88,7 @@ func mayRun(ctx context.Context, api Engine, id string) bool {
 
 // byRelay waits until it is known how calls come, and reports whether by a relay.
 func (w *Watcher) byRelay(ctx context.Context) bool {
-	for w.rec.Carrier != carrier.ByRelay {
+	for w.Record.Carrier != carrier.ByRelay {
 		if is := w.transport.Load().carrier; is != carrier.Undecided {
 			return is == carrier.ByRelay
 		}

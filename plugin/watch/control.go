@@ -23,7 +23,7 @@ func (a controlAPI) Queue() *approval.Queue { return a.w.queue }
 
 // Stop implements control.Session. Whoever asks for it wants it to last.
 func (a controlAPI) Stop(grace time.Duration) {
-	if err := a.w.store.NoteStopped(a.w.id, true); err != nil {
+	if err := a.w.Record.Store.NoteStopped(a.w.Record.ID, true); err != nil {
 		a.w.log.Error("stop", "error", err)
 	}
 	a.w.stopWithin(grace)
@@ -62,16 +62,16 @@ func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
 // Record implements control.Session: what is written down, for the rest is another
 // goroutine's.
 func (a controlAPI) Record() state.Session {
-	rec, err := a.w.store.Load(a.w.id)
+	rec, err := a.w.Record.Store.Load(a.w.Record.ID)
 	if err != nil {
 		a.w.log.Error("read session", "error", err)
-		return state.Session{ID: a.w.id}
+		return state.Session{ID: a.w.Record.ID}
 	}
 	return rec
 }
 
 // AuditLog implements control.Session.
-func (a controlAPI) AuditLog() string { return a.w.store.Audit() }
+func (a controlAPI) AuditLog() string { return a.w.Record.Store.Audit() }
 
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {

@@ -182,7 +182,7 @@ func settled(ctx context.Context, api Engine, id string) error {
 // sweep removes the containers that run asked for before it was killed. One may still be
 // in the making, so it keeps looking for a while.
 func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration) {
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.rec.ID))
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
 	for over := time.Now().Add(patience); ; {
 		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
 		if err != nil {
@@ -192,7 +192,7 @@ func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration)
 			w.remove(ctx, api, c.ID)
 		}
 		if time.Now().After(over) || !pause(ctx, looking) {
-			if w.rec.Relay {
+			if w.Record.Relay {
 				w.sweepVolumes(api)
 			}
 			return
@@ -205,7 +205,7 @@ func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration)
 func (w *Watcher) sweepVolumes(api Engine) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.rec.ID))
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
 	for _, v := range list.Volumes {
 		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
@@ -241,7 +241,7 @@ func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
 		w.log.Warn("stop the agent's container", "error", err)
 	}
 	c, err := api.ContainerInspect(ctx, id)
-	if err == nil && (!w.rec.Agent.Keep || c.State.Status == container.StateCreated) {
+	if err == nil && (!w.Record.Agent.Keep || c.State.Status == container.StateCreated) {
 		w.remove(ctx, api, id)
 	}
 	return w.leftOf(ctx, api, id)
@@ -255,7 +255,7 @@ func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
 		switch {
 		case errdefs.IsNotFound(err):
 			return errGone
-		case w.rec.Agent.Keep || time.Now().After(over) || !pause(ctx, looking):
+		case w.Record.Agent.Keep || time.Now().After(over) || !pause(ctx, looking):
 			return errOver
 		}
 	}

@@ -30,10 +30,10 @@ func (w *Watcher) newServer(host *executor.Host) (err error) {
 	w.containers = w.newContainers(host)
 	w.queue = w.newQueue()
 	w.server = &call.Server{Version: w.Version, Runner: host, Queue: w.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
-	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Dir, "shells"), Log: w.log, Limits: &w.server.Limits}
+	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &w.server.Limits}
 	w.server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.started = make(chan struct{}, 1)
 	w.since = time.Now()
-	w.server.Jobs, err = job.Open(state.JobsDir(w.Dir))
+	w.server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 // listen opens the road of a session whose calls are files.
 func (w *Watcher) listen() (net.Listener, error) {
-	if w.rec.Proxy != nil {
+	if w.Record.Proxy != nil {
 		return w.listenProxy()
 	}
 	return w.listenFiles()
@@ -25,9 +25,9 @@ func (w *Watcher) listen() (net.Listener, error) {
 // as it does, share/carrier is there: a client without an answer looks for it.
 func (w *Watcher) listenFiles() (net.Listener, error) {
 	var places []carrier.RequestDir
-	for _, name := range append(w.rec.Linked(), shimName) {
+	for _, name := range append(w.Record.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's folder is private.
-		box, err := dir.MakeSharedDir(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name), dir.ForEveryone)
+		box, err := dir.MakeSharedDir(w.Record.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
@@ -38,8 +38,8 @@ func (w *Watcher) listenFiles() (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
-	mark := filepath.Join(state.ShareDir(w.Dir), carrier.File)
-	if err := carrier.Decide(state.ShareDir(w.Dir), carrier.ByFiles); err != nil { // which follows no link
+	mark := filepath.Join(state.ShareDir(w.Record.Dir), carrier.File)
+	if err := carrier.Decide(state.ShareDir(w.Record.Dir), carrier.ByFiles); err != nil { // which follows no link
 		return nil, errors.Join(err, ln.Close())
 	}
 	return &marked{ln, mark}, nil

@@ -23,7 +23,7 @@ import (
 // returns why: errGone when nothing of the session need stay.
 func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	link.ready()
-	if w.rec.OnHost() {
+	if w.Record.OnHost() {
 		return w.followProcess(ctx, link)
 	}
 	// ends with its request, or with ctx.
@@ -38,7 +38,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 		return err
 	}
 	defer func() {
-		if errors.Is(err, errGone) && w.rec.Volume != "" {
+		if errors.Is(err, errGone) && w.Record.Volume != "" {
 			w.sweepVolumes(api)
 		}
 	}()
@@ -121,7 +121,7 @@ func (w *Watcher) settleShare(volume string) {
 	if volume == "" {
 		return
 	}
-	w.rec.Volume, w.rec.RemoteFiles = volume, true
+	w.Record.Volume, w.Record.RemoteFiles = volume, true
 	if w.relay != nil {
 		w.relay.Nonce = "" // there is none in it
 	}
@@ -155,10 +155,10 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
-	w.rec.Container, w.rec.ContainerName, w.rec.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-	w.rec.Writable = w.dirs.Sources()
+	w.Record.Container, w.Record.ContainerName, w.Record.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+	w.Record.Writable = w.dirs.Sources()
 	w.warn(c, found)
-	if err := w.save(); err != nil {
+	if err := w.Record.Save(); err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
@@ -166,7 +166,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
-	if !w.rec.RemoteFiles && !runs(c) {
+	if !w.Record.RemoteFiles && !runs(c) {
 		w.containerKnown.shut() // until it is known what the engine has mounted
 	}
 	link.bound(list, where(w.dirs))
@@ -194,7 +194,7 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *watc
 			w.endUnstarted(ctx, api, id)
 		case line == "over":
 			w.overBut(w.leftOf(ctx, api, id), link)
-		case w.rec.Agent != nil:
+		case w.Record.Agent != nil:
 			w.overBut(w.abandoned(ctx, api, id), link)
 		default:
 			if err := w.removeUnstarted(ctx, api, id); err != nil {
@@ -269,7 +269,7 @@ func (w *Watcher) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		w.containerDir.Store(&c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(w.rec, w.workdir()), !w.rec.RemoteFiles, w.beyond)
+	dirs, err := table(c, defaultDir(w.Record.Session, w.workdir()), !w.Record.RemoteFiles, w.beyond)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
@@ -292,14 +292,14 @@ func pidsOf(c container.InspectResponse) int64 {
 // setProxyState sets up a session without a container: every call is made where it began. Callers say
 // where they stand, which is a directory of a container that nobody here knows.
 func (w *Watcher) setProxyState() error {
-	mounts := Requested(w.rec)
-	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
+	mounts := Requested(w.Record.Session)
+	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.Record.InvokedIn, Target: w.Record.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
 	w.applyState("proxy", dirs)
-	w.warnOf(w.hostCode([]string{w.rec.InvokedIn}, "which a container may have been given"))
-	return w.save()
+	w.warnOf(w.hostCode([]string{w.Record.InvokedIn}, "which a container may have been given"))
+	return w.Record.Save()
 }
 
 // applyState has later calls depend on dirs, and on the configuration of now.
@@ -315,22 +315,22 @@ func (w *Watcher) applyState(name string, dirs *dir.Table) {
 		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	}
 	w.server.SetState(&call.SessionState{
-		Session:   w.rec.ID,
-		Project:   filepath.Base(w.rec.InvokedIn),
-		Branch:    branch(w.rec.InvokedIn),
+		Session:   w.Record.ID,
+		Project:   filepath.Base(w.Record.InvokedIn),
+		Branch:    branch(w.Record.InvokedIn),
 		Container: name,
-		Agent:     w.rec.AgentName(),
+		Agent:     w.Record.AgentName(),
 		Policy:    w.configure(w.load()),
 		Audit:     w.audit.Named(name),
 		Dirs:      dirs,
 		Home:      w.workdir(),
-		PassEnv:   w.rec.PassEnv,
-		NewPrivs:  w.rec.NewPrivs,
+		PassEnv:   w.Record.PassEnv,
+		NewPrivs:  w.Record.NewPrivs,
 		Environ:   env,
 		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
-		Scratch:   filepath.Join(w.Dir, "scratch"),
+		Scratch:   filepath.Join(w.Record.Dir, "scratch"),
 
-		Recordings: w.store.Recordings(),
+		Recordings: w.Record.Store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
 		Inside:     w.insideOf,
 	})

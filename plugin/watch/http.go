@@ -48,28 +48,28 @@ func (u *watcherLink) listening(address string) { fmt.Fprintln(u.f, "listening",
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
 func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
-	token, err := carrier.KeptKey(state.TokenFile(w.Dir))
+	token, err := carrier.KeptKey(state.TokenFile(w.Record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := carrier.MadeKey(state.ExecSecret(w.Dir))
+	secret, err := carrier.MadeKey(state.ExecSecret(w.Record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	ln, err := carrier.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
+	ln, err := carrier.Bind(w.Record.Dir, filepath.Base(state.ExecSock(w.Record.Dir)), 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
 	keys := carrier.Keys{Secret: secret, Token: token, Cwd: w.cwdOf}
-	doors = append(doors, &removed{carrier.ListenExec(control.OwnUser(ln), w.Dir, keys), state.ExecSock(w.Dir)})
-	if w.rec.HTTP == nil {
+	doors = append(doors, &removed{carrier.ListenExec(control.OwnUser(ln), w.Record.Dir, keys), state.ExecSock(w.Record.Dir)})
+	if w.Record.HTTP == nil {
 		return doors, nil
 	}
-	if err := carrier.WriteToken(state.ShareDir(w.Dir), token); err != nil {
+	if err := carrier.WriteToken(state.ShareDir(w.Record.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
-	w.http = carrier.NewHTTP(w.Dir, token, w.workdir)
-	if w.rec.HTTP.Address != "" { // resumed
+	w.http = carrier.NewHTTP(w.Record.Dir, token, w.workdir)
+	if w.Record.HTTP.Address != "" { // resumed
 		w.reopenHTTP()
 	}
 	return append(doors, w.http), nil
@@ -117,20 +117,22 @@ func (w *Watcher) openHTTP(text string) (address string, err error) {
 	if err != nil {
 		return "", err
 	}
-	w.rec.HTTP = &state.HTTP{Device: at.Device, Address: got}
+	w.Record.HTTP = &state.HTTP{Device: at.Device, Address: got}
 	w.log.Info("http", "address", got, "device", at.Device)
 	return got, nil
 }
 
 // portsAt are those to be tried, which no other session has, not even one that may be resumed.
 func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
-	all, err := w.store.List()
+	all, err := w.Record.Store.List()
 	if err != nil {
 		w.log.Warn("look for ports", "error", err)
 	}
 	holder := func(port uint16) int {
 		address := netip.AddrPortFrom(at.Addr, port).String()
-		return slices.IndexFunc(all, func(rec state.Session) bool { return rec.ID != w.id && rec.HTTP != nil && rec.HTTP.Address == address })
+		return slices.IndexFunc(all, func(rec state.Session) bool {
+			return rec.ID != w.Record.ID && rec.HTTP != nil && rec.HTTP.Address == address
+		})
 	}
 	if at.Port != 0 {
 		if i := holder(at.Port); i >= 0 {
@@ -150,9 +152,9 @@ func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
 // reopenHTTP listens where it did before: the container knows no other place. That it cannot
 // is no reason not to answer by other roads.
 func (w *Watcher) reopenHTTP() {
-	at, err := netip.ParseAddrPort(w.rec.HTTP.Address)
+	at, err := netip.ParseAddrPort(w.Record.HTTP.Address)
 	if err == nil {
-		_, err = w.http.Open(w.rec.HTTP.Device, at.Addr(), at.Port())
+		_, err = w.http.Open(w.Record.HTTP.Device, at.Addr(), at.Port())
 	}
 	if err != nil {
 		w.log.Error("http", "error", err)

@@ -26,7 +26,7 @@ func TestPortsAt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &Watcher{id: own, store: store}
+	w := &Watcher{Record: NewRecord(store, state.Session{ID: own}, nil)}
 	at := func(addr string, port uint16) ([]uint16, error) {
 		return w.portsAt(Gateway{Addr: netip.MustParseAddr(addr), Port: port})
 	}

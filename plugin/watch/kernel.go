@@ -26,9 +26,9 @@ func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
 	if !ok {
 		return nil
 	}
-	share := l.view.Locate(state.ShareDir(w.Dir)).Place
-	given := []dir.Place{share, l.view.Locate(state.ProxyDir(w.Dir)).Place}
-	if own := w.workspace(); own != "" {
+	share := l.view.Locate(state.ShareDir(w.Record.Dir)).Place
+	given := []dir.Place{share, l.view.Locate(state.ProxyDir(w.Record.Dir)).Place}
+	if own := w.Record.OwnWorkspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
 	if err := l.mounts(text, share, given); err == nil {

@@ -33,7 +33,7 @@ func (w *Watcher) newLook() (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &look{view: v, files: append(firstFiles(w.store.Home), state.LockFile(w.Dir))}
+	l := &look{view: v, files: append(firstFiles(w.Record.Store.Home), state.LockFile(w.Record.Dir))}
 	for _, p := range w.protected() {
 		switch p.against {
 		case refuse:

@@ -89,11 +89,11 @@ func endLost(dir string) error {
 
 // endLost ends what the watcher before this one left running, and tells the callers.
 func (w *Watcher) endLost() {
-	if !killed(w.Dir) {
+	if !killed(w.Record.Dir) {
 		return
 	}
-	if err := endLost(w.Dir); err != nil {
+	if err := endLost(w.Record.Dir); err != nil {
 		w.log.Error("resume", "error", err)
 	}
-	answerLost(w.store, w.rec)
+	answerLost(w.Record.Store, w.Record.Session)
 }

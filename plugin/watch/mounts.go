@@ -43,7 +43,8 @@ func table(c container.InspectResponse, fallback dir.Default, near bool, more []
 // Check is what the watcher of rec's session will object to in a container as c, before
 // there is any, and what should be known of it. Of c only mounts and host configuration count.
 func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
-	w := &Watcher{Dir: store.Dir(rec.ID), store: store, id: rec.ID, rec: rec, log: slog.New(slog.DiscardHandler)}
+	log := slog.New(slog.DiscardHandler)
+	w := &Watcher{Record: NewRecord(store, rec, log), log: log}
 	w.Notify = Notify(w.load().Notify)
 	w.notifier = w.newNotifier(nil)
 	notes = slices.Concat(w.warnings(c), w.adapt(c), w.supplied(w.owner(c)))
@@ -54,15 +55,15 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
 func (w *Watcher) preflight(c container.InspectResponse) error {
-	if w.rec.RemoteFiles {
+	if w.Record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
 	l, err := w.newLook()
 	if err != nil {
 		return err
 	}
-	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
-	own := w.workspace()
+	share, requests := state.ShareDir(w.Record.Dir), state.ProxyDir(w.Record.Dir)
+	own := w.Record.OwnWorkspace()
 	for _, m := range c.Mounts {
 		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
@@ -71,7 +72,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
 		}
 		source := resolved(m.Source)
-		if m.Source == share || w.rec.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+		if m.Source == share || w.Record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)
 			}
@@ -104,8 +105,8 @@ func recursive(c container.InspectResponse, target string) bool {
 
 // workspace is the directory that an agent in a container is given in the state directory,
 // with nothing else in it; it is empty where a link leads elsewhere.
-func (w *Watcher) workspace() string {
-	own := filepath.Join(w.store.Workspaces(), w.rec.ID)
+func (r *Record) OwnWorkspace() string {
+	own := filepath.Join(r.Store.Workspaces(), r.ID)
 	if resolved(own) != own {
 		return ""
 	}

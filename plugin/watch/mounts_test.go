@@ -19,19 +19,16 @@ import (
 func TestPreflight(t *testing.T) {
 	base := t.TempDir()
 	home := filepath.Join(base, "docker", "hostexec")
-	w := &Watcher{
-		Dir:   filepath.Join(home, "sessions", "0123456789ab"),
-		store: &state.Store{Home: home},
-		rec:   state.Session{Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "work", "tool")}}},
-	}
+	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "work", "tool")}}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
 	for _, tt := range []struct {
 		name   string
 		source string
 		rw     bool
 		want   string // part of the error
 	}{
-		{"our own share", filepath.Join(w.Dir, "share"), false, ""},
-		{"our own share, to be written", filepath.Join(w.Dir, "share"), true, "could change its own share"},
+		{"our own share", filepath.Join(w.Record.Dir, "share"), false, ""},
+		{"our own share, to be written", filepath.Join(w.Record.Dir, "share"), true, "could change its own share"},
 		{"elsewhere", filepath.Join(base, "other"), true, ""},
 		{"a name that begins alike", home + "-not", true, ""},
 		{"the state", home, false, "covers hostexec's own state"},
@@ -81,10 +78,8 @@ func TestPreflightLinks(t *testing.T) {
 			if tt.file[0] == '@' {
 				plant(t, filepath.Join(home, "config.yaml"), tt.file)
 			}
-			w := &Watcher{
-				Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home},
-				rec: state.Session{Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, tt.tool)}}},
-			}
+			rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, tt.tool)}}}
+			w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
 			w.config.Store(config.Load(config.Source{Store: home}))
 			for _, source := range []string{"work", "mount"} {
 				c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, source), Destination: "/w", RW: true}}}

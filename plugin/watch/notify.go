@@ -28,11 +28,11 @@ type Notify struct {
 // newQueue returns the session's queue of questions, with the grants that it had before.
 func (w *Watcher) newQueue() *approval.Queue {
 	q := &approval.Queue{
-		CanNotify: notify.Terminal(w.rec.Terminal).Open,
+		CanNotify: notify.Terminal(w.Record.Terminal).Open,
 		Notifies:  w.notifier.Reachable(),
-		File:      state.GrantsFile(w.Dir),
+		File:      state.GrantsFile(w.Record.Dir),
 	}
-	if err := q.Load(w.rec.ID); err != nil {
+	if err := q.Load(w.Record.ID); err != nil {
 		w.log.Error("no grant of before holds", "error", err)
 	}
 	return q
@@ -41,10 +41,10 @@ func (w *Watcher) newQueue() *approval.Queue {
 // newNotifier returns what runs the programs that w.Notify wants, those that there are.
 // They are found now, before the container runs.
 func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
-	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
+	n := notify.Notifier{Session: w.Record.ID, Run: w.runner(host)}
 	getenv := os.Getenv
-	if w.rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := dir.NewTable(Requested(w.rec), dir.Default{}) // it fails only for a Default with a directory
+	if w.Record.Proxy != nil { // who makes requests may have been there before
+		owner, _ := dir.NewTable(Requested(w.Record.Session), dir.Default{}) // it fails only for a Default with a directory
 		own, _ := executor.Path(os.Getenv("PATH"), owner)
 		getenv = func(name string) string {
 			if name == "PATH" {
@@ -117,7 +117,7 @@ func (w *Watcher) announce(ctx context.Context) {
 // notify rings and notifies. Questions that reach nobody are not left waiting.
 func (w *Watcher) notify(ctx context.Context, fresh []string, waiting int) {
 	if wanted(w.Notify.Bell) {
-		notify.Terminal(w.rec.Terminal).Bell()
+		notify.Terminal(w.Record.Terminal).Bell()
 	}
 	if !w.notifier.Reachable() {
 		return

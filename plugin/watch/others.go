@@ -77,7 +77,7 @@ func (w *Watcher) watchAllOthers(ctx, life context.Context, api Engine) error {
 // relayOthers gives those that run a relay each, but for the one that is shown.
 func (w *Watcher) relayOthers(life context.Context, api Engine, run []string) {
 	for _, id := range run {
-		if id != w.rec.Container {
+		if id != w.Record.Container {
 			w.relayBeside(life, api, id)
 		}
 	}
@@ -143,7 +143,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		if c.State.Running {
 			run = append(run, c.ID)
 		}
-		if c.ID != w.rec.Container {
+		if c.ID != w.Record.Container {
 			for _, text := range warnings(c) {
 				others = append(others, printable(fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text)))
 			}

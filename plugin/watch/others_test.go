@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,8 +25,8 @@ import (
 // Attack 195.
 func TestUnseen(t *testing.T) {
 	home := t.TempDir()
-	w := &Watcher{Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home}, log: slog.New(slog.DiscardHandler)}
-	w.rec.Service = &state.Service{Project: "p", Name: "s"}
+	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil), log: slog.New(slog.DiscardHandler)}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -40,7 +39,7 @@ func TestUnseen(t *testing.T) {
 		rw.WriteHeader(int(code.Load()))
 		json.NewEncoder(rw).Encode(map[string]any{
 			"message": "out of order", "Name": "/other", "State": map[string]any{"Running": true}, "Mounts": []container.MountPoint{
-				{Type: mount.TypeBind, Source: state.ShareDir(w.Dir), Destination: state.Target}, {Type: mount.TypeBind, Source: home, Destination: "/s"},
+				{Type: mount.TypeBind, Source: state.ShareDir(w.Record.Dir), Destination: state.Target}, {Type: mount.TypeBind, Source: home, Destination: "/s"},
 			},
 		})
 	}))

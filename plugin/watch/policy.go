@@ -19,7 +19,7 @@ import (
 // load reads the configuration. What it says of the audit log and of notifications holds
 // for as long as the watcher lives; everything else is read again when it changes.
 func (w *Watcher) load() *config.Config {
-	c := config.Load(config.Source{Store: w.store.Home, Project: w.rec.InvokedIn, Workspace: w.rec.Workspace})
+	c := config.Load(config.Source{Store: w.Record.Store.Home, Project: w.Record.InvokedIn, Workspace: w.Record.Workspace})
 	if old := w.config.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
 		return c // a container that touches its proposal fills no log
 	}
@@ -40,9 +40,9 @@ func (w *Watcher) configure(c *config.Config) *policy.Policy {
 	w.server.Jobs.Adjust(job.Limits(c.Jobs))
 	w.server.Limits.Adjust(c.Limits.Limits)
 	w.server.AdjustRefusals(c.Limits.Refusals)
-	p := c.Policy(w.commands())
-	if w.rec.Shell != nil {
-		p.ShellContainers = w.rec.Shell.In
+	p := c.Policy(w.Record.commands())
+	if w.Record.Shell != nil {
+		p.ShellContainers = w.Record.Shell.In
 	}
 	return p
 }
@@ -77,20 +77,20 @@ func (w *Watcher) refresh() {
 }
 
 // proxied is what --proxy and --proxy-shell named.
-func (w *Watcher) proxied() []state.Command {
-	if w.rec.Shell == nil {
-		return w.rec.Commands
+func (r *Record) Proxied() []state.Command {
+	if r.Shell == nil {
+		return r.Commands
 	}
-	return append(slices.Clone(w.rec.Commands), *w.rec.Shell)
+	return append(slices.Clone(r.Commands), *r.Shell)
 }
 
 // commands returns what the session's --proxy flags said.
-func (w *Watcher) commands() []policy.Command {
+func (r *Record) commands() []policy.Command {
 	var list []policy.Command
-	for _, c := range w.proxied() {
+	for _, c := range r.Proxied() {
 		action, err := policy.ParseAction(c.Action) // an unknown one denies
 		if err != nil {
-			w.log.Error("policy", "command", c.Name, "error", err)
+			r.log.Error("policy", "command", c.Name, "error", err)
 		}
 		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
 		if c.Where != nil {

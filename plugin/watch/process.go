@@ -67,7 +67,7 @@ func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 		return *why
 	}
 	if w.lasting() != nil {
-		w.server.EndLeft(w.rec.ID) // as the session's end does
+		w.server.EndLeft(w.Record.ID) // as the session's end does
 		link.letGo()
 	}
 	return w.waitKeptJobs(ctx, nil, "", errOver)
@@ -87,7 +87,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 	defer at.Close()
 	w.applyState("", dirs)
 	w.warnOf(w.hostCode([]string{p.Dir}, "which the agent can write"))
-	if err := w.save(); err != nil {
+	if err := w.Record.Save(); err != nil {
 		w.log.Error("write down warnings", "error", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -95,7 +95,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 	signals := make(chan executor.Delivery, 1)
 	// ends with the link, or with ctx.
 	w.wg.Go(func() { w.relayEnd(ctx, link, signals, cancel) })
-	cmd := executor.Command{ID: w.rec.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
+	cmd := executor.Command{ID: w.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
 	return w.server.Runner.Run(ctx, cmd, executor.Streams{
 		FD:      stdio,
 		Signals: signals,

@@ -31,8 +31,8 @@ const narrower = "something narrower"
 // protected lists all of them. Only hostexec's own state, policy and programs are refused:
 // everything else that a person mounts is that person's choice.
 func (w *Watcher) protected() (all []protected) {
-	all = append(all, protected{w.store.Home, "is hostexec's own state", refuse, ""})
-	for _, cmd := range w.proxied() {
+	all = append(all, protected{w.Record.Store.Home, "is hostexec's own state", refuse, ""})
+	for _, cmd := range w.Record.Proxied() {
 		if cmd.Path == "" || cmd.Where != nil && cmd.Where.Image != "" {
 			continue // it is denied, or its path is the image's
 		}
@@ -45,15 +45,15 @@ func (w *Watcher) protected() (all []protected) {
 		all = append(all, protected{exe, "is hostexec itself", refuseWritable, narrower})
 	}
 	if c := w.config.Load(); c != nil {
-		proposal := config.Source{Workspace: w.rec.Workspace}.ProposalFile() // which is pinned
+		proposal := config.Source{Workspace: w.Record.Workspace}.ProposalFile() // which is pinned
 		for _, path := range c.Files() {
 			if path != proposal {
 				all = append(all, protected{path, "says what it may run", refuseWritable, narrower})
 			}
 		}
 	}
-	if w.rec.Agent != nil && w.rec.Agent.Config != "" {
-		all = append(all, protected{w.rec.Agent.Config, "says what agent runs, and whether on this host", refuseWritable, "move that file out of it"})
+	if w.Record.Agent != nil && w.Record.Agent.Config != "" {
+		all = append(all, protected{w.Record.Agent.Config, "says what agent runs, and whether on this host", refuseWritable, "move that file out of it"})
 	}
 	return append(all, personal()...)
 }

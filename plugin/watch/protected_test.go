@@ -41,10 +41,8 @@ func TestProtected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Watcher{
-		Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home},
-		rec: state.Session{Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}},
-	}
+	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
 	w.config.Store(config.Load(config.Source{Store: home, Project: at("w")}))
 	w.notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
 	const covers, change = "covers hostexec's own state", "the container could change "

@@ -48,8 +48,8 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 		}
 	}
 	if err == nil {
-		w.rec.Writable = w.dirs.Sources()
-		err = w.save()
+		w.Record.Writable = w.dirs.Sources()
+		err = w.Record.Save()
 	}
 	if err == nil {
 		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.server.Limits)
@@ -57,7 +57,7 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
 		w.proxy.mu.Lock()
-		err = w.publishLocked(w.rec.Names())
+		err = w.publishLocked(w.Record.Names())
 		w.proxy.mu.Unlock()
 	}
 	if err != nil {
@@ -68,13 +68,13 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 
 // holdProxy holds the directory below which the requests are, and notes which one it is.
 func (w *Watcher) holdProxy() error {
-	base, err := dir.OpenBase(w.rec.Proxy.Base)
+	base, err := dir.OpenBase(w.Record.Proxy.Base)
 	if err != nil {
 		return err
 	}
 	w.proxy = &proxy{base: base, dirs: map[string]*dir.SharedDir{}, locks: map[string]*state.ProxyLock{}, asked: make(chan struct{})}
-	w.rec.Proxy.Real = base.Real()
-	w.rec.Proxy.Key, err = base.Key()
+	w.Record.Proxy.Real = base.Real()
+	w.Record.Proxy.Key, err = base.Key()
 	return err
 }
 
@@ -83,12 +83,12 @@ const pidSuffix = ".pid"
 // publishLocked puts the clients of commands into their directories, and a PID file beside each.
 func (w *Watcher) publishLocked(commands []string) error {
 	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
-	if w.rec.Proxy.AnyUser {
+	if w.Record.Proxy.AnyUser {
 		client, number = 0o755, 0o644
 	}
 	for _, name := range commands {
 		box := w.proxy.dirs[name]
-		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
+		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.Record.PassEnv}
 		if err := box.Put(name, c.Script(), client); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
@@ -134,8 +134,8 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 		return errGone
 	}
 	w.unpublish() // whoever looks for it finds it gone, and does not wait
-	w.log.Info("draining", "grace", w.rec.Proxy.Grace)
-	grace, cancel := context.WithTimeout(ctx, w.rec.Proxy.Grace)
+	w.log.Info("draining", "grace", w.Record.Proxy.Grace)
+	grace, cancel := context.WithTimeout(ctx, w.Record.Proxy.Grace)
 	defer cancel()
 	// ends when run's end of the link is closed, or with grace.
 	w.wg.Go(func() {

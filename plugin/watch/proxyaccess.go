@@ -17,7 +17,7 @@ import (
 
 // makeRequestDir makes and holds the directory rest of requests, and checks who can use it.
 func (w *Watcher) makeRequestDir(rest string) (*dir.SharedDir, error) {
-	p := w.rec.Proxy
+	p := w.Record.Proxy
 	access := dir.ForOwner
 	if p.AnyUser {
 		access = dir.ForEveryone
@@ -38,7 +38,7 @@ func (w *Watcher) makeRequestDir(rest string) (*dir.SharedDir, error) {
 
 // requesters returns whose requests are served: nil is everybody's.
 func (w *Watcher) requesters() func(uid int) bool {
-	if w.rec.Proxy.AnyUser {
+	if w.Record.Proxy.AnyUser {
 		return nil
 	}
 	own := os.Geteuid()

@@ -21,14 +21,14 @@ import (
 func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
-	if !w.rec.Proxy.AnyUser {
-		w.proxy.note(replaceable(w.rec.Proxy.Base)...)
+	if !w.Record.Proxy.AnyUser {
+		w.proxy.note(replaceable(w.Record.Proxy.Base)...)
 	}
 	size := 1
-	if w.rec.Proxy.Flat {
-		size = len(w.rec.Commands)
+	if w.Record.Proxy.Flat {
+		size = len(w.Record.Commands)
 	}
-	for commands := range slices.Chunk(w.rec.Names(), size) {
+	for commands := range slices.Chunk(w.Record.Names(), size) {
 		p, err := w.makeProxyDirLocked(commands)
 		if err != nil {
 			return places, err
@@ -40,7 +40,7 @@ func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
 
 // makeProxyDirLocked makes the directory of requests for commands, and takes its locks.
 func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, err error) {
-	_, rest := w.rec.Proxy.Dir(commands[0])
+	_, rest := w.Record.Proxy.Dir(commands[0])
 	box, err := w.makeRequestDir(rest)
 	if err != nil {
 		return p, err
@@ -55,14 +55,14 @@ func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, e
 	if err != nil {
 		return p, errors.Join(err, box.Close())
 	}
-	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.rec.InvokedIn }, Allows: w.requesters()}
+	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.Record.InvokedIn }, Allows: w.requesters()}
 	p.Renew = func() (carrier.RequestDir, error) { return w.renewProxyDir(commands) }
-	if w.rec.Proxy.Flat {
+	if w.Record.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
 			mine[name] = true
 		}
-		p.Others = func() []string { return w.store.ServedCommands(key, mine) }
+		p.Others = func() []string { return w.Record.Store.ServedCommands(key, mine) }
 	}
 	return p, nil
 }
@@ -76,7 +76,7 @@ func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
 		return carrier.RequestDir{}, errGone
 	}
 	if !w.proxy.base.Named() {
-		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.rec.Proxy.Base)
+		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.Record.Proxy.Base)
 	}
 	defer func(told []string) { w.proxy.notes = told }(w.proxy.notes) // nobody asks for them any more
 	p, err := w.makeProxyDirLocked(commands)
@@ -92,10 +92,10 @@ func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
 // ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls
 // need no such file, so a failure ends nothing.
 func (w *Watcher) ignore() {
-	if w.rec.Proxy.Flat {
+	if w.Record.Proxy.Flat {
 		return // the person has named a directory
 	}
-	first, _, _ := strings.Cut(w.rec.Proxy.RelativePath, string(filepath.Separator))
+	first, _, _ := strings.Cut(w.Record.Proxy.RelativePath, string(filepath.Separator))
 	box, err := w.proxy.base.Open(first)
 	if err == nil {
 		defer box.Close()
@@ -117,7 +117,7 @@ func (w *Watcher) lock(box *dir.SharedDir, key, name string) error {
 			return err
 		}
 	}
-	l, err := w.store.LockProxy(key, name)
+	l, err := w.Record.Store.LockProxy(key, name)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,10 @@ func proxying(t *testing.T) (w *Watcher, ws string, place carrier.RequestDir) {
 	if err := errors.Join(os.MkdirAll(ws+"/base", 0o700), os.Mkdir(ws+"/victim", 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	w = &Watcher{store: &state.Store{Home: filepath.Join(top, "home")}, log: slog.New(slog.DiscardHandler)}
-	w.rec.Commands = []state.Command{{Name: "make"}}
-	w.rec.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
+	log := slog.New(slog.DiscardHandler)
+	w = &Watcher{Record: NewRecord(&state.Store{Home: filepath.Join(top, "home")}, state.Session{}, log), log: log}
+	w.Record.Commands = []state.Command{{Name: "make"}}
+	w.Record.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
 	if err := w.holdProxy(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestRenewLeavesNothing(t *testing.T) {
 		place = again
 	}
 	defer place.Dir.Close()
-	locks, err := filepath.Glob(filepath.Join(w.store.Home, "proxies", "*"))
+	locks, err := filepath.Glob(filepath.Join(w.Record.Store.Home, "proxies", "*"))
 	if err != nil || len(locks) != 1 {
 		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
 	}

@@ -26,7 +26,7 @@ var errSocketWorks = errors.New("the socket crosses into the container")
 
 // openListeners opens the listeners of the session's carriers.
 func (w *Watcher) openListeners() (doors []net.Listener, err error) {
-	if w.rec.Proxy == nil { // first: nothing makes files yet while a socket is bound
+	if w.Record.Proxy == nil { // first: nothing makes files yet while a socket is bound
 		if doors, err = w.openOtherListeners(); err != nil {
 			return nil, err
 		}
@@ -40,7 +40,7 @@ func (w *Watcher) openListeners() (doors []net.Listener, err error) {
 
 // openShimListeners opens those of the carriers of shims.
 func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
-	if w.rec.Carrier == carrier.ByFiles {
+	if w.Record.Carrier == carrier.ByFiles {
 		w.decide(transport{carrier.ByFiles, "it was asked for"})
 		ln, err := w.listen()
 		if err != nil {
@@ -48,15 +48,15 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 		}
 		return []net.Listener{ln}, nil
 	}
-	share := state.ShareDir(w.Dir)
-	known := w.store.Engine(w.rec.Engine)
+	share := state.ShareDir(w.Record.Dir)
+	known := w.Record.Store.Engine(w.Record.Engine)
 	first := transport{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
-	case w.rec.Carrier == carrier.BySocket:
+	case w.Record.Carrier == carrier.BySocket:
 		first = transport{carrier.BySocket, "it was asked for"}
-	case w.rec.Carrier == carrier.ByRelay:
+	case w.Record.Carrier == carrier.ByRelay:
 		first.why = "a relay was asked for, and is not up yet"
-	case known.Carrier == carrier.BySocket && !w.rec.RemoteFiles:
+	case known.Carrier == carrier.BySocket && !w.Record.RemoteFiles:
 		first = transport{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
@@ -67,14 +67,14 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 	}
 	w.decide(first)
 	w.connected = make(chan struct{})
-	if w.rec.Carrier != carrier.ByRelay {
+	if w.Record.Carrier != carrier.ByRelay {
 		ln, err := carrier.Listen(share)
 		if err != nil {
 			return nil, err
 		}
 		doors = append(doors, &firstConnListener{Listener: ln, accepted: w.connected})
 	}
-	if w.rec.Relay {
+	if w.Record.Relay {
 		w.relay = carrier.NewRelay(nonce)
 		doors = append(doors, w.relay)
 	}
@@ -82,7 +82,7 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 }
 
 // shared reports whether the container has the session's share, and not a copy.
-func (w *Watcher) shared() bool { return !w.rec.RemoteFiles && !w.rec.Attached }
+func (w *Watcher) shared() bool { return !w.Record.RemoteFiles && !w.Record.Attached }
 
 // firstConnListener is a listener that tells of its first connection.
 type firstConnListener struct {
@@ -106,10 +106,10 @@ func (w *Watcher) decide(r transport) {
 		return
 	}
 	w.log.Info("carrier", "is", r.carrier, "for", r.why)
-	if !w.shared() || w.rec.Carrier == carrier.ByFiles {
+	if !w.shared() || w.Record.Carrier == carrier.ByFiles {
 		return // what is there in its place says relay from the start; or the listener sees to it
 	}
-	if err := carrier.Decide(state.ShareDir(w.Dir), r.carrier); err != nil {
+	if err := carrier.Decide(state.ShareDir(w.Record.Dir), r.carrier); err != nil {
 		w.log.Error("carrier", "error", err)
 	}
 }
@@ -117,20 +117,20 @@ func (w *Watcher) decide(r transport) {
 // settleTransport finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
 func (w *Watcher) settleTransport(ctx context.Context, api Engine, id string) {
-	if w.rec.Carrier == carrier.BySocket || w.rec.Carrier == carrier.ByFiles || w.relay == nil && w.rec.Carrier != "auto" {
+	if w.Record.Carrier == carrier.BySocket || w.Record.Carrier == carrier.ByFiles || w.relay == nil && w.Record.Carrier != "auto" {
 		return
 	}
 	if w.replicas.show(id) {
 		w.decide(transport{carrier.ByRelay, "it was known of a container beside this one"})
 		return
 	}
-	if w.rec.Carrier == carrier.ByRelay || w.rec.RemoteFiles {
+	if w.Record.Carrier == carrier.ByRelay || w.Record.RemoteFiles {
 		w.keepRelay(ctx, api, id)
 		return
 	}
 	quiet := time.NewTimer(socketSilence)
 	defer quiet.Stop()
-	if w.store.Engine(w.rec.Engine).Carrier != carrier.ByRelay {
+	if w.Record.Store.Engine(w.Record.Engine).Carrier != carrier.ByRelay {
 		select {
 		case <-w.connected:
 			w.socketWorks(ctx, api)
@@ -152,7 +152,7 @@ func (w *Watcher) settleTransport(ctx context.Context, api Engine, id string) {
 // socketWorks notes that a connection has arrived at the socket.
 func (w *Watcher) socketWorks(ctx context.Context, api Engine) {
 	w.decide(transport{carrier.BySocket, "a connection of the container's has arrived"})
-	if known := w.store.Engine(w.rec.Engine); known.Carrier != carrier.BySocket {
+	if known := w.Record.Store.Engine(w.Record.Engine); known.Carrier != carrier.BySocket {
 		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
 	}
 }
@@ -168,15 +168,15 @@ func (w *Watcher) noteEngine(ctx context.Context, api Engine, e state.Engine) {
 }
 
 func (w *Watcher) note(e state.Engine) {
-	if w.rec.Engine == "" {
+	if w.Record.Engine == "" {
 		return // the session is older than this
 	}
-	if err := w.store.NoteEngine(w.rec.Engine, e); err != nil {
+	if err := w.Record.Store.NoteEngine(w.Record.Engine, e); err != nil {
 		w.log.Warn("remember the engine", "error", err)
 	}
 }
 
 func (w *Watcher) sameEngine(ctx context.Context, api Engine) bool {
 	info, err := api.Info(ctx)
-	return err != nil || info.ID == w.store.Engine(w.rec.Engine).ID
+	return err != nil || info.ID == w.Record.Store.Engine(w.Record.Engine).ID
 }

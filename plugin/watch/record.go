@@ -4,20 +4,40 @@ package watch
 
 import (
 	"encoding/json"
+	"log/slog"
+	"sync/atomic"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// save writes the session's record.
-func (w *Watcher) save() error {
-	w.remember()
-	return w.store.Save(&w.rec)
+// Record is the record of the session that is served. It is changed by the goroutine that follows the
+// session, or with Calls.Change.
+type Record struct {
+	state.Session
+	Dir   string // the session's folder
+	Store *state.Store
+
+	log   *slog.Logger
+	saved atomic.Pointer[[]byte] // Session as it was last saved
+}
+
+// NewRecord returns the record of a session that store has.
+func NewRecord(store *state.Store, rec state.Session, log *slog.Logger) *Record {
+	r := &Record{Session: rec, Dir: store.Dir(rec.ID), Store: store, log: log}
+	r.remember()
+	return r
+}
+
+// Save writes the session's record.
+func (r *Record) Save() error {
+	r.remember()
+	return r.Store.Save(&r.Session)
 }
 
 // remember keeps the record for restore, which runs in another goroutine.
-func (w *Watcher) remember() {
-	if b, err := json.Marshal(w.rec); err == nil {
-		w.saved.Store(&b)
+func (r *Record) remember() {
+	if b, err := json.Marshal(r.Session); err == nil {
+		r.saved.Store(&b)
 	}
 }
 
@@ -26,19 +46,19 @@ func (w *Watcher) restoreServed() {
 	select {
 	case <-w.serving:
 	default:
-		w.restore()
+		w.Record.restore()
 	}
 }
 
 // restore writes the record anew when it cannot be read.
-func (w *Watcher) restore() {
-	if _, err := w.store.Load(w.id); err == nil {
+func (r *Record) restore() {
+	if _, err := r.Store.Load(r.ID); err == nil {
 		return
 	}
 	var rec state.Session
-	err := json.Unmarshal(*w.saved.Load(), &rec)
+	err := json.Unmarshal(*r.saved.Load(), &rec)
 	if err == nil {
-		err = w.store.Save(&rec)
+		err = r.Store.Save(&rec)
 	}
-	w.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
+	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }

@@ -59,7 +59,7 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 
 // relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
 func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(socket bool) error) error {
-	if w.rec.Attached { // else it is mounted
+	if w.Record.Attached { // else it is mounted
 		if err := RootsAlone(ctx, api, id); err != nil {
 			return err
 		}
@@ -94,14 +94,14 @@ func exited(ctx context.Context, api Engine, exec string) bool {
 // relayUp decides for the relay, unless the socket does: then no relay is needed.
 func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
 	switch {
-	case w.rec.Attached:
+	case w.Record.Attached:
 		w.decide(transport{carrier.ByRelay, "the container was attached while it ran, and has no share"})
 		return nil
-	case w.rec.RemoteFiles:
+	case w.Record.RemoteFiles:
 		w.decide(transport{carrier.ByRelay, "the engine does not see this host's directories"})
 		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
-	case w.rec.Carrier == carrier.ByRelay:
+	case w.Record.Carrier == carrier.ByRelay:
 		w.decide(transport{carrier.ByRelay, "it was asked for"})
 		return nil
 	}

@@ -57,12 +57,12 @@ func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
 		renamed.Container, renamed.Audit = name, w.audit.Named(name)
 		w.server.SetState(&renamed)
 	}
-	if w.rec.ContainerName == name {
+	if w.Record.ContainerName == name {
 		return
 	}
-	w.log.Info("the container was renamed", "from", w.rec.ContainerName, "to", name)
-	w.rec.ContainerName = name
-	if err := w.save(); err != nil {
+	w.log.Info("the container was renamed", "from", w.Record.ContainerName, "to", name)
+	w.Record.ContainerName = name
+	if err := w.Record.Save(); err != nil {
 		w.log.Error("rename", "error", err)
 	}
 }

@@ -37,7 +37,7 @@ var errUnmeasured = errors.New("it has made a directory there that cannot be mea
 // limitRequestDirs measures the directories of requests of container id until ctx is done, and
 // ends the container when they hold too much.
 func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
-	root, err := os.OpenRoot(state.ProxyDir(w.Dir))
+	root, err := os.OpenRoot(state.ProxyDir(w.Record.Dir))
 	if err != nil {
 		w.log.Error("measure the directories of requests", "error", err)
 		return

@@ -23,10 +23,10 @@ import (
 // newContainers returns what makes the containers of those commands that do not run on the host.
 func (w *Watcher) newContainers(host *executor.Host) *container.Containers {
 	return &container.Containers{
-		Session: w.rec.ID,
-		Home:    w.store.Home,
-		Dir:     state.CallContainersDir(w.Dir),
-		Program: state.ShimFile(w.Dir),
+		Session: w.Record.ID,
+		Home:    w.Record.Store.Home,
+		Dir:     state.CallContainersDir(w.Record.Dir),
+		Program: state.ShimFile(w.Record.Dir),
 		Engine:  w.engine,
 		Host:    host,
 		Log:     w.log,
@@ -49,7 +49,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 	if api, ok := w.others.known[host]; ok {
 		return api, nil
 	}
-	if err := w.store.AddCallEngine(host); err != nil { // prune would not find what is left there
+	if err := w.Record.Store.AddCallEngine(host); err != nil { // prune would not find what is left there
 		return nil, err
 	}
 	api, err := w.Another(host)
@@ -67,7 +67,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
-		mounts, err := commandMounts(mounts, at, copies, w.store.Home, w.workspace(), w.socketsOf(p.Host))
+		mounts, err := commandMounts(mounts, at, copies, w.Record.Store.Home, w.Record.OwnWorkspace(), w.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
@@ -136,8 +136,8 @@ const sweeping = 5 * time.Second
 
 // removeLeftContainers removes what a watcher before this one has left of commands' containers.
 func (w *Watcher) removeLeftContainers(ctx context.Context) {
-	mine := func(session string) bool { return session == w.rec.ID }
-	hosts, err := w.store.CallEngines()
+	mine := func(session string) bool { return session == w.Record.ID }
+	hosts, err := w.Record.Store.CallEngines()
 	if err != nil {
 		w.log.Warn("look for leftovers", "error", err)
 	}
@@ -145,7 +145,7 @@ func (w *Watcher) removeLeftContainers(ctx context.Context) {
 		api, err := w.engine(host)
 		if err == nil {
 			soon, cancel := context.WithTimeout(ctx, sweeping)
-			err = container.Sweep(soon, api, w.store.Home, mine)
+			err = container.Sweep(soon, api, w.Record.Store.Home, mine)
 			cancel()
 		}
 		if err != nil {

@@ -43,7 +43,7 @@ func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 		link.fail(err)
 		return err
 	}
-	if w.rec.Container != "" { // resumed
+	if w.Record.Container != "" { // resumed
 		w.removeLeftContainers(ctx)
 	}
 	for {
@@ -85,7 +85,7 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 			if stopped {
 				why = errOver
 			}
-			if why = w.waitKeptJobs(ctx, api, w.rec.Container, why); why != nil && w.ends() {
+			if why = w.waitKeptJobs(ctx, api, w.Record.Container, why); why != nil && w.ends() {
 				return c, why
 			}
 		}
@@ -129,10 +129,10 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 
 // serviceFilter are the filters that the service's containers pass.
 func (w *Watcher) serviceFilter() filters.Args {
-	s := w.rec.Service
+	s := w.Record.Service
 	switch {
 	case s.Oneoff:
-		return filters.NewArgs(filters.Arg("label", state.Label+"="+w.rec.ID))
+		return filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
 	case s.Project == state.Devcontainers:
 		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
 	}
@@ -151,7 +151,7 @@ func number(s container.Summary) int {
 // has reports whether a container has the session's share. Labels say nothing: an image
 // may have them.
 func (w *Watcher) has(c container.InspectResponse) bool {
-	share := state.ShareDir(w.Dir)
+	share := state.ShareDir(w.Record.Dir)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
 		return path.Clean(m.Destination) == state.Target && resolved(m.Source) == share
 	})
@@ -159,9 +159,9 @@ func (w *Watcher) has(c container.InspectResponse) bool {
 
 // admit sets the session up for a container, and lets its calls in.
 func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResponse, link *watcherLink) error {
-	if old := w.rec.Container; old != c.ID {
-		w.rec.Container, w.rec.ContainerName, w.rec.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-		if err := w.save(); err != nil {
+	if old := w.Record.Container; old != c.ID {
+		w.Record.Container, w.Record.ContainerName, w.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		if err := w.Record.Save(); err != nil {
 			return err
 		}
 		if old != "" && !w.beside(c) {
@@ -181,8 +181,8 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	w.rewarn(c, found)
 	w.came()
-	w.rec.Writable = w.dirs.Sources()
-	if err := w.save(); err != nil {
+	w.Record.Writable = w.dirs.Sources()
+	if err := w.Record.Save(); err != nil {
 		return err
 	}
 	link.bound(append(list, w.supplied(w.dirs)...), where(w.dirs))
@@ -234,7 +234,7 @@ func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) e
 
 // ends reports whether no container is to come: then none can be promised any more.
 func (w *Watcher) ends() bool {
-	lease := flock.New(state.LeaseFile(w.Dir))
+	lease := flock.New(state.LeaseFile(w.Record.Dir))
 	if ok, err := lease.TryLock(); err != nil || !ok {
 		return err != nil // nobody can have one that cannot be looked at
 	}
@@ -248,7 +248,7 @@ func (w *Watcher) ends() bool {
 
 // came notes that the container which was promised has come.
 func (w *Watcher) came() {
-	if err := os.Chtimes(state.LeaseFile(w.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
+	if err := os.Chtimes(state.LeaseFile(w.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
 		w.log.Warn("note that the container has come", "error", err)
 	}
 }

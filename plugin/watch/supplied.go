@@ -20,7 +20,7 @@ import (
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
 func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
-	if w.rec.RemoteFiles {
+	if w.Record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
@@ -57,7 +57,7 @@ func Requested(rec state.Session) (list []dir.Mount) {
 func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	owner := w.owner(c)
 	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
-	all := slices.Clone(w.proxied()) // calls of an earlier container may still be decided by the old ones
+	all := slices.Clone(w.Record.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
@@ -71,10 +71,10 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	}
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
-	n := len(w.rec.Commands)
-	w.rec.Commands = all[:n:n]
-	if w.rec.Shell != nil {
-		w.rec.Shell = &all[n]
+	n := len(w.Record.Commands)
+	w.Record.Commands = all[:n:n]
+	if w.Record.Shell != nil {
+		w.Record.Shell = &all[n]
 	}
 	return notes
 }

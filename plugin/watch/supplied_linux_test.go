@@ -33,17 +33,17 @@ func TestAdapt(t *testing.T) {
 	given := []state.Command{found("tool", work+"/bin/tool"), found("only", work+"/bin/only"), found("mine", usr+"/mine"), {Name: "named", Path: work + "/bin/tool"}}
 	shell := found("shell", work+"/bin/tool")
 	home := filepath.Join(base, "home")
-	w := &Watcher{Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home}, rec: state.Session{Commands: given, Shell: &shell}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, state.Session{ID: "0123456789ab", Commands: given, Shell: &shell}, nil)}
 	w.config.Store(config.Load(config.Source{Store: home}))
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: work, Destination: "/w", RW: true}}}
 	notes := w.adapt(c)
 	for i, want := range []string{usr + "/tool", work + "/bin/only", usr + "/mine", work + "/bin/tool"} {
-		if got := w.rec.Commands[i].Path; got != want {
+		if got := w.Record.Commands[i].Path; got != want {
 			t.Errorf("%s runs %s, want %s", given[i].Name, got, want)
 		}
 	}
-	if w.rec.Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
-		t.Errorf("the shell is %s; %q", w.rec.Shell.Path, notes)
+	if w.Record.Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
+		t.Errorf("the shell is %s; %q", w.Record.Shell.Path, notes)
 	}
 	if given[0].Path != work+"/bin/tool" {
 		t.Error("the caller's list was changed")
@@ -54,7 +54,7 @@ func TestAdapt(t *testing.T) {
 	if got := strings.Join(w.supplied(w.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
 		t.Errorf("supplied = %q", got)
 	}
-	w.rec.RemoteFiles = true
+	w.Record.RemoteFiles = true
 	if got := w.supplied(w.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}
@@ -71,8 +71,8 @@ func TestDependable(t *testing.T) {
 	plantProgram(t, filepath.Join(base, "work/python"))
 	plant(t, filepath.Join(base, "usr/tool"), "#!"+base+"/work/python\n")
 	home := filepath.Join(base, "home")
-	w := &Watcher{Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home},
-		rec: state.Session{Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "usr/tool")}}}}
+	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "usr/tool")}}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
 	for rw, want := range map[bool]string{true: base + "/work/python, which is code of " + base + "/usr/tool, which --proxy tool runs", false: ""} {
 		c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: rw}}}
 		if err := w.preflight(c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -91,8 +91,8 @@ func TestDeniedHasNoPath(t *testing.T) {
 	plant(t, filepath.Join(base, "work/file"), "")
 	t.Chdir(filepath.Join(base, "work"))
 	home := filepath.Join(base, "home")
-	w := &Watcher{Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home},
-		rec: state.Session{Commands: []state.Command{{Name: "tool", Action: "deny"}}}}
+	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Action: "deny"}}}
+	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: true}}}
 	if err := w.preflight(c); err != nil {
 		t.Error(err)

@@ -55,7 +55,7 @@ func (w *Watcher) warnOf(list []string) {
 	for _, text := range list[:min(len(list), maxWarnings)] {
 		shown = append(shown, printable(text))
 	}
-	w.rec.Warnings = shown
+	w.Record.Warnings = shown
 	w.warned.Store(&shown)
 }
 
@@ -68,11 +68,11 @@ func printable(text string) string {
 func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
 	w.stateMu.Lock() // the container may be renamed meanwhile
 	defer w.stateMu.Unlock()
-	old := w.rec.Warnings
-	if w.warn(c, found); slices.Equal(old, w.rec.Warnings) {
+	old := w.Record.Warnings
+	if w.warn(c, found); slices.Equal(old, w.Record.Warnings) {
 		return
 	}
-	if err := w.save(); err != nil {
+	if err := w.Record.Save(); err != nil {
 		w.log.Error("write down warnings", "error", err)
 	}
 }
@@ -83,7 +83,7 @@ func (w *Watcher) hostCode(dirs []string, why string) []string {
 	if sc == nil || len(dirs) == 0 {
 		return nil
 	}
-	here := slices.DeleteFunc(slices.Clone(w.proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
+	here := slices.DeleteFunc(slices.Clone(w.Record.Proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
 	for _, name := range sc.Policy.Names() {
 		known := slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == name })
 		if !known && sc.Policy.Place(name).Image == "" {
@@ -95,7 +95,7 @@ func (w *Watcher) hostCode(dirs []string, why string) []string {
 
 // writable returns the directories of this host that a container can write, but for the session's own.
 func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
-	if w.rec.RemoteFiles {
+	if w.Record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {

@@ -65,7 +65,7 @@ func TestWarnOf(t *testing.T) {
 		all = append(all, "more")
 	}
 	w.warnOf(all)
-	if got := w.known(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(w.rec.Warnings) != maxWarnings {
+	if got := w.known(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(w.Record.Warnings) != maxWarnings {
 		t.Errorf("%d warnings, %q", len(got), got[:2])
 	}
 }

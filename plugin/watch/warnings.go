@@ -18,7 +18,7 @@ import (
 // the user's own files it can change.
 func (w *Watcher) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
-	if w.rec.RemoteFiles {
+	if w.Record.RemoteFiles {
 		return list
 	}
 	l, err := w.newLook()

@@ -46,17 +46,14 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                            // the session's folder
+	Dir     string // the session's folder
+	Record  *Record
 	Version string                            // ours
 	Engine  func() (Engine, error)            // connects to the session's engine
 	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
 	Notify  Notify                            // how a person is told that a request waits
 	Keeper  io.ReadCloser                     // ends when the keeper dies
 
-	store          *state.Store
-	id             string // the session's
-	rec            state.Session
-	saved          atomic.Pointer[[]byte] // rec as it was last saved
 	log            *slog.Logger
 	audit          *audit.Log
 	server         *call.Server
@@ -110,18 +107,18 @@ var (
 func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	link := newWatcherLink(up)
 	defer link.close()
-	w.store, w.id = state.Of(w.Dir)
+	store, id := state.Of(w.Dir)
 	if !link.recorded(ctx) {
-		return w.store.Discard(w.id) // run was killed over it
+		return store.Discard(id) // run was killed over it
 	}
 	err := w.run(ctx, link)
 	if err != nil {
 		link.fail(err) // nobody listens any more unless it is early
 	}
-	if w.keeps() || w.rec.Service != nil { // which another one may have by now, under the same id
+	if w.Record != nil && (w.keeps() || w.Record.Service != nil) { // which another one may have by now, under the same id
 		return err
 	}
-	return errors.Join(err, w.store.Discard(w.id))
+	return errors.Join(err, store.Discard(id))
 }
 
 func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
@@ -152,17 +149,19 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	defer logFile.Close()
 	w.log = slog.New(slog.NewTextHandler(logFile, nil))
 
-	if w.rec, err = w.store.Load(w.id); err != nil {
+	store, id := state.Of(w.Dir)
+	rec, err := store.Load(id)
+	if err != nil {
 		return err
 	}
-	w.remember()
-	w.rec.Version = w.Version
-	who := audit.SessionInfo{Project: filepath.Base(w.rec.InvokedIn), Branch: branch(w.rec.InvokedIn), Session: w.rec.ID, Agent: w.rec.AgentName()}
+	w.Record = NewRecord(store, rec, w.log)
+	w.Record.Version = w.Version
+	who := audit.SessionInfo{Project: filepath.Base(w.Record.InvokedIn), Branch: branch(w.Record.InvokedIn), Session: w.Record.ID, Agent: w.Record.AgentName()}
 	c := w.load()
 	options := auditing(c.Audit)
-	options.NoRecords = w.rec.Container == ""
+	options.NoRecords = w.Record.Container == ""
 	w.Notify = Notify(c.Notify)
-	if w.audit, err = audit.Open(w.store.Audit(), who, options); err != nil {
+	if w.audit, err = audit.Open(w.Record.Store.Audit(), who, options); err != nil {
 		return err
 	}
 	defer w.audit.Close()
@@ -175,7 +174,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	ctx, w.stop = context.WithCancelCause(ctx)
 	defer w.stop(nil)
 	w.serving = ctx.Done()
-	if w.rec.Agent != nil {
+	if w.Record.Agent != nil {
 		w.agent = newAgentEnd(ctx)
 		stop := w.stop
 		w.stop = func(why error) { stop(w.agent.graceful(why)) }
@@ -184,7 +183,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err != nil {
 		return err
 	}
-	host.Session = w.id
+	host.Session = w.Record.ID
 	w.endLost()
 	if err = w.newServer(host); err != nil {
 		return errors.Join(err, host.Close())
@@ -193,12 +192,12 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
-	ctl, err := carrier.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
+	ctl, err := carrier.Bind(w.Record.Dir, filepath.Base(state.ControlSock(w.Record.Dir)), 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}
 	w.begin(ctx)
-	if w.rec.Service != nil {
+	if w.Record.Service != nil {
 		w.containerKnown.shut() // before the doors are attended to
 	}
 	var doorman sync.WaitGroup
@@ -211,12 +210,12 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Go(func() { w.announce(ctx) })
 	w.wg.Go(func() { w.review(ctx) })
 
-	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
+	w.log.Info("serving", "session", w.Record.ID, "version", w.Version, "commands", w.Record.Names())
 	settled := time.AfterFunc(settling, debug.FreeOSMemory)
 	defer settled.Stop()
 	err = w.runSession(ctx, link)
-	if w.rec.Container != "" {
-		w.restore() // nobody can when this process has gone
+	if w.Record.Container != "" {
+		w.Record.restore() // nobody can when this process has gone
 	}
 	w.stop(err) // calls in flight and jobs end, whole trees of them
 	w.log.Info("ending", "reason", err)
@@ -229,7 +228,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	host.Grace = w.graceOf(ctx)
 	err = errors.Join(err, host.Close())
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
-	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Dir)))
+	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Record.Dir)))
 	doorman.Wait()
 	if w.proxy != nil {
 		err = errors.Join(err, w.unlock())
@@ -239,7 +238,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	}
 	// What was kept is asked about when it has ended, and by then its container may be gone.
 	if errors.Is(context.Cause(ctx), errGone) && !w.keeps() {
-		err = w.store.Remove(w.rec.ID)
+		err = w.Record.Store.Remove(w.Record.ID)
 	}
 	return err
 }
@@ -249,7 +248,7 @@ func (w *Watcher) runSession(ctx context.Context, link *watcherLink) error {
 	switch {
 	case w.proxy != nil:
 		return w.stay(ctx, link)
-	case w.rec.Service != nil:
+	case w.Record.Service != nil:
 		return w.followService(ctx, link)
 	}
 	return w.follow(ctx, link)
