@@ -162,7 +162,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
-	list = append(list, w.supplied(w.dirs)...)
+	list = append(list, w.Config.Supplied(w.dirs)...)
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
@@ -306,11 +306,11 @@ func (w *Watcher) setProxyState() error {
 func (w *Watcher) applyState(name string, dirs *dir.Table) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
-	env, found := executor.Environ(w.environ(), dirs)
+	env, found := executor.Environ(w.Config.Environ, dirs)
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
 	}
-	path, left := executor.Path(executor.Getenv(w.environ(), "PATH"), dirs)
+	path, left := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), dirs)
 	if len(left) > 0 {
 		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	}
@@ -320,7 +320,7 @@ func (w *Watcher) applyState(name string, dirs *dir.Table) {
 		Branch:    branch(w.Record.InvokedIn),
 		Container: name,
 		Agent:     w.Record.AgentName(),
-		Policy:    w.configure(w.load()),
+		Policy:    w.configure(w.Config.Load()),
 		Audit:     w.audit.Named(name),
 		Dirs:      dirs,
 		Home:      w.workdir(),

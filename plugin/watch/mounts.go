@@ -45,9 +45,10 @@ func table(c container.InspectResponse, fallback dir.Default, near bool, more []
 func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
 	log := slog.New(slog.DiscardHandler)
 	w := &Watcher{Record: NewRecord(store, rec, log), log: log}
-	w.Notify = Notify(w.load().Notify)
+	w.Config = NewConfiguration(w.Record, log)
+	w.Notify = Notify(w.Config.Load().Notify)
 	w.notifier = w.newNotifier(nil)
-	notes = slices.Concat(w.warnings(c), w.adapt(c), w.supplied(w.owner(c)))
+	notes = slices.Concat(w.warnings(c), w.adapt(c), w.Config.Supplied(w.owner(c)))
 	return notes, w.preflight(c)
 }
 

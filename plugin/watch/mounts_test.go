@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -20,7 +20,7 @@ func TestPreflight(t *testing.T) {
 	base := t.TempDir()
 	home := filepath.Join(base, "docker", "hostexec")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "work", "tool")}}}
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
+	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
 	for _, tt := range []struct {
 		name   string
 		source string
@@ -79,8 +79,8 @@ func TestPreflightLinks(t *testing.T) {
 				plant(t, filepath.Join(home, "config.yaml"), tt.file)
 			}
 			rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, tt.tool)}}}
-			w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
-			w.config.Store(config.Load(config.Source{Store: home}))
+			w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+			w.Config.Load()
 			for _, source := range []string{"work", "mount"} {
 				c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, source), Destination: "/w", RW: true}}}
 				if err := w.preflight(c); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -139,4 +139,9 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("warnings of %+v = %q, want %d", tt.m, got, tt.want)
 		}
 	}
+}
+
+func testWatcher(r *Record) *Watcher {
+	log := slog.New(slog.DiscardHandler)
+	return &Watcher{Record: r, Config: NewConfiguration(r, log), log: log}
 }

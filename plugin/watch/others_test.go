@@ -5,7 +5,6 @@ package watch
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,7 +25,7 @@ import (
 func TestUnseen(t *testing.T) {
 	home := t.TempDir()
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil), log: slog.New(slog.DiscardHandler)}
+	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

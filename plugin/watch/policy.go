@@ -5,7 +5,6 @@ package watch
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,23 +14,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
-
-// load reads the configuration. What it says of the audit log and of notifications holds
-// for as long as the watcher lives; everything else is read again when it changes.
-func (w *Watcher) load() *config.Config {
-	c := config.Load(config.Source{Store: w.Record.Store.Home, Project: w.Record.InvokedIn, Workspace: w.Record.Workspace})
-	if old := w.config.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
-		return c // a container that touches its proposal fills no log
-	}
-	w.log.Info("configuration", "digest", c.Digest)
-	for _, text := range c.Warnings {
-		w.log.Warn("configuration", "warning", text)
-	}
-	if c.Err != nil {
-		w.log.Error("configuration", "error", c.Err)
-	}
-	return c
-}
 
 // configure returns the policy that a configuration makes of the session's commands, and
 // has questions wait, and jobs be kept, as it says.
@@ -63,16 +45,16 @@ func auditing(c config.Audit) audit.Options {
 // refresh looks whether the configuration has changed, and has everything decided by the
 // new one from here on.
 func (w *Watcher) refresh() {
-	if c := w.config.Load(); c == nil || !c.Stale() {
+	if c := w.Config.Current(); c == nil || !c.Stale() {
 		return
 	}
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
-	if !w.config.Load().Stale() { // somebody else was faster
+	if !w.Config.Current().Stale() { // somebody else was faster
 		return
 	}
 	sc := *w.server.State()
-	sc.Policy = w.configure(w.load())
+	sc.Policy = w.configure(w.Config.Load())
 	w.server.SetState(&sc)
 }
 

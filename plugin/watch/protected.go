@@ -44,7 +44,7 @@ func (w *Watcher) protected() (all []protected) {
 	if exe, err := os.Executable(); err == nil {
 		all = append(all, protected{exe, "is hostexec itself", refuseWritable, narrower})
 	}
-	if c := w.config.Load(); c != nil {
+	if c := w.Config.Current(); c != nil {
 		proposal := config.Source{Workspace: w.Record.Workspace}.ProposalFile() // which is pinned
 		for _, path := range c.Files() {
 			if path != proposal {

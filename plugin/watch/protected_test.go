@@ -11,7 +11,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -41,9 +40,9 @@ func TestProtected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}}
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
-	w.config.Store(config.Load(config.Source{Store: home, Project: at("w")}))
+	rec := state.Session{ID: "0123456789ab", InvokedIn: at("w"), Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}}
+	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+	w.Config.Load()
 	w.notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
 	const covers, change = "covers hostexec's own state", "the container could change "
 	for _, tt := range []struct {

@@ -119,7 +119,7 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	for _, text := range notes {
 		w.log.Warn(text)
 	}
-	for _, text := range w.supplied(w.dirs) {
+	for _, text := range w.Config.Supplied(w.dirs) {
 		notes = append(notes, "warning: "+text)
 	}
 	link.warn(notes)

@@ -185,7 +185,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	if err := w.Record.Save(); err != nil {
 		return err
 	}
-	link.bound(append(list, w.supplied(w.dirs)...), where(w.dirs))
+	link.bound(append(list, w.Config.Supplied(w.dirs)...), where(w.dirs))
 	w.down.Store(false)
 	w.containerKnown.open()
 	return nil

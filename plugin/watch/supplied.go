@@ -56,7 +56,7 @@ func Requested(rec state.Session) (list []dir.Mount) {
 // of it has. It returns what a person should know of that.
 func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), owner)
 	all := slices.Clone(w.Record.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
@@ -83,7 +83,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 // on: by another name of a mount, as the interpreter of a script, or as a library.
 func (w *Watcher) dependable(c container.InspectResponse) error {
 	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), owner)
 	for _, k := range w.protected() {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
@@ -111,23 +111,6 @@ func (w *Watcher) notifierOf(owner executor.ContainerAccess) (at string, ok bool
 	return "", false
 }
 
-// supplied returns what a person should know of PATH, of variables, and of the configuration's
-// commands in a session with such an owner.
-func (w *Watcher) supplied(owner *dir.Table) (notes []string) {
-	c := w.config.Load()
-	if c == nil {
-		c = w.load()
-	}
-	for _, p := range Supplied(c.Policy(nil), w.environ(), owner) {
-		text := p.Text
-		if p.Rule != "" {
-			text = p.Rule + ": " + text
-		}
-		notes = append(notes, text)
-	}
-	return notes
-}
-
 // alsoBy notes what another container that makes calls of this session can write.
 func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
 	for _, m := range w.sources(c) {
@@ -150,18 +133,9 @@ func (w *Watcher) widen(fresh []dir.Mount) {
 	sc := *old
 	sc.Dirs.Also(fresh)
 	var found []executor.Finding
-	sc.Environ, found = executor.Environ(w.environ(), sc.Dirs)
+	sc.Environ, found = executor.Environ(w.Config.Environ, sc.Dirs)
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
 	}
 	w.server.SetState(&sc)
-}
-
-// environ is the environment that this process was started with. Its own PATH loses what a
-// container can write, and what is lost there is still reported, and may be back after a restart.
-func (w *Watcher) environ() []string {
-	if w.server != nil {
-		return w.server.Environ
-	}
-	return os.Environ()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -33,8 +32,8 @@ func TestAdapt(t *testing.T) {
 	given := []state.Command{found("tool", work+"/bin/tool"), found("only", work+"/bin/only"), found("mine", usr+"/mine"), {Name: "named", Path: work + "/bin/tool"}}
 	shell := found("shell", work+"/bin/tool")
 	home := filepath.Join(base, "home")
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, state.Session{ID: "0123456789ab", Commands: given, Shell: &shell}, nil)}
-	w.config.Store(config.Load(config.Source{Store: home}))
+	w := testWatcher(NewRecord(&state.Store{Home: home}, state.Session{ID: "0123456789ab", Commands: given, Shell: &shell}, nil))
+	w.Config.Load()
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: work, Destination: "/w", RW: true}}}
 	notes := w.adapt(c)
 	for i, want := range []string{usr + "/tool", work + "/bin/only", usr + "/mine", work + "/bin/tool"} {
@@ -51,11 +50,11 @@ func TestAdapt(t *testing.T) {
 	if err := w.preflight(c); err == nil || !strings.Contains(err.Error(), work+"/bin/only") {
 		t.Errorf("preflight = %v", err)
 	}
-	if got := strings.Join(w.supplied(w.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
+	if got := strings.Join(w.Config.Supplied(w.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
 		t.Errorf("supplied = %q", got)
 	}
 	w.Record.RemoteFiles = true
-	if got := w.supplied(w.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
+	if got := w.Config.Supplied(w.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}
 }
@@ -72,7 +71,7 @@ func TestDependable(t *testing.T) {
 	plant(t, filepath.Join(base, "usr/tool"), "#!"+base+"/work/python\n")
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "usr/tool")}}}
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
+	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
 	for rw, want := range map[bool]string{true: base + "/work/python, which is code of " + base + "/usr/tool, which --proxy tool runs", false: ""} {
 		c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: rw}}}
 		if err := w.preflight(c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -92,7 +91,7 @@ func TestDeniedHasNoPath(t *testing.T) {
 	t.Chdir(filepath.Join(base, "work"))
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Action: "deny"}}}
-	w := &Watcher{Record: NewRecord(&state.Store{Home: home}, rec, nil)}
+	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: true}}}
 	if err := w.preflight(c); err != nil {
 		t.Error(err)

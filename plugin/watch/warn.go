@@ -42,7 +42,7 @@ func HostCode(p *policy.Policy, commands []state.Command, from string, grades ..
 // warn writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
 func (w *Watcher) warn(c container.InspectResponse, found []string) {
-	list := append(slices.Clone(found), w.supplied(w.dirs)...)
+	list := append(slices.Clone(found), w.Config.Supplied(w.dirs)...)
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
@@ -114,7 +114,7 @@ func (w *Watcher) known() (list []string) {
 			list = append(list, *p...)
 		}
 	}
-	if c := w.config.Load(); c != nil {
+	if c := w.Config.Current(); c != nil {
 		for _, text := range c.Warnings {
 			list = append(list, printable(text))
 		}

@@ -59,7 +59,7 @@ func TestWarnsOf(t *testing.T) {
 
 // TestWarnOf bounds what is written down, and has it be printable.
 func TestWarnOf(t *testing.T) {
-	w := &Watcher{}
+	w := testWatcher(NewRecord(&state.Store{Home: t.TempDir()}, state.Session{}, nil))
 	all := []string{"the mount of /a\u202e\x1b[2J\u009b", strings.Repeat("x", 2*maxWarning)}
 	for len(all) < 2*maxWarnings {
 		all = append(all, "more")

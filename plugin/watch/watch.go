@@ -37,7 +37,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
@@ -48,6 +47,7 @@ import (
 type Watcher struct {
 	Dir     string // the session's folder
 	Record  *Record
+	Config  *Configuration
 	Version string                            // ours
 	Engine  func() (Engine, error)            // connects to the session's engine
 	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
@@ -87,9 +87,8 @@ type Watcher struct {
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	left           time.Time                     // when the last one was left
 	lease          *flock.Flock                  // held from when none is to come until this process has gone
-	config         atomic.Pointer[config.Config]
-	stateMu        sync.Mutex     // held while the server's scene is changed
-	wg             sync.WaitGroup // all that serve started
+	stateMu        sync.Mutex                    // held while the server's scene is changed
+	wg             sync.WaitGroup                // all that serve started
 }
 
 // settling is how long after its start a watcher gives back the memory that only its start needed: a
@@ -155,9 +154,10 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 		return err
 	}
 	w.Record = NewRecord(store, rec, w.log)
+	w.Config = NewConfiguration(w.Record, w.log)
 	w.Record.Version = w.Version
 	who := audit.SessionInfo{Project: filepath.Base(w.Record.InvokedIn), Branch: branch(w.Record.InvokedIn), Session: w.Record.ID, Agent: w.Record.AgentName()}
-	c := w.load()
+	c := w.Config.Load()
 	options := auditing(c.Audit)
 	options.NoRecords = w.Record.Container == ""
 	w.Notify = Notify(c.Notify)
