@@ -92,6 +92,6 @@ func (a controlAPI) Status() control.Status {
 	for _, r := range a.w.server.Running() {
 		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
 	}
-	st.Shells, st.Warnings = a.Shells(), a.w.known()
+	st.Shells, st.Warnings = a.Shells(), a.w.Warnings.list()
 	return st
 }

@@ -298,7 +298,7 @@ func (w *Watcher) setProxyState() error {
 		return err
 	}
 	w.applyState("proxy", dirs)
-	w.warnOf(w.hostCode([]string{w.Record.InvokedIn}, "which a container may have been given"))
+	w.Warnings.Set(w.hostCode([]string{w.Record.InvokedIn}, "which a container may have been given"))
 	return w.Record.Save()
 }
 

@@ -143,5 +143,6 @@ func TestWarnings(t *testing.T) {
 
 func testWatcher(r *Record) *Watcher {
 	log := slog.New(slog.DiscardHandler)
-	return &Watcher{Record: r, Config: NewConfiguration(r, log), log: log}
+	config := NewConfiguration(r, log)
+	return &Watcher{Record: r, Config: config, Warnings: &Warnings{record: r, config: config}, log: log}
 }

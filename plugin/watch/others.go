@@ -145,10 +145,10 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		}
 		if c.ID != w.Record.Container {
 			for _, text := range warnings(c) {
-				others = append(others, printable(fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text)))
+				others = append(others, fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text))
 			}
 		}
 	}
-	w.warnedOthers.Store(&others)
+	w.Warnings.SetOthers(others)
 	return run, nil
 }

@@ -86,7 +86,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 	}
 	defer at.Close()
 	w.applyState("", dirs)
-	w.warnOf(w.hostCode([]string{p.Dir}, "which the agent can write"))
+	w.Warnings.Set(w.hostCode([]string{p.Dir}, "which the agent can write"))
 	if err := w.Record.Save(); err != nil {
 		w.log.Error("write down warnings", "error", err)
 	}

@@ -9,35 +9,9 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
-
-// Who starts a session is told what makes it dangerous on a terminal, and a script is not. So it is
-// written down with the session as well, and status and inspect show it for as long as that is there.
-
-const (
-	maxWarnings = 64   // of a session
-	maxWarning  = 1024 // bytes of one
-)
-
-// HostCode returns a sentence for each of grades. It names the commands of this grade that run on this
-// host: they run code from files in from, which others can write.
-func HostCode(p *policy.Policy, commands []state.Command, from string, grades ...policy.Grade) (texts []string) {
-	for _, grade := range grades {
-		var names []string
-		for _, c := range commands {
-			if c.Action != "deny" && p.Grade(c.Name, c.Path) == grade {
-				names = append(names, c.Name)
-			}
-		}
-		if len(names) > 0 {
-			texts = append(texts, grade.Label()+": "+grade.Sentence(from, names...))
-		}
-	}
-	return texts
-}
 
 // warn writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
@@ -46,22 +20,7 @@ func (w *Watcher) warn(c container.InspectResponse, found []string) {
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
-	w.warnOf(append(list, w.hostCode(w.writable(c), "which the container can write")...))
-}
-
-// warnOf is warn of those texts.
-func (w *Watcher) warnOf(list []string) {
-	shown := make([]string, 0, len(list))
-	for _, text := range list[:min(len(list), maxWarnings)] {
-		shown = append(shown, printable(text))
-	}
-	w.Record.Warnings = shown
-	w.warned.Store(&shown)
-}
-
-// printable is a warning as it is shown: the beginning of text, in printable ASCII.
-func printable(text string) string {
-	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
+	w.Warnings.Set(append(list, w.hostCode(w.writable(c), "which the container can write")...))
 }
 
 // rewarn is warn of a container that was started again, and saves it.
@@ -104,20 +63,4 @@ func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// known is what there is to know of the session now: of its container, of others that have its
-// share, and of the configuration.
-func (w *Watcher) known() (list []string) {
-	for _, p := range []*[]string{w.warned.Load(), w.warnedOthers.Load()} {
-		if p != nil {
-			list = append(list, *p...)
-		}
-	}
-	if c := w.Config.Current(); c != nil {
-		for _, text := range c.Warnings {
-			list = append(list, printable(text))
-		}
-	}
-	return list[:min(len(list), maxWarnings)]
 }

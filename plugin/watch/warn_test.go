@@ -64,8 +64,8 @@ func TestWarnOf(t *testing.T) {
 	for len(all) < 2*maxWarnings {
 		all = append(all, "more")
 	}
-	w.warnOf(all)
-	if got := w.known(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(w.Record.Warnings) != maxWarnings {
+	w.Warnings.Set(all)
+	if got := w.Warnings.list(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(w.Record.Warnings) != maxWarnings {
 		t.Errorf("%d warnings, %q", len(got), got[:2])
 	}
 }

@@ -66,9 +66,8 @@ type Watcher struct {
 	keeping        atomic.Bool // and is not waited for, but for jobs that are kept
 	term           atomic.Pointer[term]
 	transport      atomic.Pointer[transport]
-	warned         atomic.Pointer[[]string] // of the container that is shown
-	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
-	relay          *carrier.Relay           // nil where no relay has a place
+	Warnings       *Warnings
+	relay          *carrier.Relay // nil where no relay has a place
 	replicas       replicas
 	http           *carrier.HTTP // nil where no calls come over HTTP
 	unreachable    string        // why they do not, or ""
@@ -155,6 +154,7 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	}
 	w.Record = NewRecord(store, rec, w.log)
 	w.Config = NewConfiguration(w.Record, w.log)
+	w.Warnings = &Warnings{record: w.Record, config: w.Config}
 	w.Record.Version = w.Version
 	who := audit.SessionInfo{Project: filepath.Base(w.Record.InvokedIn), Branch: branch(w.Record.InvokedIn), Session: w.Record.ID, Agent: w.Record.AgentName()}
 	c := w.Config.Load()
