@@ -19,7 +19,7 @@ import (
 type controlAPI struct{ w *Watcher }
 
 // Queue implements control.Session.
-func (a controlAPI) Queue() *approval.Queue { return a.w.queue }
+func (a controlAPI) Queue() *approval.Queue { return a.w.Questions.queue }
 
 // Stop implements control.Session. Whoever asks for it wants it to last.
 func (a controlAPI) Stop(grace time.Duration) {

@@ -46,8 +46,7 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	log := slog.New(slog.DiscardHandler)
 	w := &Watcher{Record: NewRecord(store, rec, log), log: log}
 	w.Config = NewConfiguration(w.Record, log)
-	w.Notify = Notify(w.Config.Load().Notify)
-	w.notifier = w.newNotifier(nil)
+	w.Questions = &Questions{Notifier: NewNotifier(rec, Notify(w.Config.Load().Notify), log)}
 	notes = slices.Concat(w.warnings(c), w.adapt(c), w.Config.Supplied(w.owner(c)))
 	return notes, w.preflight(c)
 }

@@ -144,5 +144,5 @@ func TestWarnings(t *testing.T) {
 func testWatcher(r *Record) *Watcher {
 	log := slog.New(slog.DiscardHandler)
 	config := NewConfiguration(r, log)
-	return &Watcher{Record: r, Config: config, Warnings: &Warnings{record: r, config: config}, log: log}
+	return &Watcher{Record: r, Config: config, Questions: &Questions{}, Warnings: &Warnings{record: r, config: config}, log: log}
 }

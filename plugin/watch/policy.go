@@ -18,7 +18,7 @@ import (
 // configure returns the policy that a configuration makes of the session's commands, and
 // has questions wait, and jobs be kept, as it says.
 func (w *Watcher) configure(c *config.Config) *policy.Policy {
-	w.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
+	w.Questions.queue.Adjust(c.Approval.Timeout, c.Approval.Always, c.Approval.Durable)
 	w.server.Jobs.Adjust(job.Limits(c.Jobs))
 	w.server.Limits.Adjust(c.Limits.Limits)
 	w.server.AdjustRefusals(c.Limits.Refusals)
@@ -90,8 +90,8 @@ const configPoll = time.Second
 // review has what waits decided again when the configuration changes, until ctx is done.
 func (w *Watcher) review(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := w.queue.Changed()
-		if len(w.queue.Pending()) == 0 {
+		changed := w.Questions.queue.Changed()
+		if len(w.Questions.queue.Pending()) == 0 {
 			select {
 			case <-changed:
 			case <-ctx.Done():

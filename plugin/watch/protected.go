@@ -38,7 +38,7 @@ func (w *Watcher) protected() (all []protected) {
 		}
 		all = append(all, protected{cmd.Path, "--proxy " + cmd.Name + " runs", refuseWritable, "proxy a program outside of it"})
 	}
-	for _, path := range w.notifier.Programs() {
+	for _, path := range w.Questions.Notifier.Programs() {
 		all = append(all, protected{path, "tells you that requests wait", refuseWritable, narrower})
 	}
 	if exe, err := os.Executable(); err == nil {

@@ -43,7 +43,7 @@ func TestProtected(t *testing.T) {
 	rec := state.Session{ID: "0123456789ab", InvokedIn: at("w"), Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}}
 	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
 	w.Config.Load()
-	w.notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
+	w.Questions.Notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
 	const covers, change = "covers hostexec's own state", "the container could change "
 	for _, tt := range []struct {
 		source             string

@@ -43,7 +43,7 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 		err = w.setProxyState() // requests that are there already are heard at once
 	}
 	if err == nil {
-		if at, ok := w.notifierOf(w.dirs); ok {
+		if at, ok := WritableNotifier(w.Questions.Notifier, w.dirs); ok {
 			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
 		}
 	}

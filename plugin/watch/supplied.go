@@ -94,21 +94,10 @@ func (w *Watcher) dependable(c container.InspectResponse) error {
 			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.path, k.does, k.instead)
 		}
 	}
-	if at, ok := w.notifierOf(owner); ok {
+	if at, ok := WritableNotifier(w.Questions.Notifier, owner); ok {
 		return fmt.Errorf("the container could change %s, which notify.command names: mount it read-only, or %s", at, narrower)
 	}
 	return nil
-}
-
-// notifierOf returns a file in notify.command that owner can change. What a container requests
-// starts that, and nobody is asked: what an interpreter reads is as good as a program.
-func (w *Watcher) notifierOf(owner executor.ContainerAccess) (at string, ok bool) {
-	for _, word := range w.notifier.Command {
-		if at, ok = executor.WritablePath(word, owner); ok {
-			return at, true
-		}
-	}
-	return "", false
 }
 
 // alsoBy notes what another container that makes calls of this session can write.

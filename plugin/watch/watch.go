@@ -30,7 +30,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -39,26 +38,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string // the session's folder
-	Record  *Record
-	Config  *Configuration
-	Version string                            // ours
-	Engine  func() (Engine, error)            // connects to the session's engine
-	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
-	Notify  Notify                            // how a person is told that a request waits
-	Keeper  io.ReadCloser                     // ends when the keeper dies
+	Dir       string // the session's folder
+	Record    *Record
+	Questions *Questions
+	Config    *Configuration
+	Version   string                            // ours
+	Engine    func() (Engine, error)            // connects to the session's engine
+	Another   func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	Keeper    io.ReadCloser                     // ends when the keeper dies
 
 	log            *slog.Logger
 	audit          *audit.Log
 	server         *call.Server
-	queue          *approval.Queue
-	notifier       notify.Notifier
 	containers     *container.Containers
 	others         engines // for rooms
 	since          time.Time
@@ -160,7 +156,6 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	c := w.Config.Load()
 	options := auditing(c.Audit)
 	options.NoRecords = w.Record.Container == ""
-	w.Notify = Notify(c.Notify)
 	if w.audit, err = audit.Open(w.Record.Store.Audit(), who, options); err != nil {
 		return err
 	}
@@ -207,7 +202,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	// end with ctx.
 	w.wg.Go(func() { w.signals(ctx) })
 	w.wg.Go(func() { w.watchKeeper(ctx) })
-	w.wg.Go(func() { w.announce(ctx) })
+	w.wg.Go(func() { w.Questions.announce(ctx) })
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.Record.ID, "version", w.Version, "commands", w.Record.Names())
