@@ -27,7 +27,7 @@ const copies = 4
 // newServer makes what serves calls. What they start runs by host.
 func (w *Watcher) newServer(host *executor.Host) (err error) {
 	w.Questions = newQuestions(w.Record, Notify(w.Config.Current().Notify), w.notifierRunner(host), w.log)
-	w.containers = w.newContainers(host)
+	w.CallContainers = w.newCallContainers(host)
 	w.server = &call.Server{Version: w.Version, Runner: host, Queue: w.Questions.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
 	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &w.server.Limits}
 	w.server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }

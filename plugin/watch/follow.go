@@ -145,7 +145,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		return "", nil, w.setUpFailed(fresh, err)
 	}
 	if c.State.Running { // resumed
-		w.removeLeftContainers(ctx)
+		w.CallContainers.RemoveLeft(ctx)
 	}
 	if !fresh && !runs(c) {
 		exit.drop()
@@ -331,8 +331,8 @@ func (w *Watcher) applyState(name string, dirs *dir.Table) {
 		Scratch:   filepath.Join(w.Record.Dir, "scratch"),
 
 		Recordings: w.Record.Store.Recordings(),
-		Elsewhere:  w.elsewhere(dirs),
-		Inside:     w.insideOf,
+		Elsewhere:  w.CallContainers.elsewhere(dirs),
+		Inside:     w.CallContainers.findExact,
 	})
 	old := w.dirs
 	w.dirs = dirs

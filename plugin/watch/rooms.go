@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,21 +17,33 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// newContainers returns what makes the containers of those commands that do not run on the host.
-func (w *Watcher) newContainers(host *executor.Host) *container.Containers {
-	return &container.Containers{
+// CallContainers runs commands in containers: those of its own, and those that live in another container.
+type CallContainers struct {
+	record     *Record
+	log        *slog.Logger
+	session    func() (Engine, error)            // connects to the session's engine
+	another    func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	containers *container.Containers
+	others     engines
+}
+
+func (w *Watcher) newCallContainers(host *executor.Host) *CallContainers {
+	c := &CallContainers{record: w.Record, log: w.log, session: w.Engine, another: w.Another}
+	c.containers = &container.Containers{
 		Session: w.Record.ID,
 		Home:    w.Record.Store.Home,
 		Dir:     state.CallContainersDir(w.Record.Dir),
 		Program: state.ShimFile(w.Record.Dir),
-		Engine:  w.engine,
+		Engine:  c.engine,
 		Host:    host,
 		Log:     w.log,
 	}
+	return c
 }
 
 // engines are the engines that commands' containers are made at, other than the session's.
@@ -40,34 +53,34 @@ type engines struct {
 }
 
 // engine connects to the engine at host, or the session's if that is empty.
-func (w *Watcher) engine(host string) (container.Engine, error) {
+func (c *CallContainers) engine(host string) (container.Engine, error) {
 	if host == "" {
-		return w.Engine()
+		return c.session()
 	}
-	w.others.mu.Lock()
-	defer w.others.mu.Unlock()
-	if api, ok := w.others.known[host]; ok {
+	c.others.mu.Lock()
+	defer c.others.mu.Unlock()
+	if api, ok := c.others.known[host]; ok {
 		return api, nil
 	}
-	if err := w.Record.Store.AddCallEngine(host); err != nil { // prune would not find what is left there
+	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find what is left there
 		return nil, err
 	}
-	api, err := w.Another(host)
+	api, err := c.another(host)
 	if err != nil {
 		return nil, err
 	}
-	if w.others.known == nil {
-		w.others.known = map[string]Engine{}
+	if c.others.known == nil {
+		c.others.known = map[string]Engine{}
 	}
-	w.others.known[host] = api
+	c.others.known[host] = api
 	return api, nil
 }
 
 // elsewhere is a scene's Elsewhere: the session's container lends its directories.
-func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
+func (c *CallContainers) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
-		mounts, err := commandMounts(mounts, at, copies, w.Record.Store.Home, w.Record.OwnWorkspace(), w.socketsOf(p.Host))
+		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
@@ -81,15 +94,15 @@ func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) 
 		if copies != "" {
 			place.Mounts = append(place.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
 		}
-		return w.containers.Runner(place), at, nil
+		return c.containers.Runner(place), at, nil
 	}
 }
 
 // socketsOf returns the sockets of the session's engine and of that at host, where they are
 // sockets.
-func (w *Watcher) socketsOf(host string) (sockets []string) {
+func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	hosts := []string{host}
-	if api, err := w.Engine(); err == nil {
+	if api, err := c.session(); err == nil {
 		hosts = append(hosts, api.DaemonHost())
 	}
 	for _, h := range hosts {
@@ -131,25 +144,39 @@ func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sock
 	return kept, err
 }
 
+// inside returns the container ref for a shell to live in; exact wants its name.
+func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shell.Container, error) {
+	api, err := c.session()
+	if err != nil {
+		return nil, err
+	}
+	return container.Find(ctx, api, ref, exact)
+}
+
+// insideOf is a scene's Inside.
+func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
+	return c.find(ctx, name, true)
+}
+
 // sweeping is how long an engine may take over what is left over: a container waits.
 const sweeping = 5 * time.Second
 
 // removeLeftContainers removes what a watcher before this one has left of commands' containers.
-func (w *Watcher) removeLeftContainers(ctx context.Context) {
-	mine := func(session string) bool { return session == w.Record.ID }
-	hosts, err := w.Record.Store.CallEngines()
+func (c *CallContainers) RemoveLeft(ctx context.Context) {
+	mine := func(session string) bool { return session == c.record.ID }
+	hosts, err := c.record.Store.CallEngines()
 	if err != nil {
-		w.log.Warn("look for leftovers", "error", err)
+		c.log.Warn("look for leftovers", "error", err)
 	}
 	for _, host := range append([]string{""}, hosts...) {
-		api, err := w.engine(host)
+		api, err := c.engine(host)
 		if err == nil {
 			soon, cancel := context.WithTimeout(ctx, sweeping)
-			err = container.Sweep(soon, api, w.Record.Store.Home, mine)
+			err = container.Sweep(soon, api, c.record.Store.Home, mine)
 			cancel()
 		}
 		if err != nil {
-			w.log.Warn("look for leftovers", "engine", host, "error", err)
+			c.log.Warn("look for leftovers", "engine", host, "error", err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 		return err
 	}
 	if w.Record.Container != "" { // resumed
-		w.removeLeftContainers(ctx)
+		w.CallContainers.RemoveLeft(ctx)
 	}
 	for {
 		c, err := w.nextOf(ctx, api)

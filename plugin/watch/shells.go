@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -18,25 +17,11 @@ func (a controlAPI) Shells() []shell.Info { return a.w.server.Shells.List() }
 func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
 	opts := shell.Options{Env: o.Env, Dir: o.Dir}
 	if o.In != "" {
-		if opts.In, err = a.w.inside(ctx, o.In, false); err != nil {
+		if opts.In, err = a.w.CallContainers.find(ctx, o.In, false); err != nil {
 			return err
 		}
 	}
 	return a.w.server.CreateShell(name, opts)
-}
-
-// inside returns the container ref for a shell to live in; exact wants its name.
-func (w *Watcher) inside(ctx context.Context, ref string, exact bool) (shell.Container, error) {
-	api, err := w.Engine()
-	if err != nil {
-		return nil, err
-	}
-	return container.Find(ctx, api, ref, exact)
-}
-
-// insideOf is a scene's Inside.
-func (w *Watcher) insideOf(ctx context.Context, name string) (shell.Container, error) {
-	return w.inside(ctx, name, true)
 }
 
 // RemoveShell implements control.ShellHost.

@@ -36,7 +36,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -55,8 +54,7 @@ type Watcher struct {
 	log            *slog.Logger
 	audit          *audit.Log
 	server         *call.Server
-	containers     *container.Containers
-	others         engines // for rooms
+	CallContainers *CallContainers
 	since          time.Time
 	down           atomic.Bool // the container does not run at the moment
 	keeping        atomic.Bool // and is not waited for, but for jobs that are kept
@@ -217,7 +215,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	err = closeAll(doors)
 	w.wg.Wait()
 	w.decide(transport{carrier.Gone, "the session has ended"})
-	w.containers.Close()
+	w.CallContainers.containers.Close()
 	w.server.Shells.Within(w.graceOf(ctx))
 	err = errors.Join(err, w.server.Shells.Close())
 	host.Grace = w.graceOf(ctx)
