@@ -30,7 +30,7 @@ func (a controlAPI) Stop(grace time.Duration) {
 }
 
 // Kill implements control.Session.
-func (a controlAPI) Kill(id string) bool { return a.w.server.Kill(id) }
+func (a controlAPI) Kill(id string) bool { return a.w.Calls.Server.Kill(id) }
 
 // Left implements control.Session.
 func (a controlAPI) Left() []control.Leftover {
@@ -42,12 +42,12 @@ func (a controlAPI) Left() []control.Leftover {
 }
 
 // EndLeft implements control.Session.
-func (a controlAPI) EndLeft(id string) bool { return a.w.server.EndLeft(id) }
+func (a controlAPI) EndLeft(id string) bool { return a.w.Calls.Server.EndLeft(id) }
 
 // Jobs implements control.Session.
 func (a controlAPI) Jobs() []job.Info {
 	var all []job.Info
-	for _, j := range a.w.server.Jobs.All() {
+	for _, j := range a.w.Calls.Server.Jobs.All() {
 		all = append(all, j.Info())
 	}
 	return all
@@ -55,7 +55,7 @@ func (a controlAPI) Jobs() []job.Info {
 
 // EndJob implements control.Session.
 func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
-	_, err := a.w.server.EndJob(ctx, id, sig)
+	_, err := a.w.Calls.Server.EndJob(ctx, id, sig)
 	return err
 }
 
@@ -78,7 +78,7 @@ func (a controlAPI) Status() control.Status {
 	a.w.restoreServed()
 	st := control.Status{
 		API: control.API, Version: a.w.Version, State: control.StateRunning,
-		Since: a.w.since, Calls: a.w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+		Since: a.w.since, Calls: a.w.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
 	if r := a.w.transport.Load(); r != nil {
 		st.Carrier, st.CarrierWhy = r.carrier, r.why
@@ -89,7 +89,7 @@ func (a controlAPI) Status() control.Status {
 	case a.w.down.Load():
 		st.State = control.StateWaiting
 	}
-	for _, r := range a.w.server.Running() {
+	for _, r := range a.w.Calls.Server.Running() {
 		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
 	}
 	st.Shells, st.Warnings = a.Shells(), a.w.Warnings.list()

@@ -31,10 +31,10 @@ func (w *Watcher) listenFiles() (net.Listener, error) {
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
-		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.workdir})
+		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.Calls.Workdir})
 	}
 	w.files = true
-	ln, err := carrier.ListenFiles(places, w.log, &w.server.Limits)
+	ln, err := carrier.ListenFiles(places, w.log, &w.Calls.Server.Limits)
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
@@ -61,12 +61,4 @@ func closePlaces(places []carrier.RequestDir) error {
 		errs = append(errs, p.Dir.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// workdir is the working directory of the container, for callers that do not say theirs.
-func (w *Watcher) workdir() string {
-	if at := w.containerDir.Load(); at != nil {
-		return *at
-	}
-	return "/"
 }

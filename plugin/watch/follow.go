@@ -6,17 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
@@ -156,20 +152,20 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		return "", nil, w.setUpFailed(fresh, err)
 	}
 	w.Record.Container, w.Record.ContainerName, w.Record.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-	w.Record.Writable = w.dirs.Sources()
+	w.Record.Writable = w.Calls.Dirs().Sources()
 	w.warn(c, found)
 	if err := w.Record.Save(); err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
-	list = append(list, w.Config.Supplied(w.dirs)...)
+	list = append(list, w.Config.Supplied(w.Calls.Dirs())...)
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
 	if !w.Record.RemoteFiles && !runs(c) {
 		w.containerKnown.shut() // until it is known what the engine has mounted
 	}
-	link.bound(list, where(w.dirs))
+	link.bound(list, where(w.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 
@@ -267,17 +263,17 @@ func (w *Watcher) setUpAgain(ctx context.Context, api Engine, id string) (began 
 
 func (w *Watcher) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
-		w.containerDir.Store(&c.Config.WorkingDir)
+		w.Calls.SetWorkdir(c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(w.Record.Session, w.workdir()), !w.Record.RemoteFiles, w.beyond)
+	dirs, err := table(c, defaultDir(w.Record.Session, w.Calls.Workdir()), !w.Record.RemoteFiles, w.beyond)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	w.server.Limits.Container(pidsOf(c))
+	w.Calls.Server.Limits.Container(pidsOf(c))
 	if runs(c) {
 		w.noteLive(c)
 	}
-	w.applyState(strings.TrimPrefix(c.Name, "/"), dirs)
+	w.Calls.Apply(strings.TrimPrefix(c.Name, "/"), dirs)
 	return nil
 }
 
@@ -297,46 +293,7 @@ func (w *Watcher) setProxyState() error {
 	if err != nil {
 		return err
 	}
-	w.applyState("proxy", dirs)
-	w.Warnings.Set(w.hostCode([]string{w.Record.InvokedIn}, "which a container may have been given"))
+	w.Calls.Apply("proxy", dirs)
+	w.Warnings.Set(w.Calls.HostCode([]string{w.Record.InvokedIn}, "which a container may have been given"))
 	return w.Record.Save()
-}
-
-// applyState has later calls depend on dirs, and on the configuration of now.
-func (w *Watcher) applyState(name string, dirs *dir.Table) {
-	w.stateMu.Lock()
-	defer w.stateMu.Unlock()
-	env, found := executor.Environ(w.Config.Environ, dirs)
-	for _, f := range found {
-		w.log.Warn("environment of commands", "finding", f.String())
-	}
-	path, left := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), dirs)
-	if len(left) > 0 {
-		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
-	}
-	w.server.SetState(&call.SessionState{
-		Session:   w.Record.ID,
-		Project:   filepath.Base(w.Record.InvokedIn),
-		Branch:    branch(w.Record.InvokedIn),
-		Container: name,
-		Agent:     w.Record.AgentName(),
-		Policy:    w.configure(w.Config.Load()),
-		Audit:     w.audit.Named(name),
-		Dirs:      dirs,
-		Home:      w.workdir(),
-		PassEnv:   w.Record.PassEnv,
-		NewPrivs:  w.Record.NewPrivs,
-		Environ:   env,
-		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
-		Scratch:   filepath.Join(w.Record.Dir, "scratch"),
-
-		Recordings: w.Record.Store.Recordings(),
-		Elsewhere:  w.CallContainers.elsewhere(dirs),
-		Inside:     w.CallContainers.findExact,
-	})
-	old := w.dirs
-	w.dirs = dirs
-	if old != nil {
-		old.Close()
-	}
 }

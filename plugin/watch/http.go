@@ -68,7 +68,7 @@ func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
 	if err := carrier.WriteToken(state.ShareDir(w.Record.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
-	w.http = carrier.NewHTTP(w.Record.Dir, token, w.workdir)
+	w.http = carrier.NewHTTP(w.Record.Dir, token, w.Calls.Workdir)
 	if w.Record.HTTP.Address != "" { // resumed
 		w.reopenHTTP()
 	}
@@ -88,7 +88,7 @@ var errDown = errors.New("the container does not run at the moment")
 
 // cwdOf returns what the container calls the host's directory workdir.
 func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
-	sc := w.server.State()
+	sc := w.Calls.Server.State()
 	if sc == nil || w.down.Load() {
 		return "", errDown
 	}

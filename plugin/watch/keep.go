@@ -36,8 +36,8 @@ func (w *Watcher) waitKeptJobs(ctx context.Context, api Engine, id string, why e
 	old := w.term.Load()
 	w.begin(ctx)
 	old.end(why)
-	for _, sh := range w.server.Shells.List() {
-		w.server.Shells.Remove(sh.Name)
+	for _, sh := range w.Calls.Server.Shells.List() {
+		w.Calls.Server.Shells.Remove(sh.Name)
 	}
 	tick := time.NewTicker(absent)
 	defer tick.Stop()
@@ -64,7 +64,7 @@ func (w *Watcher) waitKeptJobs(ctx context.Context, api Engine, id string, why e
 
 // lasting returns one of the jobs that run and are kept, or nil.
 func (w *Watcher) lasting() *job.Job {
-	for _, j := range w.server.Jobs.Kept() {
+	for _, j := range w.Calls.Server.Jobs.Kept() {
 		if j.Info().Status == job.Running {
 			return j
 		}
@@ -74,5 +74,5 @@ func (w *Watcher) lasting() *job.Job {
 
 // keeps reports whether there is anything of jobs that are, or were, kept.
 func (w *Watcher) keeps() bool {
-	return w.server != nil && w.server.Jobs != nil && len(w.server.Jobs.Kept()) > 0
+	return w.Calls != nil && w.Calls.Server.Jobs != nil && len(w.Calls.Server.Jobs.Kept()) > 0
 }

@@ -95,7 +95,7 @@ func (w *Watcher) notifierRunner(host *executor.Host) notify.Runner {
 			return err
 		}
 		defer root.Close()
-		if sc := w.server.State(); sc != nil { // there is one before there are requests
+		if sc := w.Calls.Server.State(); sc != nil { // there is one before there are requests
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}

@@ -139,7 +139,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		if err := w.preflight(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
 		}
-		w.widen(w.alsoBy(c))
+		w.Calls.Widen(w.alsoBy(c))
 		if c.State.Running {
 			run = append(run, c.ID)
 		}

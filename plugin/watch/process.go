@@ -67,7 +67,7 @@ func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 		return *why
 	}
 	if w.lasting() != nil {
-		w.server.EndLeft(w.Record.ID) // as the session's end does
+		w.Calls.Server.EndLeft(w.Record.ID) // as the session's end does
 		link.letGo()
 	}
 	return w.waitKeptJobs(ctx, nil, "", errOver)
@@ -85,8 +85,8 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 		return executor.Status{}, errors.Join(err, dirs.Close())
 	}
 	defer at.Close()
-	w.applyState("", dirs)
-	w.Warnings.Set(w.hostCode([]string{p.Dir}, "which the agent can write"))
+	w.Calls.Apply("", dirs)
+	w.Warnings.Set(w.Calls.HostCode([]string{p.Dir}, "which the agent can write"))
 	if err := w.Record.Save(); err != nil {
 		w.log.Error("write down warnings", "error", err)
 	}
@@ -96,7 +96,7 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 	// ends with the link, or with ctx.
 	w.wg.Go(func() { w.relayEnd(ctx, link, signals, cancel) })
 	cmd := executor.Command{ID: w.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
-	return w.server.Runner.Run(ctx, cmd, executor.Streams{
+	return w.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
 		FD:      stdio,
 		Signals: signals,
 		Started: func(int) { closeStdio() },

@@ -43,16 +43,16 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 		err = w.setProxyState() // requests that are there already are heard at once
 	}
 	if err == nil {
-		if at, ok := WritableNotifier(w.Questions.Notifier, w.dirs); ok {
+		if at, ok := WritableNotifier(w.Questions.Notifier, w.Calls.Dirs()); ok {
 			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
 		}
 	}
 	if err == nil {
-		w.Record.Writable = w.dirs.Sources()
+		w.Record.Writable = w.Calls.Dirs().Sources()
 		err = w.Record.Save()
 	}
 	if err == nil {
-		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.server.Limits)
+		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.Calls.Server.Limits)
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
@@ -119,7 +119,7 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	for _, text := range notes {
 		w.log.Warn(text)
 	}
-	for _, text := range w.Config.Supplied(w.dirs) {
+	for _, text := range w.Config.Supplied(w.Calls.Dirs()) {
 		notes = append(notes, "warning: "+text)
 	}
 	link.warn(notes)

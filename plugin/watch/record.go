@@ -5,8 +5,11 @@ package watch
 import (
 	"encoding/json"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -17,6 +20,7 @@ type Record struct {
 	Dir   string // the session's folder
 	Store *state.Store
 
+	mu    sync.Mutex // held while the record, or what calls depend on, is changed
 	log   *slog.Logger
 	saved atomic.Pointer[[]byte] // Session as it was last saved
 }
@@ -26,6 +30,13 @@ func NewRecord(store *state.Store, rec state.Session, log *slog.Logger) *Record 
 	r := &Record{Session: rec, Dir: store.Dir(rec.ID), Store: store, log: log}
 	r.remember()
 	return r
+}
+
+// Change runs f, which changes the record, while nothing else changes it.
+func (r *Record) Change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
 }
 
 // Save writes the session's record.
@@ -61,4 +72,29 @@ func (r *Record) restore() {
 		err = r.Store.Save(&rec)
 	}
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
+}
+
+// proxied is what --proxy and --proxy-shell named.
+func (r *Record) Proxied() []state.Command {
+	if r.Shell == nil {
+		return r.Commands
+	}
+	return append(slices.Clone(r.Commands), *r.Shell)
+}
+
+// commands returns what the session's --proxy flags said.
+func (r *Record) commands() []policy.Command {
+	var list []policy.Command
+	for _, c := range r.Proxied() {
+		action, err := policy.ParseAction(c.Action) // an unknown one denies
+		if err != nil {
+			r.log.Error("policy", "command", c.Name, "error", err)
+		}
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
+		if c.Where != nil {
+			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
+		}
+		list = append(list, cmd)
+	}
+	return list
 }

@@ -49,20 +49,5 @@ func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
 	if err != nil {
 		return // gone, or the engine is
 	}
-	name := strings.TrimPrefix(c.Name, "/")
-	w.stateMu.Lock()
-	defer w.stateMu.Unlock()
-	if sc := w.server.State(); sc != nil && sc.Container != name {
-		renamed := *sc
-		renamed.Container, renamed.Audit = name, w.audit.Named(name)
-		w.server.SetState(&renamed)
-	}
-	if w.Record.ContainerName == name {
-		return
-	}
-	w.log.Info("the container was renamed", "from", w.Record.ContainerName, "to", name)
-	w.Record.ContainerName = name
-	if err := w.Record.Save(); err != nil {
-		w.log.Error("rename", "error", err)
-	}
+	w.Calls.Rename(strings.TrimPrefix(c.Name, "/"))
 }

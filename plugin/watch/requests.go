@@ -45,7 +45,7 @@ func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
 	defer root.Close()
 	last, wait := time.Time{}, diskPoll
 	// What lies there besides the answers that are being written.
-	held := limit.Reservation{From: &w.server.Limits, Kind: limit.Spool}
+	held := limit.Reservation{From: &w.Calls.Server.Limits, Kind: limit.Spool}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
 	first := 0 // of the container's processes, as the host numbers it
@@ -63,7 +63,7 @@ func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
 		}
 		before, last = now, time.Now()
 		bytes, err := w.measure(root, unnamed(first))
-		held.Force(max(0, bytes-(w.server.Limits.Held(limit.Spool)-held.Amount())))
+		held.Force(max(0, bytes-(w.Calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
 			w.endContainer(ctx, api, id, err)
@@ -81,7 +81,7 @@ type diskFree struct{ bytes, files int64 }
 // more, and why that is too much, if it is. Answers alone never are: they end at the limit, and
 // a container at a quarter more.
 func (w *Watcher) measure(root *os.Root, bytes int64) (_ int64, err error) {
-	space, count := w.server.Limits.Limit(limit.Spool), w.server.Limits.Limit(limit.Requests)
+	space, count := w.Calls.Server.Limits.Limit(limit.Spool), w.Calls.Server.Limits.Limit(limit.Requests)
 	var files int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
@@ -109,7 +109,7 @@ func (w *Watcher) measure(root *os.Root, bytes int64) (_ int64, err error) {
 // endContainer ends container id, and says why in the logs.
 func (w *Watcher) endContainer(ctx context.Context, api Engine, id string, why error) {
 	w.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
-	if sc := w.server.State(); sc != nil {
+	if sc := w.Calls.Server.State(); sc != nil {
 		rule := ""
 		if over := (*limit.Error)(nil); errors.As(why, &over) {
 			rule = over.Key()

@@ -181,11 +181,11 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	w.rewarn(c, found)
 	w.came()
-	w.Record.Writable = w.dirs.Sources()
+	w.Record.Writable = w.Calls.Dirs().Sources()
 	if err := w.Record.Save(); err != nil {
 		return err
 	}
-	link.bound(append(list, w.Config.Supplied(w.dirs)...), where(w.dirs))
+	link.bound(append(list, w.Config.Supplied(w.Calls.Dirs())...), where(w.Calls.Dirs()))
 	w.down.Store(false)
 	w.containerKnown.open()
 	return nil
@@ -202,8 +202,8 @@ func (w *Watcher) replace(life context.Context) {
 	old := w.term.Load()
 	w.begin(life)
 	old.end(errGone)
-	for _, sh := range w.server.Shells.List() {
-		w.server.Shells.Remove(sh.Name)
+	for _, sh := range w.Calls.Server.Shells.List() {
+		w.Calls.Server.Shells.Remove(sh.Name)
 	}
 }
 

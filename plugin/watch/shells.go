@@ -11,7 +11,7 @@ import (
 )
 
 // Shells implements control.ShellHost.
-func (a controlAPI) Shells() []shell.Info { return a.w.server.Shells.List() }
+func (a controlAPI) Shells() []shell.Info { return a.w.Calls.Server.Shells.List() }
 
 // CreateShell implements control.ShellHost.
 func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
@@ -21,11 +21,11 @@ func (a controlAPI) CreateShell(ctx context.Context, name string, o control.Shel
 			return err
 		}
 	}
-	return a.w.server.CreateShell(name, opts)
+	return a.w.Calls.Server.CreateShell(name, opts)
 }
 
 // RemoveShell implements control.ShellHost.
-func (a controlAPI) RemoveShell(name string) bool { return a.w.server.Shells.Remove(name) }
+func (a controlAPI) RemoveShell(name string) bool { return a.w.Calls.Server.Shells.Remove(name) }
 
 // RunShell implements control.ShellHost. What runs for the host's own person ends with the
 // session too.
@@ -44,5 +44,5 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 		case <-over:
 		}
 	})
-	return a.w.server.RunShell(ctx, by, name, c, start, o)
+	return a.w.Calls.Server.RunShell(ctx, by, name, c, start, o)
 }

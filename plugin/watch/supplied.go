@@ -69,13 +69,13 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 			cmd.Path = other
 		}
 	}
-	w.stateMu.Lock()
-	defer w.stateMu.Unlock()
-	n := len(w.Record.Commands)
-	w.Record.Commands = all[:n:n]
-	if w.Record.Shell != nil {
-		w.Record.Shell = &all[n]
-	}
+	w.Record.Change(func() {
+		n := len(w.Record.Commands)
+		w.Record.Commands = all[:n:n]
+		if w.Record.Shell != nil {
+			w.Record.Shell = &all[n]
+		}
+	})
 	return notes
 }
 
@@ -109,22 +109,4 @@ func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
 		}
 	}
 	return fresh
-}
-
-// widen has commands run without what other containers supply, from here on.
-func (w *Watcher) widen(fresh []dir.Mount) {
-	w.stateMu.Lock()
-	defer w.stateMu.Unlock()
-	old := w.server.State()
-	if len(fresh) == 0 || old == nil {
-		return
-	}
-	sc := *old
-	sc.Dirs.Also(fresh)
-	var found []executor.Finding
-	sc.Environ, found = executor.Environ(w.Config.Environ, sc.Dirs)
-	for _, f := range found {
-		w.log.Warn("environment of commands", "finding", f.String())
-	}
-	w.server.SetState(&sc)
 }

@@ -52,8 +52,8 @@ type Watcher struct {
 	Keeper    io.ReadCloser                     // ends when the keeper dies
 
 	log            *slog.Logger
+	Calls          *Calls
 	audit          *audit.Log
-	server         *call.Server
 	CallContainers *CallContainers
 	since          time.Time
 	down           atomic.Bool // the container does not run at the moment
@@ -68,10 +68,8 @@ type Watcher struct {
 	files          bool          // calls come as files in directories of the session's folder
 	connected      chan struct{} // closed when a connection has come to the socket
 	stop           context.CancelCauseFunc
-	serving        <-chan struct{} // closed when the session ends
-	dirs           *dir.Table
+	serving        <-chan struct{}               // closed when the session ends
 	beyond         []dir.Mount                   // what other containers of the service can write
-	containerDir   atomic.Pointer[string]        // the container's working directory
 	agent          *agentEnd                     // nil where the session is no agent's
 	proxy          *proxy                        // nil where there is a container
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
@@ -80,7 +78,6 @@ type Watcher struct {
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	left           time.Time                     // when the last one was left
 	lease          *flock.Flock                  // held from when none is to come until this process has gone
-	stateMu        sync.Mutex                    // held while the server's scene is changed
 	wg             sync.WaitGroup                // all that serve started
 }
 
@@ -178,7 +175,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	}
 	host.Session = w.Record.ID
 	w.endLost()
-	if err = w.newServer(host); err != nil {
+	if err = w.newCalls(host); err != nil {
 		return errors.Join(err, host.Close())
 	}
 	doors, err := w.openListeners()
@@ -201,7 +198,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Go(func() { w.signals(ctx) })
 	w.wg.Go(func() { w.watchKeeper(ctx) })
 	w.wg.Go(func() { w.Questions.announce(ctx) })
-	w.wg.Go(func() { w.review(ctx) })
+	w.wg.Go(func() { w.Calls.review(ctx) })
 
 	w.log.Info("serving", "session", w.Record.ID, "version", w.Version, "commands", w.Record.Names())
 	settled := time.AfterFunc(settling, debug.FreeOSMemory)
@@ -216,8 +213,8 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Wait()
 	w.decide(transport{carrier.Gone, "the session has ended"})
 	w.CallContainers.containers.Close()
-	w.server.Shells.Within(w.graceOf(ctx))
-	err = errors.Join(err, w.server.Shells.Close())
+	w.Calls.Server.Shells.Within(w.graceOf(ctx))
+	err = errors.Join(err, w.Calls.Server.Shells.Close())
 	host.Grace = w.graceOf(ctx)
 	err = errors.Join(err, host.Close())
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
@@ -226,8 +223,8 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if w.proxy != nil {
 		err = errors.Join(err, w.unlock())
 	}
-	if w.dirs != nil {
-		w.dirs.Close()
+	if w.Calls.dirs != nil {
+		w.Calls.dirs.Close()
 	}
 	// What was kept is asked about when it has ended, and by then its container may be gone.
 	if errors.Is(context.Cause(ctx), errGone) && !w.keeps() {
@@ -263,7 +260,7 @@ func (w *Watcher) serveListeners(ctx context.Context, doors []net.Listener) {
 		wg.Go(func() { w.accept(ctx, ln) })
 	}
 	wg.Wait()
-	w.server.Wait()
+	w.Calls.Server.Wait()
 }
 
 // accept serves each call in a goroutine of its own, until ln is closed, and returns
@@ -293,7 +290,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
 			// What was never heard is not written down: a container could fill the disk with it.
-			if err := w.server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
+			if err := w.Calls.Server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				w.log.Warn("call", "error", err)
 			}
 		})
@@ -321,8 +318,8 @@ func (w *Watcher) signals(ctx context.Context) {
 				w.stop(why)
 				return
 			}
-			if w.server.State() != nil {
-				w.refresh()
+			if w.Calls.Server.State() != nil {
+				w.Calls.refresh()
 			}
 		case <-ctx.Done():
 			return
