@@ -92,7 +92,7 @@ func (w *Watcher) byRelay(ctx context.Context) bool {
 		if is := w.transport.Load().carrier; is != carrier.Undecided {
 			return is == carrier.ByRelay
 		}
-		if !pause(ctx, looking) {
+		if !Pause(ctx, Poll) {
 			return false
 		}
 	}
@@ -108,7 +108,7 @@ func (w *Watcher) keepRelayBeside(ctx context.Context, api Engine, id string) {
 			wait = minRetry
 		}
 		w.log.Debug("relay", "container", id, "error", err)
-		if !pause(ctx, wait) || !mayRun(ctx, api, id) {
+		if !Pause(ctx, wait) || !mayRun(ctx, api, id) {
 			return // a new start is told of
 		}
 	}

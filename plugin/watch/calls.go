@@ -54,7 +54,7 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	c.Server = &call.Server{Version: w.Version, Runner: host, Queue: w.Questions.queue, Log: w.log, Environ: w.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
-	w.Calls = c
+	w.Calls, w.Life.calls = c, c
 	w.started = make(chan struct{}, 1)
 	w.since = time.Now()
 	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))

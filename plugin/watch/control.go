@@ -26,7 +26,7 @@ func (a controlAPI) Stop(grace time.Duration) {
 	if err := a.w.Record.Store.NoteStopped(a.w.Record.ID, true); err != nil {
 		a.w.log.Error("stop", "error", err)
 	}
-	a.w.stopWithin(grace)
+	a.w.Life.stopWithin(grace)
 }
 
 // Kill implements control.Session.
@@ -75,7 +75,9 @@ func (a controlAPI) AuditLog() string { return a.w.Record.Store.Audit() }
 
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {
-	a.w.restoreServed()
+	if !a.w.Life.ended() { // after that the session's folder may be removed
+		a.w.Record.restore()
+	}
 	st := control.Status{
 		API: control.API, Version: a.w.Version, State: control.StateRunning,
 		Since: a.w.since, Calls: a.w.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
@@ -84,9 +86,9 @@ func (a controlAPI) Status() control.Status {
 		st.Carrier, st.CarrierWhy = r.carrier, r.why
 	}
 	switch {
-	case a.w.keeping.Load():
+	case a.w.Life.keeping.Load():
 		st.State = control.StateKeeping
-	case a.w.down.Load():
+	case a.w.Life.Down.Load():
 		st.State = control.StateWaiting
 	}
 	for _, r := range a.w.Calls.Server.Running() {

@@ -39,10 +39,6 @@ type Engine interface {
 const (
 	// restartDelay is how long a stopped container's session waits for it to start again.
 	restartDelay = 10 * time.Second
-	// looking is how often it looks meanwhile.
-	looking = 200 * time.Millisecond
-	// absent is how often a session whose engine is away tries to reach it.
-	absent = time.Second
 	// inFlight is how long a creation or start that run asked for may still take
 	// effect after run was killed.
 	inFlight = 3 * time.Second
@@ -99,11 +95,11 @@ func (w *Watcher) wait(ctx context.Context, api Engine, id, began string, exit *
 			}
 		}
 		exit.drop()
-		if errdefs.IsNotFound(err) || errors.Is(err, errOver) {
+		if errdefs.IsNotFound(err) || errors.Is(err, ErrOver) {
 			return nil
 		}
 		w.log.Warn("wait for container", "error", err)
-		if !pause(ctx, absent) {
+		if !Pause(ctx, EnginePoll) {
 			return context.Cause(ctx)
 		}
 		exit = nil
@@ -125,12 +121,12 @@ func register(ctx context.Context, api Engine, id string) *exitWait {
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id that began at that time goes on, errOver if
+// stillRuns returns nil if the run of container id that began at that time goes on, ErrOver if
 // it does not, or why that is not known.
 func stillRuns(ctx context.Context, api Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) || c.State.StartedAt != began) {
-		return errOver
+		return ErrOver
 	}
 	return err
 }
@@ -139,22 +135,22 @@ func stillRuns(ctx context.Context, api Engine, id, began string) error {
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
 // settle looks at a container that does not run until it is known what becomes of it:
-// nil when it runs again, errGone, or errOver.
+// nil when it runs again, ErrGone, or ErrOver.
 func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
 	over := time.Now().Add(restartDelay)
 	for {
-		wait := looking
+		wait := Poll
 		switch err := settled(ctx, api, id); {
-		case err == nil, errors.Is(err, errGone):
+		case err == nil, errors.Is(err, ErrGone):
 			return err
 		case errors.Is(err, errRestarting):
 			over = time.Now().Add(restartDelay)
-		case !errors.Is(err, errOver): // the engine is away: what it does with the container comes after
-			over, wait = time.Now().Add(restartDelay), absent
+		case !errors.Is(err, ErrOver): // the engine is away: what it does with the container comes after
+			over, wait = time.Now().Add(restartDelay), EnginePoll
 		case time.Now().After(over):
-			return errOver
+			return ErrOver
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}
@@ -162,13 +158,13 @@ func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
 
 var errRestarting = errors.New("the container is being restarted")
 
-// settled says what has become of a container: nil if it runs, errGone, errOver if it does
+// settled says what has become of a container: nil if it runs, ErrGone, ErrOver if it does
 // not run, errRestarting, or why that is not known.
 func settled(ctx context.Context, api Engine, id string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	switch {
 	case errdefs.IsNotFound(err):
-		return errGone
+		return ErrGone
 	case err != nil:
 		return err
 	case c.State.Restarting:
@@ -176,7 +172,7 @@ func settled(ctx context.Context, api Engine, id string) error {
 	case c.State.Running:
 		return nil
 	}
-	return errOver
+	return ErrOver
 }
 
 // sweep removes the containers that run asked for before it was killed. One may still be
@@ -191,7 +187,7 @@ func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration)
 		for _, c := range list {
 			w.remove(ctx, api, c.ID)
 		}
-		if time.Now().After(over) || !pause(ctx, looking) {
+		if time.Now().After(over) || !Pause(ctx, Poll) {
 			if w.Record.Relay {
 				w.sweepVolumes(api)
 			}
@@ -221,14 +217,14 @@ func (w *Watcher) removeUnstarted(ctx context.Context, api Engine, id string) er
 		c, err := api.ContainerInspect(ctx, id)
 		switch {
 		case errdefs.IsNotFound(err):
-			return errGone
+			return ErrGone
 		case err == nil && c.State.Status != container.StateCreated:
 			return nil
 		case time.Now().After(over):
 			w.remove(ctx, api, id)
-			return errGone
+			return ErrGone
 		}
-		if !pause(ctx, looking) {
+		if !Pause(ctx, Poll) {
 			return context.Cause(ctx)
 		}
 	}
@@ -254,9 +250,9 @@ func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
 		_, err := api.ContainerInspect(ctx, id)
 		switch {
 		case errdefs.IsNotFound(err):
-			return errGone
-		case w.Record.Agent.Keep || time.Now().After(over) || !pause(ctx, looking):
-			return errOver
+			return ErrGone
+		case w.Record.Agent.Keep || time.Now().After(over) || !Pause(ctx, Poll):
+			return ErrOver
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
-// returns why: errGone when nothing of the session need stay.
+// returns why: ErrGone when nothing of the session need stay.
 func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	link.ready()
 	if w.Record.OnHost() {
@@ -34,7 +34,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 		return err
 	}
 	defer func() {
-		if errors.Is(err, errGone) && w.Record.Volume != "" {
+		if errors.Is(err, ErrGone) && w.Record.Volume != "" {
 			w.sweepVolumes(api)
 		}
 	}()
@@ -44,7 +44,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	}
 	// end with run, or with ctx.
 	w.wg.Go(func() { w.noteRun(ctx, api, id, link) })
-	if w.agent != nil {
+	if w.Life.Agent != nil {
 		w.wg.Go(func() { w.stopAgent(ctx, api, id, link) })
 	}
 	w.wg.Go(func() { w.settleTransport(ctx, api, id) })
@@ -60,14 +60,14 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 			return err
 		}
 		w.containerKnown.shut() // until it is known what it mounts when it runs again
-		w.down.Store(true)
+		w.Life.Down.Store(true)
 		if began, exit, err = w.again(ctx, api, id); err != nil {
 			return err
 		}
 		w.noteName(ctx, api, id) // it may have been renamed since the look of above
-		w.down.Store(false)
+		w.Life.Down.Store(false)
 		w.containerKnown.open()
-		if !pause(ctx, looking) { // an engine that says both "runs" and "does not" is not asked in a circle
+		if !Pause(ctx, Poll) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
 		}
 	}
@@ -100,12 +100,12 @@ func (w *Watcher) readContainerID(ctx context.Context, link *watcherLink) (strin
 		}
 		patience := inFlight
 		if line == "abort" {
-			patience = 2 * looking
+			patience = 2 * Poll
 		}
 		if api, err := w.Engine(); err == nil {
 			w.sweep(ctx, api, patience)
 		}
-		return "", errGone
+		return "", ErrGone
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -174,7 +174,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 // to be started again.
 func (w *Watcher) setUpFailed(fresh bool, err error) error {
 	if fresh {
-		return errors.Join(errGone, err)
+		return errors.Join(ErrGone, err)
 	}
 	return err
 }
@@ -189,12 +189,12 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *watc
 		case line == "done":
 			w.endUnstarted(ctx, api, id)
 		case line == "over":
-			w.overBut(w.leftOf(ctx, api, id), link)
+			w.Life.EndUnlessKept(w.leftOf(ctx, api, id), link)
 		case w.Record.Agent != nil:
-			w.overBut(w.abandoned(ctx, api, id), link)
+			w.Life.EndUnlessKept(w.abandoned(ctx, api, id), link)
 		default:
 			if err := w.removeUnstarted(ctx, api, id); err != nil {
-				w.stop(err)
+				w.Life.Stop(err)
 			}
 		}
 	case <-ctx.Done():
@@ -208,12 +208,12 @@ func (w *Watcher) endUnstarted(ctx context.Context, api Engine, id string) {
 	if err != nil || c.State.Status != container.StateCreated {
 		return // gone, or it has started: the wait will tell
 	}
-	w.down.Store(true)
+	w.Life.Down.Store(true)
 	if err := w.settle(ctx, api, id); err != nil {
-		w.stop(err)
+		w.Life.Stop(err)
 		return
 	}
-	w.down.Store(false)
+	w.Life.Down.Store(false)
 }
 
 // again returns when the container runs again and the session is set up for it, with when
@@ -221,7 +221,7 @@ func (w *Watcher) endUnstarted(ctx context.Context, api Engine, id string) {
 func (w *Watcher) again(ctx context.Context, api Engine, id string) (began string, exit *exitWait, err error) {
 	for {
 		if err := w.settle(ctx, api, id); err != nil {
-			if err = w.waitKeptJobs(ctx, api, id, err); err != nil {
+			if err = w.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, id) }, err); err != nil {
 				return "", nil, err
 			}
 		}
@@ -230,7 +230,7 @@ func (w *Watcher) again(ctx context.Context, api Engine, id string) (began strin
 			return began, exit, err
 		}
 		exit.drop()
-		if !pause(ctx, looking) {
+		if !Pause(ctx, Poll) {
 			return "", nil, context.Cause(ctx)
 		}
 	}
@@ -246,7 +246,7 @@ func (w *Watcher) setUpAgain(ctx context.Context, api Engine, id string) (began 
 		return "", nil // settle tells
 	case err != nil:
 		w.log.Warn("look at the container", "error", err)
-		pause(ctx, absent)
+		Pause(ctx, EnginePoll)
 		return "", nil
 	case !runs(c):
 		return "", nil

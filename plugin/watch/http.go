@@ -89,7 +89,7 @@ var errDown = errors.New("the container does not run at the moment")
 // cwdOf returns what the container calls the host's directory workdir.
 func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
 	sc := w.Calls.Server.State()
-	if sc == nil || w.down.Load() {
+	if sc == nil || w.Life.Down.Load() {
 		return "", errDown
 	}
 	if real, err := filepath.EvalSymlinks(workdir); err == nil && filepath.IsAbs(workdir) {

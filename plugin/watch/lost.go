@@ -22,7 +22,7 @@ func (w *Watcher) watchKeeper(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { w.Keeper.Close() })
 	defer stop()
 	if _, err := w.Keeper.Read(make([]byte, 1)); ctx.Err() == nil && errors.Is(err, io.EOF) {
-		w.stop(errKeeper)
+		w.Life.Stop(errKeeper)
 	}
 }
 

@@ -24,7 +24,7 @@ func (w *Watcher) watchOthers(ctx, life context.Context, api Engine) error {
 	made := w.serviceFilter()
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
-	for wait := absent; ; wait = min(2*wait, engineSilence) {
+	for wait := EnginePoll; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
 		if err := w.watchAllOthers(ctx, life, api); err != nil {
 			return err
@@ -35,13 +35,13 @@ func (w *Watcher) watchOthers(ctx, life context.Context, api Engine) error {
 				if err := w.watchAllOthers(ctx, life, api); err != nil {
 					return err
 				}
-				wait = absent
+				wait = EnginePoll
 			case err := <-failed:
 				w.log.Debug("hear of other containers", "error", err)
 				over = true
 			}
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return nil
 		}
 	}
@@ -101,7 +101,7 @@ func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err err
 			said = text
 			w.log.Warn("calls wait: look at the service's containers", "error", err)
 		}
-		if !pause(ctx, absent) {
+		if !Pause(ctx, EnginePoll) {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -71,7 +71,7 @@ func (c *Calls) review(ctx context.Context) {
 			}
 			continue
 		}
-		if pause(ctx, configPoll) {
+		if Pause(ctx, configPoll) {
 			c.refresh()
 		}
 	}

@@ -51,26 +51,26 @@ func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 	}
 	text, ok := strings.CutPrefix(line, "process ")
 	if !ok {
-		return errGone
+		return ErrGone
 	}
 	var e encoded
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		return err
 	}
 	st, err := w.runProcess(ctx, e.decode(), link)
-	if err != nil && !errors.Is(err, errStopped) {
+	if err != nil && !errors.Is(err, ErrStopped) {
 		link.fail(err)
 		return err
 	}
 	link.exited(st.Code)
-	if why := w.agent.stopped.Load(); why != nil {
-		return *why
+	if why := w.Life.Agent.Stopped(); why != nil {
+		return why
 	}
-	if w.lasting() != nil {
+	if w.Life.KeptJob() != nil {
 		w.Calls.Server.EndLeft(w.Record.ID) // as the session's end does
 		link.letGo()
 	}
-	return w.waitKeptJobs(ctx, nil, "", errOver)
+	return w.Life.WaitKeptJobs(ctx, nil, ErrOver)
 }
 
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
@@ -105,24 +105,24 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 
 // relayEnd ends the agent when its caller says so or is killed, or when a person stops the session.
 func (w *Watcher) relayEnd(ctx context.Context, link *watcherLink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
-	for lines := link.lines; w.agent.asked.Err() == nil; {
+	for lines := link.lines; w.Life.Agent.Asked.Err() == nil; {
 		select {
 		case line, ok := <-lines:
 			if !ok {
 				lines = nil
 			}
 			if !ok || line == "stop" {
-				w.agent.within(AgentGrace)
+				w.Life.Agent.Within(AgentGrace)
 			}
-		case <-w.agent.asked.Done():
+		case <-w.Life.Agent.Asked.Done():
 		case <-ctx.Done():
 			return
 		}
 	}
 	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
 	select {
-	case <-w.agent.deadline.Done():
-		cancel(stopError{}) // nobody asks again
+	case <-w.Life.Agent.Deadline.Done():
+		cancel(StopError{}) // nobody asks again
 	case <-ctx.Done():
 	}
 }

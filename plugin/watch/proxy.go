@@ -127,11 +127,11 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	select {
 	case line := <-link.lines:
 		if line != "drain" {
-			return errGone
+			return ErrGone
 		}
 	case <-w.proxy.asked:
 	case <-ctx.Done():
-		return errGone
+		return ErrGone
 	}
 	w.unpublish() // whoever looks for it finds it gone, and does not wait
 	w.log.Info("draining", "grace", w.Record.Proxy.Grace)
@@ -146,14 +146,14 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 		}
 	})
 	w.proxy.files.Drain(grace.Done())
-	return errGone
+	return ErrGone
 }
 
 // askToEnd has the session end when its calls have; a second time, at once.
 func (w *Watcher) askToEnd(why error) {
 	select {
 	case <-w.proxy.asked:
-		w.stop(why)
+		w.Life.Stop(why)
 	default:
 		w.proxy.files.Refuse()
 		close(w.proxy.asked)

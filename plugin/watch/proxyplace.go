@@ -73,7 +73,7 @@ func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	if w.proxy.dirs == nil {
-		return carrier.RequestDir{}, errGone
+		return carrier.RequestDir{}, ErrGone
 	}
 	if !w.proxy.base.Named() {
 		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.Record.Proxy.Base)

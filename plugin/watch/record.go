@@ -52,15 +52,6 @@ func (r *Record) remember() {
 	}
 }
 
-// restoreServed is restore while the session is served: after that its folder may be removed.
-func (w *Watcher) restoreServed() {
-	select {
-	case <-w.serving:
-	default:
-		w.Record.restore()
-	}
-}
-
 // restore writes the record anew when it cannot be read.
 func (r *Record) restore() {
 	if _, err := r.Store.Load(r.ID); err == nil {

@@ -50,7 +50,7 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 			w.log.Info("relay", "error", err)
 			w.decide(transport{carrier.Undecided, text})
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return
 		}
 		wait = min(2*wait, maxRetry)

@@ -20,7 +20,7 @@ const engineSilence = time.Minute
 func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
 	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
-	for wait := absent; ; wait = min(2*wait, engineSilence) {
+	for wait := EnginePoll; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, wanted)
 		for over := false; !over; {
 			select {
@@ -30,13 +30,13 @@ func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 				} else {
 					w.noteName(ctx, api, id)
 				}
-				wait = absent
+				wait = EnginePoll
 			case err := <-failed:
 				w.log.Debug("hear of renames", "error", err)
 				over = true
 			}
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return
 		}
 	}

@@ -49,7 +49,7 @@ func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
 	defer held.Set(0)
 	before := freeSpace(root.Name())
 	first := 0 // of the container's processes, as the host numbers it
-	for pause(ctx, wait) {
+	for Pause(ctx, wait) {
 		if time.Since(last) >= measuring && (first == 0 || !state.ProcessAlive(first)) { // it has not started, or again
 			first = 0
 			if c, err := api.ContainerInspect(ctx, id); err == nil && c.State != nil {

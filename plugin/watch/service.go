@@ -35,7 +35,7 @@ const (
 )
 
 // followService stays with the service's containers until there are none and none is
-// expected. It returns why: errGone when nothing of the session need stay.
+// expected. It returns why: ErrGone when nothing of the session need stay.
 func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 	link.ready()
 	api, err := w.Engine()
@@ -58,7 +58,7 @@ func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 		if err := w.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
-		if !pause(ctx, looking/4) { // as in follow
+		if !Pause(ctx, Poll/4) { // as in follow
 			return context.Cause(ctx)
 		}
 	}
@@ -67,7 +67,7 @@ func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 // nextOf waits for a container of the service's that runs. The error says that there will
 // be none.
 func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
-	w.down.Store(true)
+	w.Life.Down.Store(true)
 	said := ""
 	for over := time.Now().Add(restartDelay); ; {
 		c, stopped, err := w.look(ctx, api)
@@ -81,15 +81,15 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 		case c.ContainerJSONBase != nil:
 			return c, nil
 		case !stopped || time.Now().After(over):
-			why := errGone
+			why := ErrGone
 			if stopped {
-				why = errOver
+				why = ErrOver
 			}
-			if why = w.waitKeptJobs(ctx, api, w.Record.Container, why); why != nil && w.ends() {
+			if why = w.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, w.Record.Container) }, why); why != nil && w.ends() {
 				return c, why
 			}
 		}
-		if !pause(ctx, looking/2) {
+		if !Pause(ctx, Poll/2) {
 			return c, context.Cause(ctx)
 		}
 	}
@@ -186,7 +186,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 		return err
 	}
 	link.bound(append(list, w.Config.Supplied(w.Calls.Dirs())...), where(w.Calls.Dirs()))
-	w.down.Store(false)
+	w.Life.Down.Store(false)
 	w.containerKnown.open()
 	return nil
 }
@@ -199,12 +199,7 @@ func (w *Watcher) beside(c container.InspectResponse) bool {
 
 // replace ends what is left of a container that another one has taken the place of.
 func (w *Watcher) replace(life context.Context) {
-	old := w.term.Load()
-	w.begin(life)
-	old.end(errGone)
-	for _, sh := range w.Calls.Server.Shells.List() {
-		w.Calls.Server.Shells.Remove(sh.Name)
-	}
+	w.Life.NewTerm(life, ErrGone)
 }
 
 // followRun stays with a container until the run of it that began at that time is over. Then

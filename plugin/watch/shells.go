@@ -39,8 +39,8 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 	// ends with the command, or the session.
 	watch.Go(func() {
 		select {
-		case <-a.w.serving:
-			cancel(errStopped)
+		case <-a.w.Life.over:
+			cancel(ErrStopped)
 		case <-over:
 		}
 	})

@@ -34,13 +34,13 @@ func (w *Watcher) lookAtStart(ctx context.Context, api Engine, id string) (over 
 		case <-ctx.Done():
 			return
 		}
-		for wait := looking / 20; ; wait = min(2*wait, absent) {
+		for wait := Poll / 20; ; wait = min(2*wait, EnginePoll) {
 			c, err := inspect(ctx, api, id)
 			if err == nil && runs(c) {
 				w.letIn(c)
 				return
 			}
-			if !pause(ctx, wait) {
+			if !Pause(ctx, wait) {
 				return
 			}
 		}
@@ -51,7 +51,7 @@ func (w *Watcher) lookAtStart(ctx context.Context, api Engine, id string) (over 
 // letIn lets the calls of a container in that runs, or ends the session.
 func (w *Watcher) letIn(c container.InspectResponse) {
 	if err := w.preflight(c); err != nil {
-		w.stop(err)
+		w.Life.Stop(err)
 		return
 	}
 	w.noteLive(c)
@@ -85,7 +85,7 @@ func (w *Watcher) lookAgain() bool {
 		err = w.runningMounts(l, c.InspectResponse)
 	}
 	if err != nil {
-		w.stop(err)
+		w.Life.Stop(err)
 	}
 	return err == nil
 }

@@ -56,21 +56,16 @@ type Watcher struct {
 	audit          *audit.Log
 	CallContainers *CallContainers
 	since          time.Time
-	down           atomic.Bool // the container does not run at the moment
-	keeping        atomic.Bool // and is not waited for, but for jobs that are kept
-	term           atomic.Pointer[term]
+	Life           *Lifetime
 	transport      atomic.Pointer[transport]
 	Warnings       *Warnings
 	relay          *carrier.Relay // nil where no relay has a place
 	replicas       replicas
-	http           *carrier.HTTP // nil where no calls come over HTTP
-	unreachable    string        // why they do not, or ""
-	files          bool          // calls come as files in directories of the session's folder
-	connected      chan struct{} // closed when a connection has come to the socket
-	stop           context.CancelCauseFunc
-	serving        <-chan struct{}               // closed when the session ends
+	http           *carrier.HTTP                 // nil where no calls come over HTTP
+	unreachable    string                        // why they do not, or ""
+	files          bool                          // calls come as files in directories of the session's folder
+	connected      chan struct{}                 // closed when a connection has come to the socket
 	beyond         []dir.Mount                   // what other containers of the service can write
-	agent          *agentEnd                     // nil where the session is no agent's
 	proxy          *proxy                        // nil where there is a container
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
 	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
@@ -86,9 +81,9 @@ type Watcher struct {
 const settling = time.Second
 
 var (
-	errStopped = errors.New("the session was stopped")
-	errGone    = errors.New("the container is gone")
-	errOver    = errors.New("the container has stopped")
+	ErrStopped = errors.New("the session was stopped")
+	ErrGone    = errors.New("the container is gone")
+	ErrOver    = errors.New("the container has stopped")
 )
 
 // Run serves the session until its container ends or the watcher is told to. It reports
@@ -104,7 +99,7 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	if err != nil {
 		link.fail(err) // nobody listens any more unless it is early
 	}
-	if w.Record != nil && (w.keeps() || w.Record.Service != nil) { // which another one may have by now, under the same id
+	if w.Record != nil && (w.Record.Service != nil || w.Life != nil && w.Life.keeps()) { // which another one may have by now, under the same id
 		return err
 	}
 	return errors.Join(err, store.Discard(id))
@@ -126,7 +121,7 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	// One that was told to end may be on its last lines.
 	patience, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if ok, err := lock.TryLockContext(patience, looking/10); err != nil || !ok {
+	if ok, err := lock.TryLockContext(patience, Poll/10); err != nil || !ok {
 		return errors.Join(fmt.Errorf("another watcher serves session %s", filepath.Base(w.Dir)), err)
 	}
 	defer lock.Close()
@@ -161,14 +156,8 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 // serve opens the doors, says so, and follows the container until it is over. It returns
 // when every call has been answered and everything that calls started has ended.
 func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
-	ctx, w.stop = context.WithCancelCause(ctx)
-	defer w.stop(nil)
-	w.serving = ctx.Done()
-	if w.Record.Agent != nil {
-		w.agent = newAgentEnd(ctx)
-		stop := w.stop
-		w.stop = func(why error) { stop(w.agent.graceful(why)) }
-	}
+	w.Life, ctx = newLifetime(ctx, w.Record, w.log)
+	defer w.Life.Stop(nil)
 	host, err := executor.NewHost(w.log)
 	if err != nil {
 		return err
@@ -186,7 +175,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}
-	w.begin(ctx)
+	w.Life.begin(ctx)
 	if w.Record.Service != nil {
 		w.containerKnown.shut() // before the doors are attended to
 	}
@@ -207,15 +196,15 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if w.Record.Container != "" {
 		w.Record.restore() // nobody can when this process has gone
 	}
-	w.stop(err) // calls in flight and jobs end, whole trees of them
+	w.Life.Stop(err) // calls in flight and jobs end, whole trees of them
 	w.log.Info("ending", "reason", err)
 	err = closeAll(doors)
 	w.wg.Wait()
 	w.decide(transport{carrier.Gone, "the session has ended"})
 	w.CallContainers.containers.Close()
-	w.Calls.Server.Shells.Within(w.graceOf(ctx))
+	w.Calls.Server.Shells.Within(w.Life.graceOf(ctx))
 	err = errors.Join(err, w.Calls.Server.Shells.Close())
-	host.Grace = w.graceOf(ctx)
+	host.Grace = w.Life.graceOf(ctx)
 	err = errors.Join(err, host.Close())
 	// Last, for who asks whether the watcher is gone asks whether all of it is.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Record.Dir)))
@@ -227,7 +216,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 		w.Calls.dirs.Close()
 	}
 	// What was kept is asked about when it has ended, and by then its container may be gone.
-	if errors.Is(context.Cause(ctx), errGone) && !w.keeps() {
+	if errors.Is(context.Cause(ctx), ErrGone) && !w.Life.keeps() {
 		err = w.Record.Store.Remove(w.Record.ID)
 	}
 	return err
@@ -282,7 +271,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 			return
 		case err != nil: // out of descriptors, for one
 			w.log.Error("accept", "error", err)
-			if !pause(ctx, 50*time.Millisecond) {
+			if !Pause(ctx, 50*time.Millisecond) {
 				return
 			}
 			continue
@@ -290,7 +279,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
 			// What was never heard is not written down: a container could fill the disk with it.
-			if err := w.Calls.Server.Serve(ctx, w.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
+			if err := w.Calls.Server.Serve(ctx, w.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				w.log.Warn("call", "error", err)
 			}
 		})
@@ -306,16 +295,16 @@ func (w *Watcher) signals(ctx context.Context) {
 	for {
 		select {
 		case s := <-c:
-			switch why := fmt.Errorf("%w: %v", errStopped, s); {
+			switch why := fmt.Errorf("%w: %v", ErrStopped, s); {
 			case s == syscall.SIGHUP:
 			case w.proxy != nil:
 				w.askToEnd(why)
 				continue
-			case w.agent != nil && w.agent.asked.Err() == nil:
-				w.stopWithin(usual)
+			case w.Life.Agent != nil && w.Life.Agent.Asked.Err() == nil:
+				w.Life.stopWithin(usual)
 				continue
 			default:
-				w.stop(why)
+				w.Life.Stop(why)
 				return
 			}
 			if w.Calls.Server.State() != nil {
@@ -328,7 +317,7 @@ func (w *Watcher) signals(ctx context.Context) {
 }
 
 // pause waits for d; it reports false when ctx was done first.
-func pause(ctx context.Context, d time.Duration) bool {
+func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+)
+
+// stopAgent ends the agent's container when the agent is to end. Then the caller, which follows
+// the container, removes it and ends the session; a caller that does not is not waited for.
+func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *watcherLink) {
+	select {
+	case <-w.Life.Agent.Asked.Done():
+	case <-ctx.Done():
+		return
+	}
+	link.stopping()
+	w.terminate(ctx, api, id)
+	if Pause(ctx, removing) {
+		w.Life.Stop(w.abandoned(ctx, api, id))
+	}
+}
+
+// terminate has the engine send TERM, and KILL when the agent's time is up.
+func (w *Watcher) terminate(ctx context.Context, api Engine, id string) {
+	polite, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.Life.Agent.Deadline, cancel)()
+	for _, seconds := range []int{unlimited, 0} {
+		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
+		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			w.log.Warn("stop the agent's container", "error", err)
+		}
+		polite = ctx
+	}
+}
+
+// removing is how long an agent's caller has to remove a container that has ended.
+const removing = 10 * time.Second
+
+// unlimited makes the engine wait for ever after TERM.
+const unlimited = -1
