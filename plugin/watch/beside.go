@@ -60,7 +60,7 @@ func (r *replicas) show(id string) bool {
 // relayBeside sees to a relay in container id for as long as that runs, or life lasts: the
 // container that is shown may end before it, and its calls go on.
 func (w *Watcher) relayBeside(life context.Context, api Engine, id string) {
-	if w.relay == nil || !w.replicas.enter(id) {
+	if w.Carriers.Relay == nil || !w.replicas.enter(id) {
 		return
 	}
 	// ends with the container's run, or with life.
@@ -89,7 +89,7 @@ func mayRun(ctx context.Context, api Engine, id string) bool {
 // byRelay waits until it is known how calls come, and reports whether by a relay.
 func (w *Watcher) byRelay(ctx context.Context) bool {
 	for w.Record.Carrier != carrier.ByRelay {
-		if is := w.transport.Load().carrier; is != carrier.Undecided {
+		if is := w.Carriers.Transport().Carrier; is != carrier.Undecided {
 			return is == carrier.ByRelay
 		}
 		if !Pause(ctx, Poll) {

@@ -55,6 +55,7 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.Calls, w.Life.calls = c, c
+	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
 	w.started = make(chan struct{}, 1)
 	w.since = time.Now()
 	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))

@@ -82,8 +82,8 @@ func (a controlAPI) Status() control.Status {
 		API: control.API, Version: a.w.Version, State: control.StateRunning,
 		Since: a.w.since, Calls: a.w.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
-	if r := a.w.transport.Load(); r != nil {
-		st.Carrier, st.CarrierWhy = r.carrier, r.why
+	if r := a.w.Carriers.Transport(); r != nil {
+		st.Carrier, st.CarrierWhy = r.Carrier, r.Why
 	}
 	switch {
 	case a.w.Life.keeping.Load():

@@ -13,33 +13,25 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// listen opens the road of a session whose calls are files.
-func (w *Watcher) listen() (net.Listener, error) {
-	if w.Record.Proxy != nil {
-		return w.listenProxy()
-	}
-	return w.listenFiles()
-}
-
 // listenFiles serves requests from the directory that the container has for them. As long
 // as it does, share/carrier is there: a client without an answer looks for it.
-func (w *Watcher) listenFiles() (net.Listener, error) {
+func (c *Carriers) listenFiles() (net.Listener, error) {
 	var places []carrier.RequestDir
-	for _, name := range append(w.Record.Linked(), shimName) {
+	for _, name := range append(c.record.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's folder is private.
-		box, err := dir.MakeSharedDir(w.Record.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Record.Dir)), name), dir.ForEveryone)
+		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
-		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.Calls.Workdir})
+		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
-	w.files = true
-	ln, err := carrier.ListenFiles(places, w.log, &w.Calls.Server.Limits)
+	c.ByFiles = true
+	ln, err := carrier.ListenFiles(places, c.log, &c.calls.Server.Limits)
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
-	mark := filepath.Join(state.ShareDir(w.Record.Dir), carrier.File)
-	if err := carrier.Decide(state.ShareDir(w.Record.Dir), carrier.ByFiles); err != nil { // which follows no link
+	mark := filepath.Join(state.ShareDir(c.record.Dir), carrier.File)
+	if err := carrier.Decide(state.ShareDir(c.record.Dir), carrier.ByFiles); err != nil { // which follows no link
 		return nil, errors.Join(err, ln.Close())
 	}
 	return &marked{ln, mark}, nil

@@ -49,7 +49,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	}
 	w.wg.Go(func() { w.settleTransport(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
-	if w.files {
+	if w.Carriers.ByFiles {
 		w.wg.Go(func() { w.limitRequestDirs(ctx, api, id) })
 	}
 	looked := w.lookAtStart(ctx, api, id)
@@ -86,7 +86,7 @@ func (w *Watcher) readContainerID(ctx context.Context, link *watcherLink) (strin
 	select {
 	case line := <-link.lines:
 		if text, ok := strings.CutPrefix(line, "http "); ok {
-			if address, err := w.openHTTP(text); err != nil {
+			if address, err := w.Carriers.OpenHTTP(text); err != nil {
 				link.fail(err)
 			} else {
 				link.listening(address)
@@ -118,8 +118,8 @@ func (w *Watcher) settleShare(volume string) {
 		return
 	}
 	w.Record.Volume, w.Record.RemoteFiles = volume, true
-	if w.relay != nil {
-		w.relay.Nonce = "" // there is none in it
+	if w.Carriers.Relay != nil {
+		w.Carriers.Relay.Nonce = "" // there is none in it
 	}
 }
 
@@ -159,8 +159,8 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		return "", nil, w.setUpFailed(fresh, err)
 	}
 	list = append(list, w.Config.Supplied(w.Calls.Dirs())...)
-	if w.unreachable != "" {
-		list = append(list, w.unreachable)
+	if w.Carriers.Unreachable != "" {
+		list = append(list, w.Carriers.Unreachable)
 	}
 	if !w.Record.RemoteFiles && !runs(c) {
 		w.containerKnown.shut() // until it is known what the engine has mounted

@@ -33,6 +33,19 @@ type proxy struct {
 	notes []string // what was found before the start, for people
 }
 
+// listen opens the listeners of the session's carriers.
+func (w *Watcher) listen() ([]net.Listener, error) {
+	if w.Record.Proxy == nil {
+		return w.Carriers.Open()
+	}
+	w.Carriers.Decide(carrier.ByFiles, "it was asked for")
+	ln, err := w.listenProxy()
+	if err != nil {
+		return nil, err
+	}
+	return []net.Listener{ln}, nil
+}
+
 // listenProxy takes the locks, makes the directories and serves what is in them.
 func (w *Watcher) listenProxy() (net.Listener, error) {
 	if err := w.holdProxy(); err != nil {

@@ -30,7 +30,7 @@ const (
 func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 	wait, last := minRetry, ""
 	for {
-		was, began := w.transport.Load(), time.Now()
+		was, began := w.Carriers.Transport(), time.Now()
 		err := w.relayOnce(ctx, api, id, func(socket bool) error { return w.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
@@ -39,16 +39,16 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 			w.socketWorks(ctx, api)
 			return
 		}
-		if w.transport.Load() != was { // it was up
+		if w.Carriers.Transport() != was { // it was up
 			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
 				wait = minRetry
 			}
-			w.decide(transport{carrier.Undecided, "the relay has ended, and another one is on its way"})
+			w.Carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
 		}
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
 			last = text
 			w.log.Info("relay", "error", err)
-			w.decide(transport{carrier.Undecided, text})
+			w.Carriers.Decide(carrier.Undecided, text)
 		}
 		if !Pause(ctx, wait) {
 			return
@@ -79,7 +79,7 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(
 	}
 	stream := execStream{at, carrier.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	return w.relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	return w.Carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 }
 
 // exited reports whether the process of an exec has ended. An engine that does not answer says
@@ -95,28 +95,28 @@ func exited(ctx context.Context, api Engine, exec string) bool {
 func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
 	switch {
 	case w.Record.Attached:
-		w.decide(transport{carrier.ByRelay, "the container was attached while it ran, and has no share"})
+		w.Carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
 		return nil
 	case w.Record.RemoteFiles:
-		w.decide(transport{carrier.ByRelay, "the engine does not see this host's directories"})
+		w.Carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
 		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
 	case w.Record.Carrier == carrier.ByRelay:
-		w.decide(transport{carrier.ByRelay, "it was asked for"})
+		w.Carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}
 	if socket { // the container says so, but only an arrival is proof
 		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {
-		case <-w.connected:
+		case <-w.Carriers.Connected:
 			return errSocketWorks
 		case <-timeout.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	w.decide(transport{carrier.ByRelay, "no socket of this host crosses into the container"})
+	w.Carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
 	w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
 	return nil
 }

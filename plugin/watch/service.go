@@ -210,7 +210,7 @@ func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) e
 	// end with the container's run.
 	wg.Go(func() { w.settleTransport(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
-	if w.files {
+	if w.Carriers.ByFiles {
 		wg.Go(func() { w.limitRequestDirs(here, api, id) })
 	}
 	wg.Go(func() {

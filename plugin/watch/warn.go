@@ -15,8 +15,8 @@ import (
 // next, in place of what was known of the one before. found are its warnings.
 func (w *Watcher) warn(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), w.Config.Supplied(w.Calls.Dirs())...)
-	if w.unreachable != "" {
-		list = append(list, w.unreachable)
+	if w.Carriers.Unreachable != "" {
+		list = append(list, w.Carriers.Unreachable)
 	}
 	w.Warnings.Set(append(list, w.Calls.HostCode(w.writable(c), "which the container can write")...))
 }

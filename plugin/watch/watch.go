@@ -57,14 +57,9 @@ type Watcher struct {
 	CallContainers *CallContainers
 	since          time.Time
 	Life           *Lifetime
-	transport      atomic.Pointer[transport]
+	Carriers       *Carriers
 	Warnings       *Warnings
-	relay          *carrier.Relay // nil where no relay has a place
 	replicas       replicas
-	http           *carrier.HTTP                 // nil where no calls come over HTTP
-	unreachable    string                        // why they do not, or ""
-	files          bool                          // calls come as files in directories of the session's folder
-	connected      chan struct{}                 // closed when a connection has come to the socket
 	beyond         []dir.Mount                   // what other containers of the service can write
 	proxy          *proxy                        // nil where there is a container
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
@@ -167,7 +162,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err = w.newCalls(host); err != nil {
 		return errors.Join(err, host.Close())
 	}
-	doors, err := w.openListeners()
+	doors, err := w.listen()
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
@@ -200,7 +195,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.log.Info("ending", "reason", err)
 	err = closeAll(doors)
 	w.wg.Wait()
-	w.decide(transport{carrier.Gone, "the session has ended"})
+	w.Carriers.Decide(carrier.Gone, "the session has ended")
 	w.CallContainers.containers.Close()
 	w.Calls.Server.Shells.Within(w.Life.graceOf(ctx))
 	err = errors.Join(err, w.Calls.Server.Shells.Close())
