@@ -55,6 +55,7 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.Calls, w.Life.calls = c, c
+	w.mounts = &mountCheck{record: w.Record, config: w.Config, notifier: w.Questions.Notifier}
 	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
 	w.started = make(chan struct{}, 1)
 	w.since = time.Now()

@@ -134,9 +134,9 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		return "", nil, w.setUpFailed(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
-	found := w.warnings(c)
-	list := append(slices.Clone(found), w.adapt(c)...)
-	if err := w.preflight(c); err != nil {
+	found := w.mounts.warnings(c)
+	list := append(slices.Clone(found), w.mounts.adapt(c)...)
+	if err := w.mounts.refuse(c); err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
@@ -251,13 +251,13 @@ func (w *Watcher) setUpAgain(ctx context.Context, api Engine, id string) (began 
 	case !runs(c):
 		return "", nil
 	}
-	if err := w.preflight(c); err != nil {
+	if err := w.mounts.refuse(c); err != nil {
 		return "", err
 	}
 	if err := w.setState(c); err != nil {
 		return c.State.StartedAt, err
 	}
-	w.rewarn(c, w.warnings(c))
+	w.rewarn(c, w.mounts.warnings(c))
 	return c.State.StartedAt, nil
 }
 
@@ -265,7 +265,7 @@ func (w *Watcher) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		w.Calls.SetWorkdir(c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(w.Record.Session, w.Calls.Workdir()), !w.Record.RemoteFiles, w.beyond)
+	dirs, err := table(c, defaultDir(w.Record.Session, w.Calls.Workdir()), !w.Record.RemoteFiles, w.mounts.others)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}

@@ -21,14 +21,14 @@ import (
 // runningMounts refuses a container that runs with a mount of the state directory, other than
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
-func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
+func (mc *mountCheck) runningMounts(l *look, c container.InspectResponse) error {
 	text, ok := mountInfoOf(c)
 	if !ok {
 		return nil
 	}
-	share := l.view.Locate(state.ShareDir(w.Record.Dir)).Place
-	given := []dir.Place{share, l.view.Locate(state.ProxyDir(w.Record.Dir)).Place}
-	if own := w.Record.OwnWorkspace(); own != "" {
+	share := l.view.Locate(state.ShareDir(mc.record.Dir)).Place
+	given := []dir.Place{share, l.view.Locate(state.ProxyDir(mc.record.Dir)).Place}
+	if own := mc.record.OwnWorkspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
 	if err := l.mounts(text, share, given); err == nil {

@@ -28,13 +28,13 @@ type protectedRoute struct {
 }
 
 // newLook identifies what is protected.
-func (w *Watcher) newLook() (*look, error) {
+func (mc *mountCheck) newLook() (*look, error) {
 	v, err := dir.ReadView()
 	if err != nil {
 		return nil, err
 	}
-	l := &look{view: v, files: append(firstFiles(w.Record.Store.Home), state.LockFile(w.Record.Dir))}
-	for _, p := range w.protected() {
+	l := &look{view: v, files: append(firstFiles(mc.record.Store.Home), state.LockFile(mc.record.Dir))}
+	for _, p := range mc.protected() {
 		switch p.against {
 		case refuse:
 			l.stateDir, l.at = p.path, v.Locate(p.path)

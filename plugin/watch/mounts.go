@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -40,30 +41,38 @@ func table(c container.InspectResponse, fallback dir.Default, near bool, more []
 	return dir.NewTable(mounts, fallback)
 }
 
+// mountCheck says what stands against the mounts of a container, and what should be known of them.
+type mountCheck struct {
+	record   *Record
+	config   *Configuration
+	notifier notify.Notifier
+	others   []dir.Mount // what other containers of the service can write
+}
+
 // Check is what the watcher of rec's session will object to in a container as c, before
 // there is any, and what should be known of it. Of c only mounts and host configuration count.
 func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
 	log := slog.New(slog.DiscardHandler)
-	w := &Watcher{Record: NewRecord(store, rec, log), log: log}
-	w.Config = NewConfiguration(w.Record, log)
-	w.Questions = &Questions{Notifier: NewNotifier(rec, Notify(w.Config.Load().Notify), log)}
-	notes = slices.Concat(w.warnings(c), w.adapt(c), w.Config.Supplied(w.owner(c)))
-	return notes, w.preflight(c)
+	record := NewRecord(store, rec, log)
+	config := NewConfiguration(record, log)
+	mc := &mountCheck{record: record, config: config, notifier: NewNotifier(rec, Notify(config.Load().Notify), log)}
+	notes = slices.Concat(mc.warnings(c), mc.adapt(c), config.Supplied(mc.owner(c)))
+	return notes, mc.refuse(c)
 }
 
 // preflight refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
-func (w *Watcher) preflight(c container.InspectResponse) error {
-	if w.Record.RemoteFiles {
+func (mc *mountCheck) refuse(c container.InspectResponse) error {
+	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	l, err := w.newLook()
+	l, err := mc.newLook()
 	if err != nil {
 		return err
 	}
-	share, requests := state.ShareDir(w.Record.Dir), state.ProxyDir(w.Record.Dir)
-	own := w.Record.OwnWorkspace()
+	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
+	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
 		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
@@ -72,7 +81,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
 		}
 		source := resolved(m.Source)
-		if m.Source == share || w.Record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)
 			}
@@ -82,10 +91,10 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			return err
 		}
 	}
-	if err := w.dependable(c); err != nil {
+	if err := mc.dependable(c); err != nil {
 		return err
 	}
-	return w.runningMounts(l, c)
+	return mc.runningMounts(l, c)
 }
 
 func errOwnShare(source string) error {

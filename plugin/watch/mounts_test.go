@@ -20,15 +20,15 @@ func TestPreflight(t *testing.T) {
 	base := t.TempDir()
 	home := filepath.Join(base, "docker", "hostexec")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "work", "tool")}}}
-	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+	mc := testCheck(home, rec)
 	for _, tt := range []struct {
 		name   string
 		source string
 		rw     bool
 		want   string // part of the error
 	}{
-		{"our own share", filepath.Join(w.Record.Dir, "share"), false, ""},
-		{"our own share, to be written", filepath.Join(w.Record.Dir, "share"), true, "could change its own share"},
+		{"our own share", filepath.Join(mc.record.Dir, "share"), false, ""},
+		{"our own share, to be written", filepath.Join(mc.record.Dir, "share"), true, "could change its own share"},
 		{"elsewhere", filepath.Join(base, "other"), true, ""},
 		{"a name that begins alike", home + "-not", true, ""},
 		{"the state", home, false, "covers hostexec's own state"},
@@ -45,7 +45,7 @@ func TestPreflight(t *testing.T) {
 				{Type: mount.TypeVolume, Source: home, RW: true}, // a volume's source is the engine's
 				{Type: mount.TypeBind, Name: "v", Source: tt.source, Destination: "/w", RW: tt.rw},
 			}}
-			err := w.preflight(c)
+			err := mc.refuse(c)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("preflight(%s) = %v, want %q", tt.source, err, tt.want)
 			}
@@ -79,11 +79,11 @@ func TestPreflightLinks(t *testing.T) {
 				plant(t, filepath.Join(home, "config.yaml"), tt.file)
 			}
 			rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, tt.tool)}}}
-			w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
-			w.Config.Load()
+			mc := testCheck(home, rec)
+			mc.config.Load()
 			for _, source := range []string{"work", "mount"} {
 				c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, source), Destination: "/w", RW: true}}}
-				if err := w.preflight(c); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				if err := mc.refuse(c); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("preflight(%s) = %v, want %q", source, err, tt.want)
 				}
 			}
@@ -141,8 +141,9 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func testWatcher(r *Record) *Watcher {
+// testCheck returns what checks the mounts of the session with record rec, whose state is in home.
+func testCheck(home string, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
-	config := NewConfiguration(r, log)
-	return &Watcher{Record: r, Config: config, Questions: &Questions{}, Warnings: &Warnings{record: r, config: config}, log: log}
+	record := NewRecord(&state.Store{Home: home}, rec, log)
+	return &mountCheck{record: record, config: NewConfiguration(record, log)}
 }

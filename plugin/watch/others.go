@@ -136,10 +136,10 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		if !w.has(c) {
 			continue // made without us
 		}
-		if err := w.preflight(c); err != nil {
+		if err := w.mounts.refuse(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
 		}
-		w.Calls.Widen(w.alsoBy(c))
+		w.Calls.Widen(w.mounts.addOther(c))
 		if c.State.Running {
 			run = append(run, c.ID)
 		}

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -25,7 +27,9 @@ import (
 func TestUnseen(t *testing.T) {
 	home := t.TempDir()
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
-	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+	log := slog.New(slog.DiscardHandler)
+	mc := testCheck(home, rec)
+	w := &Watcher{Record: mc.record, Config: mc.config, mounts: mc, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, log: log}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -30,30 +30,30 @@ const narrower = "something narrower"
 
 // protected lists all of them. Only hostexec's own state, policy and programs are refused:
 // everything else that a person mounts is that person's choice.
-func (w *Watcher) protected() (all []protected) {
-	all = append(all, protected{w.Record.Store.Home, "is hostexec's own state", refuse, ""})
-	for _, cmd := range w.Record.Proxied() {
+func (mc *mountCheck) protected() (all []protected) {
+	all = append(all, protected{mc.record.Store.Home, "is hostexec's own state", refuse, ""})
+	for _, cmd := range mc.record.Proxied() {
 		if cmd.Path == "" || cmd.Where != nil && cmd.Where.Image != "" {
 			continue // it is denied, or its path is the image's
 		}
 		all = append(all, protected{cmd.Path, "--proxy " + cmd.Name + " runs", refuseWritable, "proxy a program outside of it"})
 	}
-	for _, path := range w.Questions.Notifier.Programs() {
+	for _, path := range mc.notifier.Programs() {
 		all = append(all, protected{path, "tells you that requests wait", refuseWritable, narrower})
 	}
 	if exe, err := os.Executable(); err == nil {
 		all = append(all, protected{exe, "is hostexec itself", refuseWritable, narrower})
 	}
-	if c := w.Config.Current(); c != nil {
-		proposal := config.Source{Workspace: w.Record.Workspace}.ProposalFile() // which is pinned
+	if c := mc.config.Current(); c != nil {
+		proposal := config.Source{Workspace: mc.record.Workspace}.ProposalFile() // which is pinned
 		for _, path := range c.Files() {
 			if path != proposal {
 				all = append(all, protected{path, "says what it may run", refuseWritable, narrower})
 			}
 		}
 	}
-	if w.Record.Agent != nil && w.Record.Agent.Config != "" {
-		all = append(all, protected{w.Record.Agent.Config, "says what agent runs, and whether on this host", refuseWritable, "move that file out of it"})
+	if mc.record.Agent != nil && mc.record.Agent.Config != "" {
+		all = append(all, protected{mc.record.Agent.Config, "says what agent runs, and whether on this host", refuseWritable, "move that file out of it"})
 	}
 	return append(all, personal()...)
 }

@@ -41,9 +41,9 @@ func TestProtected(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := state.Session{ID: "0123456789ab", InvokedIn: at("w"), Commands: []state.Command{{Name: "tool", Path: at("tools/tool")}, {Name: "none", Action: "deny"}}, Agent: &state.Agent{Mode: "container", Config: at("links/link.yaml")}}
-	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
-	w.Config.Load()
-	w.Questions.Notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
+	mc := testCheck(home, rec)
+	mc.config.Load()
+	mc.notifier = notify.Notifier{Command: []string{at("notify/tell"), "-c", "exec '" + at("scripts/tell.sh") + "' now"}}
 	const covers, change = "covers hostexec's own state", "the container could change "
 	for _, tt := range []struct {
 		source             string
@@ -88,11 +88,11 @@ func TestProtected(t *testing.T) {
 				Mounts:            []container.MountPoint{{Type: mount.TypeBind, Source: tt.source, Destination: "/m", RW: rw}},
 			}
 			warning, warns := strings.CutPrefix(want, "warning: ")
-			err := w.preflight(c)
+			err := mc.refuse(c)
 			if refused := want != "" && !warns; (err != nil) != refused || refused && !strings.Contains(err.Error(), want) {
 				t.Errorf("a mount of %s, writable %v: %v, want %q", tt.source, rw, err, want)
 			}
-			if list := strings.Join(w.warnings(c), "\n"); err == nil && ((list != "") != warns || !strings.Contains(list, warning)) {
+			if list := strings.Join(mc.warnings(c), "\n"); err == nil && ((list != "") != warns || !strings.Contains(list, warning)) {
 				t.Errorf("a mount of %s, writable %v: warnings %q, want %q", tt.source, rw, list, want)
 			}
 		}

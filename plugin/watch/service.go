@@ -168,9 +168,9 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 			w.replace(ctx)
 		}
 	}
-	found := w.warnings(c)
-	list := append(slices.Clone(found), w.adapt(c)...)
-	if err := w.preflight(c); err != nil {
+	found := w.mounts.warnings(c)
+	list := append(slices.Clone(found), w.mounts.adapt(c)...)
+	if err := w.mounts.refuse(c); err != nil {
 		return err
 	}
 	if _, err := w.seeAll(ctx, api); err != nil {

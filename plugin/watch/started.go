@@ -50,7 +50,7 @@ func (w *Watcher) lookAtStart(ctx context.Context, api Engine, id string) (over 
 
 // letIn lets the calls of a container in that runs, or ends the session.
 func (w *Watcher) letIn(c container.InspectResponse) {
-	if err := w.preflight(c); err != nil {
+	if err := w.mounts.refuse(c); err != nil {
 		w.Life.Stop(err)
 		return
 	}
@@ -80,9 +80,9 @@ func (w *Watcher) lookAgain() bool {
 	if c == nil {
 		return true
 	}
-	l, err := w.newLook()
+	l, err := w.mounts.newLook()
 	if err == nil {
-		err = w.runningMounts(l, c.InspectResponse)
+		err = w.mounts.runningMounts(l, c.InspectResponse)
 	}
 	if err != nil {
 		w.Life.Stop(err)

@@ -19,8 +19,8 @@ import (
 // and so is what a variable of the environment names there. Commands run without these.
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
-func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
-	if w.Record.RemoteFiles {
+func (mc *mountCheck) sources(c container.InspectResponse) (list []dir.Mount) {
+	if mc.record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
@@ -33,8 +33,8 @@ func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
 
 // owner knows what c can write, and what other containers that make calls of this session can.
 // It holds no directory.
-func (w *Watcher) owner(c container.InspectResponse) *dir.Table {
-	t, _ := dir.NewTable(slices.Concat(w.sources(c), w.beyond), dir.Default{}) // it fails only for a Default with a directory
+func (mc *mountCheck) owner(c container.InspectResponse) *dir.Table {
+	t, _ := dir.NewTable(slices.Concat(mc.sources(c), mc.others), dir.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
@@ -54,10 +54,10 @@ func Requested(rec state.Session) (list []dir.Mount) {
 
 // adapt has commands that were found in a part of PATH that c supplies be those that the rest
 // of it has. It returns what a person should know of that.
-func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
-	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), owner)
-	all := slices.Clone(w.Record.Proxied()) // calls of an earlier container may still be decided by the old ones
+func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
+	owner := mc.owner(c)
+	path, _ := executor.Path(executor.Getenv(mc.config.Environ, "PATH"), owner)
+	all := slices.Clone(mc.record.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
@@ -69,11 +69,11 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 			cmd.Path = other
 		}
 	}
-	w.Record.Change(func() {
-		n := len(w.Record.Commands)
-		w.Record.Commands = all[:n:n]
-		if w.Record.Shell != nil {
-			w.Record.Shell = &all[n]
+	mc.record.Change(func() {
+		n := len(mc.record.Commands)
+		mc.record.Commands = all[:n:n]
+		if mc.record.Shell != nil {
+			mc.record.Shell = &all[n]
 		}
 	})
 	return notes
@@ -81,10 +81,10 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 
 // dependable refuses a container that could write what one of the files that are kept depends
 // on: by another name of a mount, as the interpreter of a script, or as a library.
-func (w *Watcher) dependable(c container.InspectResponse) error {
-	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.Config.Environ, "PATH"), owner)
-	for _, k := range w.protected() {
+func (mc *mountCheck) dependable(c container.InspectResponse) error {
+	owner := mc.owner(c)
+	path, _ := executor.Path(executor.Getenv(mc.config.Environ, "PATH"), owner)
+	for _, k := range mc.protected() {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
 		case !ok || k.against != refuseWritable:
@@ -94,17 +94,17 @@ func (w *Watcher) dependable(c container.InspectResponse) error {
 			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.path, k.does, k.instead)
 		}
 	}
-	if at, ok := WritableNotifier(w.Questions.Notifier, owner); ok {
+	if at, ok := WritableNotifier(mc.notifier, owner); ok {
 		return fmt.Errorf("the container could change %s, which notify.command names: mount it read-only, or %s", at, narrower)
 	}
 	return nil
 }
 
 // alsoBy notes what another container that makes calls of this session can write.
-func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
-	for _, m := range w.sources(c) {
-		if !slices.Contains(w.beyond, m) {
-			w.beyond = append(w.beyond, m)
+func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []dir.Mount) {
+	for _, m := range mc.sources(c) {
+		if !slices.Contains(mc.others, m) {
+			mc.others = append(mc.others, m)
 			fresh = append(fresh, m)
 		}
 	}

@@ -32,29 +32,29 @@ func TestAdapt(t *testing.T) {
 	given := []state.Command{found("tool", work+"/bin/tool"), found("only", work+"/bin/only"), found("mine", usr+"/mine"), {Name: "named", Path: work + "/bin/tool"}}
 	shell := found("shell", work+"/bin/tool")
 	home := filepath.Join(base, "home")
-	w := testWatcher(NewRecord(&state.Store{Home: home}, state.Session{ID: "0123456789ab", Commands: given, Shell: &shell}, nil))
-	w.Config.Load()
+	mc := testCheck(home, state.Session{ID: "0123456789ab", Commands: given, Shell: &shell})
+	mc.config.Load()
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: work, Destination: "/w", RW: true}}}
-	notes := w.adapt(c)
+	notes := mc.adapt(c)
 	for i, want := range []string{usr + "/tool", work + "/bin/only", usr + "/mine", work + "/bin/tool"} {
-		if got := w.Record.Commands[i].Path; got != want {
+		if got := mc.record.Commands[i].Path; got != want {
 			t.Errorf("%s runs %s, want %s", given[i].Name, got, want)
 		}
 	}
-	if w.Record.Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
-		t.Errorf("the shell is %s; %q", w.Record.Shell.Path, notes)
+	if mc.record.Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
+		t.Errorf("the shell is %s; %q", mc.record.Shell.Path, notes)
 	}
 	if given[0].Path != work+"/bin/tool" {
 		t.Error("the caller's list was changed")
 	}
-	if err := w.preflight(c); err == nil || !strings.Contains(err.Error(), work+"/bin/only") {
+	if err := mc.refuse(c); err == nil || !strings.Contains(err.Error(), work+"/bin/only") {
 		t.Errorf("preflight = %v", err)
 	}
-	if got := strings.Join(w.Config.Supplied(w.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
+	if got := strings.Join(mc.config.Supplied(mc.owner(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
 		t.Errorf("supplied = %q", got)
 	}
-	w.Record.RemoteFiles = true
-	if got := w.Config.Supplied(w.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
+	mc.record.RemoteFiles = true
+	if got := mc.config.Supplied(mc.owner(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}
 }
@@ -71,10 +71,10 @@ func TestDependable(t *testing.T) {
 	plant(t, filepath.Join(base, "usr/tool"), "#!"+base+"/work/python\n")
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "usr/tool")}}}
-	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+	mc := testCheck(home, rec)
 	for rw, want := range map[bool]string{true: base + "/work/python, which is code of " + base + "/usr/tool, which --proxy tool runs", false: ""} {
 		c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: rw}}}
-		if err := w.preflight(c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := mc.refuse(c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("preflight = %v, want %q", err, want)
 		}
 	}
@@ -91,9 +91,9 @@ func TestDeniedHasNoPath(t *testing.T) {
 	t.Chdir(filepath.Join(base, "work"))
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Action: "deny"}}}
-	w := testWatcher(NewRecord(&state.Store{Home: home}, rec, nil))
+	mc := testCheck(home, rec)
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: filepath.Join(base, "work"), Destination: "/w", RW: true}}}
-	if err := w.preflight(c); err != nil {
+	if err := mc.refuse(c); err != nil {
 		t.Error(err)
 	}
 }

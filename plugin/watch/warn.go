@@ -18,7 +18,7 @@ func (w *Watcher) warn(c container.InspectResponse, found []string) {
 	if w.Carriers.Unreachable != "" {
 		list = append(list, w.Carriers.Unreachable)
 	}
-	w.Warnings.Set(append(list, w.Calls.HostCode(w.writable(c), "which the container can write")...))
+	w.Warnings.Set(append(list, w.Calls.HostCode(w.mounts.writable(c), "which the container can write")...))
 }
 
 // rewarn is warn of a container that was started again, and saves it.
@@ -35,8 +35,8 @@ func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
 }
 
 // writable returns the directories of this host that a container can write, but for the session's own.
-func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
-	if w.Record.RemoteFiles {
+func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
+	if mc.record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {

@@ -59,13 +59,14 @@ func TestWarnsOf(t *testing.T) {
 
 // TestWarnOf bounds what is written down, and has it be printable.
 func TestWarnOf(t *testing.T) {
-	w := testWatcher(NewRecord(&state.Store{Home: t.TempDir()}, state.Session{}, nil))
+	mc := testCheck(t.TempDir(), state.Session{})
+	l := &Warnings{record: mc.record, config: mc.config}
 	all := []string{"the mount of /a\u202e\x1b[2J\u009b", strings.Repeat("x", 2*maxWarning)}
 	for len(all) < 2*maxWarnings {
 		all = append(all, "more")
 	}
-	w.Warnings.Set(all)
-	if got := w.Warnings.list(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(w.Record.Warnings) != maxWarnings {
+	l.Set(all)
+	if got := l.list(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(mc.record.Warnings) != maxWarnings {
 		t.Errorf("%d warnings, %q", len(got), got[:2])
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 // warnings tells what makes the container's walls thinner than the user may think, and which of
 // the user's own files it can change.
-func (w *Watcher) warnings(c container.InspectResponse) []string {
+func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
-	if w.Record.RemoteFiles {
+	if mc.record.RemoteFiles {
 		return list
 	}
-	l, err := w.newLook()
+	l, err := mc.newLook()
 	if err != nil {
 		return append(list, err.Error())
 	}

@@ -60,7 +60,7 @@ type Watcher struct {
 	Carriers       *Carriers
 	Warnings       *Warnings
 	replicas       replicas
-	beyond         []dir.Mount                   // what other containers of the service can write
+	mounts         *mountCheck
 	proxy          *proxy                        // nil where there is a container
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
 	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
