@@ -56,8 +56,8 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.Calls, w.Life.calls = c, c
 	w.mounts = &mountCheck{record: w.Record, config: w.Config, notifier: w.Questions.Notifier}
+	w.admission = &admission{started: make(chan struct{}, 1), mounts: w.mounts, life: w.Life}
 	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
-	w.started = make(chan struct{}, 1)
 	w.since = time.Now()
 	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))
 	return err

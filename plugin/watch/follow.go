@@ -52,21 +52,21 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	if w.Carriers.ByFiles {
 		w.wg.Go(func() { w.limitRequestDirs(ctx, api, id) })
 	}
-	looked := w.lookAtStart(ctx, api, id)
+	looked := w.admission.lookAtStart(ctx, api, id)
 	for {
 		err := w.wait(ctx, api, id, began, exit)
 		looked()
 		if err != nil {
 			return err
 		}
-		w.containerKnown.shut() // until it is known what it mounts when it runs again
+		w.admission.containerKnown.shut() // until it is known what it mounts when it runs again
 		w.Life.Down.Store(true)
 		if began, exit, err = w.again(ctx, api, id); err != nil {
 			return err
 		}
 		w.noteName(ctx, api, id) // it may have been renamed since the look of above
 		w.Life.Down.Store(false)
-		w.containerKnown.open()
+		w.admission.containerKnown.open()
 		if !Pause(ctx, Poll) { // an engine that says both "runs" and "does not" is not asked in a circle
 			return context.Cause(ctx)
 		}
@@ -163,7 +163,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		list = append(list, w.Carriers.Unreachable)
 	}
 	if !w.Record.RemoteFiles && !runs(c) {
-		w.containerKnown.shut() // until it is known what the engine has mounted
+		w.admission.containerKnown.shut() // until it is known what the engine has mounted
 	}
 	link.bound(list, where(w.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
@@ -271,7 +271,7 @@ func (w *Watcher) setState(c container.InspectResponse) error {
 	}
 	w.Calls.Server.Limits.Container(pidsOf(c))
 	if runs(c) {
-		w.noteLive(c)
+		w.admission.noteLive(c)
 	}
 	w.Calls.Apply(strings.TrimPrefix(c.Name, "/"), dirs)
 	return nil

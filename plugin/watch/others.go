@@ -64,7 +64,7 @@ func (w *Watcher) watchAllOthers(ctx, life context.Context, api Engine) error {
 		w.log.Debug("look for other containers", "error", err)
 		return nil
 	}
-	w.othersUnknown.shut()
+	w.admission.othersUnknown.shut()
 	if run, err = w.seeAll(ctx, api); ctx.Err() != nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err err
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil:
-			w.othersUnknown.open()
+			w.admission.othersUnknown.open()
 			return run, nil
 		case !errors.As(err, new(unknownMountsError)):
 			return nil, err

@@ -29,7 +29,7 @@ func TestUnseen(t *testing.T) {
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
 	log := slog.New(slog.DiscardHandler)
 	mc := testCheck(home, rec)
-	w := &Watcher{Record: mc.record, Config: mc.config, mounts: mc, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, log: log}
+	w := &Watcher{Record: mc.record, Config: mc.config, mounts: mc, admission: &admission{}, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, log: log}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func TestUnseen(t *testing.T) {
 	open := func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		return w.othersUnknown.pass(ctx)
+		return w.admission.othersUnknown.pass(ctx)
 	}
 	for _, tt := range []struct {
 		name string

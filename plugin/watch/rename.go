@@ -26,7 +26,7 @@ func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 			select {
 			case event := <-told:
 				if event.Action == events.ActionStart {
-					w.mayHaveStarted()
+					w.admission.mayHaveStarted()
 				} else {
 					w.noteName(ctx, api, id)
 				}

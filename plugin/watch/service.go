@@ -187,7 +187,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	link.bound(append(list, w.Config.Supplied(w.Calls.Dirs())...), where(w.Calls.Dirs()))
 	w.Life.Down.Store(false)
-	w.containerKnown.open()
+	w.admission.containerKnown.open()
 	return nil
 }
 
@@ -215,12 +215,12 @@ func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) e
 	}
 	wg.Go(func() {
 		if err := w.watchOthers(here, ctx, api); err != nil {
-			w.containerKnown.shut()
+			w.admission.containerKnown.shut()
 			leave(err)
 		}
 	})
 	err := w.wait(here, api, id, began, nil)
-	w.containerKnown.shut()
+	w.admission.containerKnown.shut()
 	w.left = time.Now()
 	leave(nil)
 	wg.Wait()

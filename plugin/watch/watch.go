@@ -24,7 +24,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -61,14 +60,11 @@ type Watcher struct {
 	Warnings       *Warnings
 	replicas       replicas
 	mounts         *mountCheck
-	proxy          *proxy                        // nil where there is a container
-	containerKnown waitGate                      // shut while no container that runs is known and looked at
-	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
-	started        chan struct{}                 // has a value when the container may have started: lookAtStart
-	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
-	left           time.Time                     // when the last one was left
-	lease          *flock.Flock                  // held from when none is to come until this process has gone
-	wg             sync.WaitGroup                // all that serve started
+	proxy          *proxy // nil where there is a container
+	admission      *admission
+	left           time.Time      // when the last one was left
+	lease          *flock.Flock   // held from when none is to come until this process has gone
+	wg             sync.WaitGroup // all that serve started
 }
 
 // settling is how long after its start a watcher gives back the memory that only its start needed: a
@@ -172,7 +168,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	}
 	w.Life.begin(ctx)
 	if w.Record.Service != nil {
-		w.containerKnown.shut() // before the doors are attended to
+		w.admission.containerKnown.shut() // before the doors are attended to
 	}
 	var doorman sync.WaitGroup
 	// end when their listeners are closed, below.
@@ -254,10 +250,7 @@ func (w *Watcher) accept(ctx context.Context, ln net.Listener) {
 	defer wg.Wait()
 	for {
 		conn, err := ln.Accept()
-		if err == nil {
-			w.mayHaveStarted()
-		}
-		if err == nil && (!w.containerKnown.pass(ctx) || !w.othersUnknown.pass(ctx) || !w.lookAgain()) {
+		if err == nil && !w.admission.admit(ctx) {
 			conn.Close()
 			return
 		}
