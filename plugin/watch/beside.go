@@ -59,20 +59,20 @@ func (r *replicas) show(id string) bool {
 
 // relayBeside sees to a relay in container id for as long as that runs, or life lasts: the
 // container that is shown may end before it, and its calls go on.
-func (w *Watcher) relayBeside(life context.Context, api Engine, id string) {
-	if w.Carriers.Relay == nil || !w.replicas.enter(id) {
+func (t *transport) relayBeside(life context.Context, api Engine, id string) {
+	if t.carriers.Relay == nil || !t.replicas.enter(id) {
 		return
 	}
 	// ends with the container's run, or with life.
-	w.wg.Go(func() {
+	t.start(func() {
 		for again := true; again; {
-			again = w.byRelay(life) && w.replicas.keep(id)
+			again = t.byRelay(life) && t.replicas.keep(id)
 			if again {
-				w.keepRelayBeside(life, api, id)
+				t.keepRelayBeside(life, api, id)
 			}
-			w.replicas.leave(id)
+			t.replicas.leave(id)
 			// It may have been started since the last look, and who was told thought it here.
-			again = again && mayRun(life, api, id) && w.replicas.enter(id)
+			again = again && mayRun(life, api, id) && t.replicas.enter(id)
 		}
 	})
 }
@@ -87,9 +87,9 @@ func mayRun(ctx context.Context, api Engine, id string) bool {
 }
 
 // byRelay waits until it is known how calls come, and reports whether by a relay.
-func (w *Watcher) byRelay(ctx context.Context) bool {
-	for w.Record.Carrier != carrier.ByRelay {
-		if is := w.Carriers.Transport().Carrier; is != carrier.Undecided {
+func (t *transport) byRelay(ctx context.Context) bool {
+	for t.record.Carrier != carrier.ByRelay {
+		if is := t.carriers.Transport().Carrier; is != carrier.Undecided {
 			return is == carrier.ByRelay
 		}
 		if !Pause(ctx, Poll) {
@@ -100,14 +100,14 @@ func (w *Watcher) byRelay(ctx context.Context) bool {
 }
 
 // keepRelayBeside keeps a relay in container id until that does not run, or ctx is done.
-func (w *Watcher) keepRelayBeside(ctx context.Context, api Engine, id string) {
+func (t *transport) keepRelayBeside(ctx context.Context, api Engine, id string) {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		began := time.Now()
-		err := w.relayOnce(ctx, api, id, func(bool) error { return nil })
+		err := t.relayOnce(ctx, api, id, func(bool) error { return nil })
 		if time.Since(began) > maxRetry { // as in keepRelay
 			wait = minRetry
 		}
-		w.log.Debug("relay", "container", id, "error", err)
+		t.log.Debug("relay", "container", id, "error", err)
 		if !Pause(ctx, wait) || !mayRun(ctx, api, id) {
 			return // a new start is told of
 		}

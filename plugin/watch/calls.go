@@ -58,6 +58,9 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	w.mounts = &mountCheck{record: w.Record, config: w.Config, notifier: w.Questions.Notifier}
 	w.admission = &admission{started: make(chan struct{}, 1), mounts: w.mounts, life: w.Life}
 	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
+	w.transport = &transport{record: w.Record, carriers: w.Carriers, log: w.log, start: w.wg.Go}
+	//w.leftovers = leftovers{w.Record, w.log}
+	//w.requests = requestLimit{w.Record, w.Calls, w.log}
 	w.since = time.Now()
 	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))
 	return err

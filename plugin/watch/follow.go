@@ -47,7 +47,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	if w.Life.Agent != nil {
 		w.wg.Go(func() { w.stopAgent(ctx, api, id, link) })
 	}
-	w.wg.Go(func() { w.settleTransport(ctx, api, id) })
+	w.wg.Go(func() { w.transport.settle(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
 	if w.Carriers.ByFiles {
 		w.wg.Go(func() { w.limitRequestDirs(ctx, api, id) })

@@ -78,7 +78,7 @@ func (w *Watcher) watchAllOthers(ctx, life context.Context, api Engine) error {
 func (w *Watcher) relayOthers(life context.Context, api Engine, run []string) {
 	for _, id := range run {
 		if id != w.Record.Container {
-			w.relayBeside(life, api, id)
+			w.transport.relayBeside(life, api, id)
 		}
 	}
 }

@@ -27,28 +27,28 @@ const (
 
 // keepRelay keeps a relay in container id for as long as it runs, and after it was started
 // again. It returns when ctx is done, or the socket turns out to do.
-func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
+func (t *transport) keepRelay(ctx context.Context, api Engine, id string) {
 	wait, last := minRetry, ""
 	for {
-		was, began := w.Carriers.Transport(), time.Now()
-		err := w.relayOnce(ctx, api, id, func(socket bool) error { return w.relayUp(ctx, api, socket) })
+		was, began := t.carriers.Transport(), time.Now()
+		err := t.relayOnce(ctx, api, id, func(socket bool) error { return t.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
 		}
 		if errors.Is(err, errSocketWorks) {
-			w.socketWorks(ctx, api)
+			t.socketWorks(ctx, api)
 			return
 		}
-		if w.Carriers.Transport() != was { // it was up
+		if t.carriers.Transport() != was { // it was up
 			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
 				wait = minRetry
 			}
-			w.Carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
+			t.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
 		}
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
 			last = text
-			w.log.Info("relay", "error", err)
-			w.Carriers.Decide(carrier.Undecided, text)
+			t.log.Info("relay", "error", err)
+			t.carriers.Decide(carrier.Undecided, text)
 		}
 		if !Pause(ctx, wait) {
 			return
@@ -58,8 +58,8 @@ func (w *Watcher) keepRelay(ctx context.Context, api Engine, id string) {
 }
 
 // relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
-func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(socket bool) error) error {
-	if w.Record.Attached { // else it is mounted
+func (t *transport) relayOnce(ctx context.Context, api Engine, id string, up func(socket bool) error) error {
+	if t.record.Attached { // else it is mounted
 		if err := RootsAlone(ctx, api, id); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(
 	}
 	stream := execStream{at, carrier.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	return w.Carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	return t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 }
 
 // exited reports whether the process of an exec has ended. An engine that does not answer says
@@ -92,32 +92,32 @@ func exited(ctx context.Context, api Engine, exec string) bool {
 }
 
 // relayUp decides for the relay, unless the socket does: then no relay is needed.
-func (w *Watcher) relayUp(ctx context.Context, api Engine, socket bool) error {
+func (t *transport) relayUp(ctx context.Context, api Engine, socket bool) error {
 	switch {
-	case w.Record.Attached:
-		w.Carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
+	case t.record.Attached:
+		t.carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
 		return nil
-	case w.Record.RemoteFiles:
-		w.Carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
-		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
+	case t.record.RemoteFiles:
+		t.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
+		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
-	case w.Record.Carrier == carrier.ByRelay:
-		w.Carriers.Decide(carrier.ByRelay, "it was asked for")
+	case t.record.Carrier == carrier.ByRelay:
+		t.carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}
 	if socket { // the container says so, but only an arrival is proof
 		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {
-		case <-w.Carriers.Connected:
+		case <-t.carriers.Connected:
 			return errSocketWorks
 		case <-timeout.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	w.Carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
-	w.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	t.carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
+	t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
 	return nil
 }
 

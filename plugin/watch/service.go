@@ -208,7 +208,7 @@ func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) e
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { w.settleTransport(here, api, id) })
+	wg.Go(func() { w.transport.settle(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
 	if w.Carriers.ByFiles {
 		wg.Go(func() { w.limitRequestDirs(here, api, id) })

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
@@ -17,26 +18,35 @@ const socketSilence = time.Second
 
 var errSocketWorks = errors.New("the socket crosses into the container")
 
-// settleTransport finds out how calls of container id reach this host, and sees to the relay if
+// transport finds out how calls of a container reach this host, and keeps relays where that is how.
+type transport struct {
+	record   *Record
+	carriers *Carriers
+	log      *slog.Logger
+	replicas replicas
+	start    func(func()) // starts a goroutine that the session's end waits for
+}
+
+// settle finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
-func (w *Watcher) settleTransport(ctx context.Context, api Engine, id string) {
-	if w.Record.Carrier == carrier.BySocket || w.Record.Carrier == carrier.ByFiles || w.Carriers.Relay == nil && w.Record.Carrier != "auto" {
+func (t *transport) settle(ctx context.Context, api Engine, id string) {
+	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
 		return
 	}
-	if w.replicas.show(id) {
-		w.Carriers.Decide(carrier.ByRelay, "it was known of a container beside this one")
+	if t.replicas.show(id) {
+		t.carriers.Decide(carrier.ByRelay, "it was known of a container beside this one")
 		return
 	}
-	if w.Record.Carrier == carrier.ByRelay || w.Record.RemoteFiles {
-		w.keepRelay(ctx, api, id)
+	if t.record.Carrier == carrier.ByRelay || t.record.RemoteFiles {
+		t.keepRelay(ctx, api, id)
 		return
 	}
 	quiet := time.NewTimer(socketSilence)
 	defer quiet.Stop()
-	if w.Record.Store.Engine(w.Record.Engine).Carrier != carrier.ByRelay {
+	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
 		select {
-		case <-w.Carriers.Connected:
-			w.socketWorks(ctx, api)
+		case <-t.carriers.Connected:
+			t.socketWorks(ctx, api)
 			return
 		case <-ctx.Done():
 			return
@@ -44,42 +54,42 @@ func (w *Watcher) settleTransport(ctx context.Context, api Engine, id string) {
 		}
 	}
 	switch {
-	case w.Carriers.Relay != nil:
-		w.keepRelay(ctx, api, id)
-	case !w.sameEngine(ctx, api):
-		w.Carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
-		w.note(state.Engine{})
+	case t.carriers.Relay != nil:
+		t.keepRelay(ctx, api, id)
+	case !t.sameEngine(ctx, api):
+		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
+		t.note(state.Engine{})
 	}
 }
 
 // socketWorks notes that a connection has arrived at the socket.
-func (w *Watcher) socketWorks(ctx context.Context, api Engine) {
-	w.Carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
-	if known := w.Record.Store.Engine(w.Record.Engine); known.Carrier != carrier.BySocket {
-		w.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
+func (t *transport) socketWorks(ctx context.Context, api Engine) {
+	t.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
+	if known := t.record.Store.Engine(t.record.Engine); known.Carrier != carrier.BySocket {
+		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
 	}
 }
 
 // noteEngine notes e of the engine, for sessions to come.
-func (w *Watcher) noteEngine(ctx context.Context, api Engine, e state.Engine) {
+func (t *transport) noteEngine(ctx context.Context, api Engine, e state.Engine) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again
 	}
 	e.ID = info.ID
-	w.note(e)
+	t.note(e)
 }
 
-func (w *Watcher) note(e state.Engine) {
-	if w.Record.Engine == "" {
+func (t *transport) note(e state.Engine) {
+	if t.record.Engine == "" {
 		return // the session is older than this
 	}
-	if err := w.Record.Store.NoteEngine(w.Record.Engine, e); err != nil {
-		w.log.Warn("remember the engine", "error", err)
+	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
+		t.log.Warn("remember the engine", "error", err)
 	}
 }
 
-func (w *Watcher) sameEngine(ctx context.Context, api Engine) bool {
+func (t *transport) sameEngine(ctx context.Context, api Engine) bool {
 	info, err := api.Info(ctx)
-	return err != nil || info.ID == w.Record.Store.Engine(w.Record.Engine).ID
+	return err != nil || info.ID == t.record.Store.Engine(t.record.Engine).ID
 }

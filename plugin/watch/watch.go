@@ -58,7 +58,7 @@ type Watcher struct {
 	Life           *Lifetime
 	Carriers       *Carriers
 	Warnings       *Warnings
-	replicas       replicas
+	transport      *transport
 	mounts         *mountCheck
 	proxy          *proxy // nil where there is a container
 	admission      *admission
