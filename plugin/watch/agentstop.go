@@ -22,7 +22,7 @@ func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *wa
 	link.stopping()
 	w.terminate(ctx, api, id)
 	if Pause(ctx, removing) {
-		w.Life.Stop(w.abandoned(ctx, api, id))
+		w.Life.Stop(w.leftovers.abandoned(ctx, api, id))
 	}
 }
 

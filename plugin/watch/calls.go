@@ -59,8 +59,8 @@ func (w *Watcher) newCalls(host *executor.Host) (err error) {
 	w.admission = &admission{started: make(chan struct{}, 1), mounts: w.mounts, life: w.Life}
 	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
 	w.transport = &transport{record: w.Record, carriers: w.Carriers, log: w.log, start: w.wg.Go}
-	//w.leftovers = leftovers{w.Record, w.log}
-	//w.requests = requestLimit{w.Record, w.Calls, w.log}
+	w.leftovers = leftovers{w.Record, w.log}
+	w.requests = requestLimit{w.Record, w.Calls, w.log}
 	w.since = time.Now()
 	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))
 	return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -177,19 +178,19 @@ func settled(ctx context.Context, api Engine, id string) error {
 
 // sweep removes the containers that run asked for before it was killed. One may still be
 // in the making, so it keeps looking for a while.
-func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration) {
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
+func (l leftovers) sweep(ctx context.Context, api Engine, patience time.Duration) {
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
 	for over := time.Now().Add(patience); ; {
 		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
 		if err != nil {
-			w.log.Warn("look for leftovers", "error", err)
+			l.log.Warn("look for leftovers", "error", err)
 		}
 		for _, c := range list {
-			w.remove(ctx, api, c.ID)
+			l.remove(ctx, api, c.ID)
 		}
 		if time.Now().After(over) || !Pause(ctx, Poll) {
-			if w.Record.Relay {
-				w.sweepVolumes(api)
+			if l.record.Relay {
+				l.sweepVolumes(api)
 			}
 			return
 		}
@@ -198,21 +199,21 @@ func (w *Watcher) sweep(ctx context.Context, api Engine, patience time.Duration)
 
 // sweepVolumes removes the volumes that hold the session's share. The session's end must not
 // end this.
-func (w *Watcher) sweepVolumes(api Engine) {
+func (l leftovers) sweepVolumes(api Engine) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
 	for _, v := range list.Volumes {
 		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
 	}
 	if err != nil {
-		w.log.Warn("remove the volume", "error", err)
+		l.log.Warn("remove the volume", "error", err)
 	}
 }
 
 // removeUnstarted removes container id if run was killed between its creation and its start.
-func (w *Watcher) removeUnstarted(ctx context.Context, api Engine, id string) error {
+func (l leftovers) removeUnstarted(ctx context.Context, api Engine, id string) error {
 	for over := time.Now().Add(inFlight); ; {
 		c, err := api.ContainerInspect(ctx, id)
 		switch {
@@ -221,7 +222,7 @@ func (w *Watcher) removeUnstarted(ctx context.Context, api Engine, id string) er
 		case err == nil && c.State.Status != container.StateCreated:
 			return nil
 		case time.Now().After(over):
-			w.remove(ctx, api, id)
+			l.remove(ctx, api, id)
 			return ErrGone
 		}
 		if !Pause(ctx, Poll) {
@@ -231,35 +232,41 @@ func (w *Watcher) removeUnstarted(ctx context.Context, api Engine, id string) er
 }
 
 // abandoned ends the container of an agent whose caller was killed. It returns what is left.
-func (w *Watcher) abandoned(ctx context.Context, api Engine, id string) error {
+func (l leftovers) abandoned(ctx context.Context, api Engine, id string) error {
 	seconds := int(AgentGrace / time.Second)
 	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
-		w.log.Warn("stop the agent's container", "error", err)
+		l.log.Warn("stop the agent's container", "error", err)
 	}
 	c, err := api.ContainerInspect(ctx, id)
-	if err == nil && (!w.Record.Agent.Keep || c.State.Status == container.StateCreated) {
-		w.remove(ctx, api, id)
+	if err == nil && (!l.record.Agent.Keep || c.State.Status == container.StateCreated) {
+		l.remove(ctx, api, id)
 	}
-	return w.leftOf(ctx, api, id)
+	return l.leftOf(ctx, api, id)
 }
 
 // leftOf tells a container that was removed from one that has only ended. Somebody else's
 // removal may still be under way.
-func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
+func (l leftovers) leftOf(ctx context.Context, api Engine, id string) error {
 	for over := time.Now().Add(inFlight); ; {
 		_, err := api.ContainerInspect(ctx, id)
 		switch {
 		case errdefs.IsNotFound(err):
 			return ErrGone
-		case w.Record.Agent.Keep || time.Now().After(over) || !Pause(ctx, Poll):
+		case l.record.Agent.Keep || time.Now().After(over) || !Pause(ctx, Poll):
 			return ErrOver
 		}
 	}
 }
 
-func (w *Watcher) remove(ctx context.Context, api Engine, id string) {
+func (l leftovers) remove(ctx context.Context, api Engine, id string) {
 	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && !errdefs.IsNotFound(err) {
-		w.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
+		l.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
 	}
+}
+
+// leftovers ends and removes what a run that was killed has left at the engine.
+type leftovers struct {
+	record *Record
+	log    *slog.Logger
 }

@@ -35,7 +35,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	}
 	defer func() {
 		if errors.Is(err, ErrGone) && w.Record.Volume != "" {
-			w.sweepVolumes(api)
+			w.leftovers.sweepVolumes(api)
 		}
 	}()
 	began, exit, err := w.setUp(ctx, api, id, link)
@@ -50,7 +50,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Go(func() { w.transport.settle(ctx, api, id) })
 	w.wg.Go(func() { w.keepName(ctx, api, id) })
 	if w.Carriers.ByFiles {
-		w.wg.Go(func() { w.limitRequestDirs(ctx, api, id) })
+		w.wg.Go(func() { w.requests.watch(ctx, api, id) })
 	}
 	looked := w.admission.lookAtStart(ctx, api, id)
 	for {
@@ -103,7 +103,7 @@ func (w *Watcher) readContainerID(ctx context.Context, link *watcherLink) (strin
 			patience = 2 * Poll
 		}
 		if api, err := w.Engine(); err == nil {
-			w.sweep(ctx, api, patience)
+			w.leftovers.sweep(ctx, api, patience)
 		}
 		return "", ErrGone
 	case <-ctx.Done():
@@ -189,11 +189,11 @@ func (w *Watcher) noteRun(ctx context.Context, api Engine, id string, link *watc
 		case line == "done":
 			w.endUnstarted(ctx, api, id)
 		case line == "over":
-			w.Life.EndUnlessKept(w.leftOf(ctx, api, id), link)
+			w.Life.EndUnlessKept(w.leftovers.leftOf(ctx, api, id), link)
 		case w.Record.Agent != nil:
-			w.Life.EndUnlessKept(w.abandoned(ctx, api, id), link)
+			w.Life.EndUnlessKept(w.leftovers.abandoned(ctx, api, id), link)
 		default:
-			if err := w.removeUnstarted(ctx, api, id); err != nil {
+			if err := w.leftovers.removeUnstarted(ctx, api, id); err != nil {
 				w.Life.Stop(err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
@@ -36,16 +37,16 @@ var errUnmeasured = errors.New("it has made a directory there that cannot be mea
 
 // limitRequestDirs measures the directories of requests of container id until ctx is done, and
 // ends the container when they hold too much.
-func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
-	root, err := os.OpenRoot(state.ProxyDir(w.Record.Dir))
+func (r requestLimit) watch(ctx context.Context, api Engine, id string) {
+	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
 	if err != nil {
-		w.log.Error("measure the directories of requests", "error", err)
+		r.log.Error("measure the directories of requests", "error", err)
 		return
 	}
 	defer root.Close()
 	last, wait := time.Time{}, diskPoll
 	// What lies there besides the answers that are being written.
-	held := limit.Reservation{From: &w.Calls.Server.Limits, Kind: limit.Spool}
+	held := limit.Reservation{From: &r.calls.Server.Limits, Kind: limit.Spool}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
 	first := 0 // of the container's processes, as the host numbers it
@@ -62,11 +63,11 @@ func (w *Watcher) limitRequestDirs(ctx context.Context, api Engine, id string) {
 			continue
 		}
 		before, last = now, time.Now()
-		bytes, err := w.measure(root, unnamed(first))
-		held.Force(max(0, bytes-(w.Calls.Server.Limits.Held(limit.Spool)-held.Amount())))
+		bytes, err := r.measure(root, unnamed(first))
+		held.Force(max(0, bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
-			w.endContainer(ctx, api, id, err)
+			r.endContainer(ctx, api, id, err)
 			clearBelow(root)
 			first = 0 // if it is started again
 			before = freeSpace(root.Name())
@@ -80,8 +81,8 @@ type diskFree struct{ bytes, files int64 }
 // measure returns how much the directories hold, with bytes of files that have no name any
 // more, and why that is too much, if it is. Answers alone never are: they end at the limit, and
 // a container at a quarter more.
-func (w *Watcher) measure(root *os.Root, bytes int64) (_ int64, err error) {
-	space, count := w.Calls.Server.Limits.Limit(limit.Spool), w.Calls.Server.Limits.Limit(limit.Requests)
+func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
+	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
 	var files int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
@@ -107,21 +108,21 @@ func (w *Watcher) measure(root *os.Root, bytes int64) (_ int64, err error) {
 }
 
 // endContainer ends container id, and says why in the logs.
-func (w *Watcher) endContainer(ctx context.Context, api Engine, id string, why error) {
-	w.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
-	if sc := w.Calls.Server.State(); sc != nil {
+func (r requestLimit) endContainer(ctx context.Context, api Engine, id string, why error) {
+	r.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
+	if sc := r.calls.Server.State(); sc != nil {
 		rule := ""
 		if over := (*limit.Error)(nil); errors.As(why, &over) {
 			rule = over.Key()
 		}
-		r := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
-		if err := sc.Audit.Write(r); err != nil {
-			w.log.Error("audit", "error", err)
+		entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
+		if err := sc.Audit.Write(entry); err != nil {
+			r.log.Error("audit", "error", err)
 		}
 	}
 	now := 0
 	if err := api.ContainerStop(ctx, id, container.StopOptions{Signal: "KILL", Timeout: &now}); err != nil && !errdefs.IsNotFound(err) {
-		w.log.Error("end the container", "error", err)
+		r.log.Error("end the container", "error", err)
 	}
 }
 
@@ -141,4 +142,11 @@ func clearBelow(root *os.Root) {
 			root.RemoveAll(e.Name())
 		}
 	}
+}
+
+// requestLimit limits what a container may put into its directories of requests.
+type requestLimit struct {
+	record *Record
+	calls  *Calls
+	log    *slog.Logger
 }

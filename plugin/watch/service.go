@@ -211,7 +211,7 @@ func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) e
 	wg.Go(func() { w.transport.settle(here, api, id) })
 	wg.Go(func() { w.keepName(here, api, id) })
 	if w.Carriers.ByFiles {
-		wg.Go(func() { w.limitRequestDirs(here, api, id) })
+		wg.Go(func() { w.requests.watch(here, api, id) })
 	}
 	wg.Go(func() {
 		if err := w.watchOthers(here, ctx, api); err != nil {

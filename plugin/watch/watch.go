@@ -58,6 +58,8 @@ type Watcher struct {
 	Life           *Lifetime
 	Carriers       *Carriers
 	Warnings       *Warnings
+	requests       requestLimit
+	leftovers      leftovers
 	transport      *transport
 	mounts         *mountCheck
 	proxy          *proxy // nil where there is a container
