@@ -6,15 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
-	"strconv"
-	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // A session without a container: its requests come by files, from whoever can write them.
@@ -24,13 +18,6 @@ import (
 type proxy struct {
 	files *carrier.Files
 	asked chan struct{} // closed when it is told to end as soon as its calls have
-
-	base *dir.Base // below which the directories of requests are, however long this lasts
-
-	mu    sync.Mutex                // guards the fields below
-	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
-	locks map[string]*state.ProxyLock
-	notes []string // what was found before the start, for people
 }
 
 // listen opens the listeners of the session's carriers.
@@ -48,10 +35,12 @@ func (w *Watcher) listen() ([]net.Listener, error) {
 
 // listenProxy takes the locks, makes the directories and serves what is in them.
 func (w *Watcher) listenProxy() (net.Listener, error) {
-	if err := w.holdProxy(); err != nil {
+	w.proxy = &proxy{asked: make(chan struct{})}
+	w.dirs = &requestDirs{record: w.Record, log: w.log}
+	if err := w.dirs.hold(); err != nil {
 		return nil, err
 	}
-	places, err := w.proxyPlaces()
+	places, err := w.dirs.open()
 	if err == nil {
 		err = w.setProxyState() // requests that are there already are heard at once
 	}
@@ -69,66 +58,20 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
-		w.proxy.mu.Lock()
-		err = w.publishLocked(w.Record.Names())
-		w.proxy.mu.Unlock()
+		err = w.dirs.publish()
 	}
 	if err != nil {
-		return nil, errors.Join(err, closePlaces(places), w.unlock())
+		return nil, errors.Join(err, closePlaces(places), w.dirs.close())
 	}
 	return w.proxy.files, nil
-}
-
-// holdProxy holds the directory below which the requests are, and notes which one it is.
-func (w *Watcher) holdProxy() error {
-	base, err := dir.OpenBase(w.Record.Proxy.Base)
-	if err != nil {
-		return err
-	}
-	w.proxy = &proxy{base: base, dirs: map[string]*dir.SharedDir{}, locks: map[string]*state.ProxyLock{}, asked: make(chan struct{})}
-	w.Record.Proxy.Real = base.Real()
-	w.Record.Proxy.Key, err = base.Key()
-	return err
-}
-
-const pidSuffix = ".pid"
-
-// publishLocked puts the clients of commands into their directories, and a PID file beside each.
-func (w *Watcher) publishLocked(commands []string) error {
-	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
-	if w.Record.Proxy.AnyUser {
-		client, number = 0o755, 0o644
-	}
-	for _, name := range commands {
-		box := w.proxy.dirs[name]
-		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.Record.PassEnv}
-		if err := box.Put(name, c.Script(), client); err != nil {
-			return fmt.Errorf("write the client for %s: %w", name, err)
-		}
-		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), number); err != nil {
-			return fmt.Errorf("write the PID file of %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// unpublish removes the files that publishLocked has made.
-func (w *Watcher) unpublish() {
-	w.proxy.mu.Lock()
-	defer w.proxy.mu.Unlock()
-	for name, box := range w.proxy.dirs {
-		box.Remove(name)
-		box.Remove(name + pidSuffix)
-	}
-	w.proxy.dirs = nil // once: what has these names later is another one's
 }
 
 // stay is follow for a session without a container. Calls in flight are waited for when it
 // is told to end, and not when who has started it is gone.
 func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	defer w.proxy.files.Refuse() // before calls in flight are ended: they say why
-	defer w.unpublish()
-	notes := w.proxy.noted()
+	defer w.dirs.unpublish()
+	notes := w.dirs.noted()
 	for _, text := range notes {
 		w.log.Warn(text)
 	}
@@ -146,7 +89,7 @@ func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
 	case <-ctx.Done():
 		return ErrGone
 	}
-	w.unpublish() // whoever looks for it finds it gone, and does not wait
+	w.dirs.unpublish() // whoever looks for it finds it gone, and does not wait
 	w.log.Info("draining", "grace", w.Record.Proxy.Grace)
 	grace, cancel := context.WithTimeout(ctx, w.Record.Proxy.Grace)
 	defer cancel()

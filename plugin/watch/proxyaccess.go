@@ -15,19 +15,19 @@ import (
 // Whoever can put a file into a directory of requests runs commands as its owner. So the
 // directories are the owner's alone, unless the person has opened them with --any-user.
 
-// makeRequestDir makes and holds the directory rest of requests, and checks who can use it.
-func (w *Watcher) makeRequestDir(rest string) (*dir.SharedDir, error) {
-	p := w.Record.Proxy
+// makeDir makes and holds the directory rest of requests, and checks who can use it.
+func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
+	p := d.record.Proxy
 	access := dir.ForOwner
 	if p.AnyUser {
 		access = dir.ForEveryone
 	}
-	box, err := w.proxy.base.Make(rest, access)
+	box, err := d.base.Make(rest, access)
 	if err != nil {
 		return nil, err
 	}
 	if p.AnyUser {
-		w.proxy.note(openNotes(box.Steps())...)
+		d.note(openNotes(box.Steps())...)
 		return box, nil
 	}
 	if err := private(box.Steps(), os.Geteuid()); err != nil {
@@ -37,8 +37,8 @@ func (w *Watcher) makeRequestDir(rest string) (*dir.SharedDir, error) {
 }
 
 // requesters returns whose requests are served: nil is everybody's.
-func (w *Watcher) requesters() func(uid int) bool {
-	if w.Record.Proxy.AnyUser {
+func (d *requestDirs) requesters() func(uid int) bool {
+	if d.record.Proxy.AnyUser {
 		return nil
 	}
 	own := os.Geteuid()
@@ -46,17 +46,17 @@ func (w *Watcher) requesters() func(uid int) bool {
 }
 
 // noted returns the notes for the person, such as stale PID files.
-func (p *proxy) noted() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.notes)
+func (d *requestDirs) noted() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.notes)
 }
 
 // note adds what the person should know, once.
-func (p *proxy) note(notes ...string) {
+func (d *requestDirs) note(notes ...string) {
 	for _, n := range notes {
-		if !slices.Contains(p.notes, n) {
-			p.notes = append(p.notes, n)
+		if !slices.Contains(d.notes, n) {
+			d.notes = append(d.notes, n)
 		}
 	}
 }

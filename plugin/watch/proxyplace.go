@@ -17,19 +17,19 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// proxyPlaces returns the directories of requests, and takes their locks.
-func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
-	w.proxy.mu.Lock()
-	defer w.proxy.mu.Unlock()
-	if !w.Record.Proxy.AnyUser {
-		w.proxy.note(replaceable(w.Record.Proxy.Base)...)
+// open returns the directories of requests, and takes their locks.
+func (d *requestDirs) open() (places []carrier.RequestDir, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.record.Proxy.AnyUser {
+		d.note(replaceable(d.record.Proxy.Base)...)
 	}
 	size := 1
-	if w.Record.Proxy.Flat {
-		size = len(w.Record.Commands)
+	if d.record.Proxy.Flat {
+		size = len(d.record.Commands)
 	}
-	for commands := range slices.Chunk(w.Record.Names(), size) {
-		p, err := w.makeProxyDirLocked(commands)
+	for commands := range slices.Chunk(d.record.Names(), size) {
+		p, err := d.openLocked(commands)
 		if err != nil {
 			return places, err
 		}
@@ -38,52 +38,52 @@ func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
 	return places, nil
 }
 
-// makeProxyDirLocked makes the directory of requests for commands, and takes its locks.
-func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, err error) {
-	_, rest := w.Record.Proxy.Dir(commands[0])
-	box, err := w.makeRequestDir(rest)
+// openLocked makes the directory of requests for commands, and takes its locks.
+func (d *requestDirs) openLocked(commands []string) (p carrier.RequestDir, err error) {
+	_, rest := d.record.Proxy.Dir(commands[0])
+	box, err := d.makeDir(rest)
 	if err != nil {
 		return p, err
 	}
-	w.ignore()
+	d.ignore()
 	key, err := box.Key()
 	for _, name := range commands {
 		if err == nil {
-			err = w.lock(box, key, name)
+			err = d.lock(box, key, name)
 		}
 	}
 	if err != nil {
 		return p, errors.Join(err, box.Close())
 	}
-	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.Record.InvokedIn }, Allows: w.requesters()}
-	p.Renew = func() (carrier.RequestDir, error) { return w.renewProxyDir(commands) }
-	if w.Record.Proxy.Flat {
+	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
+	p.Renew = func() (carrier.RequestDir, error) { return d.renew(commands) }
+	if d.record.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
 			mine[name] = true
 		}
-		p.Others = func() []string { return w.Record.Store.ServedCommands(key, mine) }
+		p.Others = func() []string { return d.record.Store.ServedCommands(key, mine) }
 	}
 	return p, nil
 }
 
-// renewProxyDir makes the directory of requests for commands again, after it was deleted or
+// renew makes the directory of requests for commands again, after it was deleted or
 // another directory got its name. The one above it is the one that was checked at the start.
-func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
-	w.proxy.mu.Lock()
-	defer w.proxy.mu.Unlock()
-	if w.proxy.dirs == nil {
+func (d *requestDirs) renew(commands []string) (carrier.RequestDir, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dirs == nil {
 		return carrier.RequestDir{}, ErrGone
 	}
-	if !w.proxy.base.Named() {
-		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.Record.Proxy.Base)
+	if !d.base.Named() {
+		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(told []string) { w.proxy.notes = told }(w.proxy.notes) // nobody asks for them any more
-	p, err := w.makeProxyDirLocked(commands)
+	defer func(told []string) { d.notes = told }(d.notes) // nobody asks for them any more
+	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err
 	}
-	if err := w.publishLocked(commands); err != nil {
+	if err := d.publishLocked(commands); err != nil {
 		return p, errors.Join(err, p.Dir.Close())
 	}
 	return p, nil
@@ -91,12 +91,12 @@ func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
 
 // ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls
 // need no such file, so a failure ends nothing.
-func (w *Watcher) ignore() {
-	if w.Record.Proxy.Flat {
+func (d *requestDirs) ignore() {
+	if d.record.Proxy.Flat {
 		return // the person has named a directory
 	}
-	first, _, _ := strings.Cut(w.Record.Proxy.RelativePath, string(filepath.Separator))
-	box, err := w.proxy.base.Open(first)
+	first, _, _ := strings.Cut(d.record.Proxy.RelativePath, string(filepath.Separator))
+	box, err := d.base.Open(first)
 	if err == nil {
 		defer box.Close()
 		const name = ".gitignore"
@@ -105,24 +105,24 @@ func (w *Watcher) ignore() {
 		}
 	}
 	if err != nil {
-		w.log.Warn("git does not ignore the directory of requests", "error", err)
+		d.log.Warn("git does not ignore the directory of requests", "error", err)
 	}
 }
 
 // lock takes the lock of name in box.
-func (w *Watcher) lock(box *dir.SharedDir, key, name string) error {
-	if old := w.proxy.locks[name]; old != nil { // of a directory that was deleted
-		delete(w.proxy.locks, name)
+func (d *requestDirs) lock(box *dir.SharedDir, key, name string) error {
+	if old := d.locks[name]; old != nil { // of a directory that was deleted
+		delete(d.locks, name)
 		if err := old.Close(); err != nil {
 			return err
 		}
 	}
-	l, err := w.Record.Store.LockProxy(key, name)
+	l, err := d.record.Store.LockProxy(key, name)
 	if err != nil {
 		return err
 	}
-	w.proxy.locks[name], w.proxy.dirs[name] = l, box
-	if err := w.checkPID(l, box, name); err != nil {
+	d.locks[name], d.dirs[name] = l, box
+	if err := d.checkPID(l, box, name); err != nil {
 		return err
 	}
 	return l.WritePID()
@@ -130,7 +130,7 @@ func (w *Watcher) lock(box *dir.SharedDir, key, name string) error {
 
 // checkPID reads the PID file that another process left in box. It fails if that process still serves
 // name.
-func (w *Watcher) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) error {
+func (d *requestDirs) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) error {
 	text, _, err := box.Read(name+pidSuffix, 32)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || perr != nil || pid <= 0 {
@@ -143,15 +143,16 @@ func (w *Watcher) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) 
 			return &state.ProxyRunning{Command: name, PID: pid}
 		}
 	}
-	w.proxy.note(fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
+	d.note(fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
 	return nil
 }
 
-func (w *Watcher) unlock() error {
-	w.proxy.mu.Lock()
-	defer w.proxy.mu.Unlock()
-	errs := []error{w.proxy.base.Close()}
-	for _, l := range w.proxy.locks {
+// close lets go of the directories and of their locks.
+func (d *requestDirs) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	errs := []error{d.base.Close()}
+	for _, l := range d.locks {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(errs...)

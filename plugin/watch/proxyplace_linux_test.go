@@ -14,9 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// proxying returns a watcher that holds the directory of requests for make below ws/base, where ws
+// proxying returns what holds the directory of requests for make below ws/base, where ws
 // is everybody's who makes requests, and what it serves there.
-func proxying(t *testing.T) (w *Watcher, ws string, place carrier.RequestDir) {
+func proxying(t *testing.T) (d *requestDirs, ws string, place carrier.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
 	ws = filepath.Join(top, "ws")
@@ -24,18 +24,18 @@ func proxying(t *testing.T) (w *Watcher, ws string, place carrier.RequestDir) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w = &Watcher{Record: NewRecord(&state.Store{Home: filepath.Join(top, "home")}, state.Session{}, log), log: log}
-	w.Record.Commands = []state.Command{{Name: "make"}}
-	w.Record.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
-	if err := w.holdProxy(); err != nil {
+	d = &requestDirs{record: NewRecord(&state.Store{Home: filepath.Join(top, "home")}, state.Session{}, log), log: log}
+	d.record.Commands = []state.Command{{Name: "make"}}
+	d.record.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
+	if err := d.hold(); err != nil {
 		t.Fatal(err)
 	}
-	places, err := w.proxyPlaces()
+	places, err := d.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { errors.Join(places[0].Dir.Close(), w.unlock()) })
-	return w, ws, places[0]
+	t.Cleanup(func() { errors.Join(places[0].Dir.Close(), d.close()) })
+	return d, ws, places[0]
 }
 
 // TestRenewReplacedBase deletes the directory of requests and puts a link in place of the one above
@@ -73,8 +73,8 @@ func TestRenewReplacedBase(t *testing.T) {
 //
 // Attack 227.
 func TestRenewLeavesNothing(t *testing.T) {
-	w, ws, place := proxying(t)
-	before := w.proxy.noted()
+	d, ws, place := proxying(t)
+	before := d.noted()
 	for i := range 5 {
 		at := ws + "/base/requests"
 		if err := os.Rename(at, at+string(rune('a'+i))); err != nil { // so that no inode comes again
@@ -91,11 +91,11 @@ func TestRenewLeavesNothing(t *testing.T) {
 		place = again
 	}
 	defer place.Dir.Close()
-	locks, err := filepath.Glob(filepath.Join(w.Record.Store.Home, "proxies", "*"))
+	locks, err := filepath.Glob(filepath.Join(d.record.Store.Home, "proxies", "*"))
 	if err != nil || len(locks) != 1 {
 		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
 	}
-	if after := w.proxy.noted(); !slices.Equal(before, after) {
+	if after := d.noted(); !slices.Equal(before, after) {
 		t.Errorf("notes: %q, before: %q", after, before)
 	}
 }

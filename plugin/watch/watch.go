@@ -62,6 +62,7 @@ type Watcher struct {
 	leftovers      leftovers
 	transport      *transport
 	mounts         *mountCheck
+	dirs           *requestDirs
 	proxy          *proxy // nil where there is a container
 	admission      *admission
 	left           time.Time      // when the last one was left
@@ -203,7 +204,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(w.Record.Dir)))
 	doorman.Wait()
 	if w.proxy != nil {
-		err = errors.Join(err, w.unlock())
+		err = errors.Join(err, w.dirs.close())
 	}
 	if w.Calls.dirs != nil {
 		w.Calls.dirs.Close()
