@@ -13,31 +13,31 @@ import (
 
 // stopAgent ends the agent's container when the agent is to end. Then the caller, which follows
 // the container, removes it and ends the session; a caller that does not is not waited for.
-func (w *Watcher) stopAgent(ctx context.Context, api Engine, id string, link *watcherLink) {
+func (m *containerMode) stopAgent(ctx context.Context, api Engine, id string, link *Launcher) {
 	select {
-	case <-w.Life.Agent.Asked.Done():
+	case <-m.s.Life.Agent.Asked.Done():
 	case <-ctx.Done():
 		return
 	}
-	link.stopping()
-	w.terminate(ctx, api, id)
+	link.Stopping()
+	m.terminate(ctx, api, id)
 	if Pause(ctx, removing) {
-		w.Life.Stop(w.leftovers.abandoned(ctx, api, id))
+		m.s.Life.Stop(m.leftovers.abandoned(ctx, api, id))
 	}
 }
 
 // terminate has the engine send TERM, and KILL when the agent's time is up.
-func (w *Watcher) terminate(ctx context.Context, api Engine, id string) {
+func (m *containerMode) terminate(ctx context.Context, api Engine, id string) {
 	polite, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(w.Life.Agent.Deadline, cancel)()
+	defer context.AfterFunc(m.s.Life.Agent.Deadline, cancel)()
 	for _, seconds := range []int{unlimited, 0} {
 		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
 		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
-			w.log.Warn("stop the agent's container", "error", err)
+			m.s.Log.Warn("stop the agent's container", "error", err)
 		}
 		polite = ctx
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
@@ -34,36 +33,29 @@ const copies = 4
 // Calls answers the session's calls. It has what the answers depend on: the directories that the callers
 // share with this host, the policy, and the environment of commands.
 type Calls struct {
-	Server *call.Server
+	Server     *call.Server
+	Questions  *Questions
+	Containers *CallContainers
 
-	record     *Record
-	config     *Configuration
-	questions  *Questions
-	containers *CallContainers
-	audit      *audit.Log
-	log        *slog.Logger
-	dirs       *dir.Table
-	workdir    atomic.Pointer[string] // the container's working directory
+	record  *Record
+	config  *Configuration
+	audit   *audit.Log
+	log     *slog.Logger
+	dirs    *dir.Table
+	workdir atomic.Pointer[string] // the container's working directory
 }
 
-// newCalls makes what serves calls. What they start runs by host.
-func (w *Watcher) newCalls(host *executor.Host) (err error) {
-	w.Questions = newQuestions(w.Record, Notify(w.Config.Current().Notify), w.notifierRunner(host), w.log)
-	w.CallContainers = w.newCallContainers(host)
-	c := &Calls{record: w.Record, config: w.Config, questions: w.Questions, containers: w.CallContainers, audit: w.audit, log: w.log}
-	c.Server = &call.Server{Version: w.Version, Runner: host, Queue: w.Questions.queue, Log: w.log, Environ: w.Config.Environ, Refresh: c.refresh}
-	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Record.Dir, "shells"), Log: w.log, Limits: &c.Server.Limits}
+// newCalls returns what answers the calls of s. What they start runs by host.
+func (w *Watcher) newCalls(s *Session, host *executor.Host, log *audit.Log) (c *Calls, err error) {
+	c = &Calls{record: s.Record, config: s.Config, audit: log, log: s.Log}
+	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), c.notifierRunner(host), s.Log)
+	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
+	c.Server = &call.Server{Version: w.Version, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
+	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
-	w.Calls, w.Life.calls = c, c
-	w.mounts = &mountCheck{record: w.Record, config: w.Config, notifier: w.Questions.Notifier}
-	w.admission = &admission{started: make(chan struct{}, 1), mounts: w.mounts, life: w.Life}
-	w.Carriers = &Carriers{record: w.Record, calls: c, life: w.Life, log: w.log}
-	w.transport = &transport{record: w.Record, carriers: w.Carriers, log: w.log, start: w.wg.Go}
-	w.leftovers = leftovers{w.Record, w.log}
-	w.requests = requestLimit{w.Record, w.Calls, w.log}
-	w.since = time.Now()
-	c.Server.Jobs, err = job.Open(state.JobsDir(w.Record.Dir))
-	return err
+	s.Life.calls = c
+	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
+	return c, err
 }
 
 // Apply has later calls depend on dirs, and on the configuration of now.
@@ -95,8 +87,8 @@ func (c *Calls) Apply(name string, dirs *dir.Table) {
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
 
 		Recordings: c.record.Store.Recordings(),
-		Elsewhere:  c.containers.elsewhere(dirs),
-		Inside:     c.containers.findExact,
+		Elsewhere:  c.Containers.elsewhere(dirs),
+		Inside:     c.Containers.findExact,
 	})
 	old := c.dirs
 	c.dirs = dirs

@@ -16,21 +16,25 @@ import (
 
 // controlAPI answers what the control socket asks of the session. It implements control.Session and
 // control.ShellHost.
-type controlAPI struct{ w *Watcher }
+type controlAPI struct {
+	s       *Session
+	version string // of the watcher
+	since   time.Time
+}
 
 // Queue implements control.Session.
-func (a controlAPI) Queue() *approval.Queue { return a.w.Questions.queue }
+func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
 
 // Stop implements control.Session. Whoever asks for it wants it to last.
 func (a controlAPI) Stop(grace time.Duration) {
-	if err := a.w.Record.Store.NoteStopped(a.w.Record.ID, true); err != nil {
-		a.w.log.Error("stop", "error", err)
+	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
+		a.s.Log.Error("stop", "error", err)
 	}
-	a.w.Life.stopWithin(grace)
+	a.s.Life.stopWithin(grace)
 }
 
 // Kill implements control.Session.
-func (a controlAPI) Kill(id string) bool { return a.w.Calls.Server.Kill(id) }
+func (a controlAPI) Kill(id string) bool { return a.s.Calls.Server.Kill(id) }
 
 // Left implements control.Session.
 func (a controlAPI) Left() []control.Leftover {
@@ -42,12 +46,12 @@ func (a controlAPI) Left() []control.Leftover {
 }
 
 // EndLeft implements control.Session.
-func (a controlAPI) EndLeft(id string) bool { return a.w.Calls.Server.EndLeft(id) }
+func (a controlAPI) EndLeft(id string) bool { return a.s.Calls.Server.EndLeft(id) }
 
 // Jobs implements control.Session.
 func (a controlAPI) Jobs() []job.Info {
 	var all []job.Info
-	for _, j := range a.w.Calls.Server.Jobs.All() {
+	for _, j := range a.s.Calls.Server.Jobs.All() {
 		all = append(all, j.Info())
 	}
 	return all
@@ -55,45 +59,45 @@ func (a controlAPI) Jobs() []job.Info {
 
 // EndJob implements control.Session.
 func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
-	_, err := a.w.Calls.Server.EndJob(ctx, id, sig)
+	_, err := a.s.Calls.Server.EndJob(ctx, id, sig)
 	return err
 }
 
 // Record implements control.Session: what is written down, for the rest is another
 // goroutine's.
 func (a controlAPI) Record() state.Session {
-	rec, err := a.w.Record.Store.Load(a.w.Record.ID)
+	rec, err := a.s.Record.Store.Load(a.s.Record.ID)
 	if err != nil {
-		a.w.log.Error("read session", "error", err)
-		return state.Session{ID: a.w.Record.ID}
+		a.s.Log.Error("read session", "error", err)
+		return state.Session{ID: a.s.Record.ID}
 	}
 	return rec
 }
 
 // AuditLog implements control.Session.
-func (a controlAPI) AuditLog() string { return a.w.Record.Store.Audit() }
+func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
 
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {
-	if !a.w.Life.ended() { // after that the session's folder may be removed
-		a.w.Record.restore()
+	if !a.s.Life.ended() { // after that the session's folder may be removed
+		a.s.Record.restore()
 	}
 	st := control.Status{
-		API: control.API, Version: a.w.Version, State: control.StateRunning,
-		Since: a.w.since, Calls: a.w.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+		API: control.API, Version: a.version, State: control.StateRunning,
+		Since: a.since, Calls: a.s.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
-	if r := a.w.Carriers.Transport(); r != nil {
+	if r := a.s.Carriers.Transport(); r != nil {
 		st.Carrier, st.CarrierWhy = r.Carrier, r.Why
 	}
 	switch {
-	case a.w.Life.keeping.Load():
+	case a.s.Life.keeping.Load():
 		st.State = control.StateKeeping
-	case a.w.Life.Down.Load():
+	case a.s.Life.Down.Load():
 		st.State = control.StateWaiting
 	}
-	for _, r := range a.w.Calls.Server.Running() {
+	for _, r := range a.s.Calls.Server.Running() {
 		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
 	}
-	st.Shells, st.Warnings = a.Shells(), a.w.Warnings.list()
+	st.Shells, st.Warnings = a.Shells(), a.s.Warnings.list()
 	return st
 }

@@ -79,7 +79,7 @@ func Mounts(ctx context.Context, api Engine, ref string) ([]container.MountPoint
 // wait returns when the run of container id that began at that time is over, or ctx is done.
 // It outlasts restarts of the engine. exit is a wait that was registered before that run was
 // looked at, or nil.
-func (w *Watcher) wait(ctx context.Context, api Engine, id, began string, exit *exitWait) error {
+func (m *containerMode) wait(ctx context.Context, api Engine, id, began string, exit *exitWait) error {
 	for {
 		var err error
 		if exit == nil {
@@ -99,7 +99,7 @@ func (w *Watcher) wait(ctx context.Context, api Engine, id, began string, exit *
 		if errdefs.IsNotFound(err) || errors.Is(err, ErrOver) {
 			return nil
 		}
-		w.log.Warn("wait for container", "error", err)
+		m.s.Log.Warn("wait for container", "error", err)
 		if !Pause(ctx, EnginePoll) {
 			return context.Cause(ctx)
 		}
@@ -137,7 +137,7 @@ func runs(c container.InspectResponse) bool { return c.State.Running && !c.State
 
 // settle looks at a container that does not run until it is known what becomes of it:
 // nil when it runs again, ErrGone, or ErrOver.
-func (w *Watcher) settle(ctx context.Context, api Engine, id string) error {
+func (m *containerMode) settle(ctx context.Context, api Engine, id string) error {
 	over := time.Now().Add(restartDelay)
 	for {
 		wait := Poll

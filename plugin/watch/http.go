@@ -43,7 +43,7 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
-func (u *watcherLink) listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.

@@ -25,6 +25,9 @@ type Lifetime struct {
 	Agent *AgentEnd   // nil where the session is no agent's
 	Down  atomic.Bool // the container does not run at the moment
 
+	// Interrupt is called on TERM and INT; nil ends the session.
+	Interrupt func(why error)
+
 	calls   *Calls
 	log     *slog.Logger
 	cancel  context.CancelCauseFunc
@@ -155,12 +158,12 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 
 // EndUnlessKept ends the session of an agent whose container has ended, unless it has kept jobs: then it
 // stays like any other session, once the wait for the container has returned.
-func (l *Lifetime) EndUnlessKept(why error, link *watcherLink) {
+func (l *Lifetime) EndUnlessKept(why error, link *Launcher) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)
 		return
 	}
-	link.letGo()
+	link.LetGo()
 }
 
 // graceOf returns how long the processes that commands have left running have between TERM and KILL

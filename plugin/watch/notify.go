@@ -88,14 +88,14 @@ func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at str
 
 // notifierRunner runs programs as calls run: in a tree that ends whole, with nothing on its
 // descriptors, and in the environment of one. So whatever they do, they approve nothing.
-func (w *Watcher) notifierRunner(host *executor.Host) notify.Runner {
+func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 	return func(ctx context.Context, argv, env []string) error {
 		root, err := os.Open("/")
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		if sc := w.Calls.Server.State(); sc != nil { // there is one before there are requests
+		if sc := c.Server.State(); sc != nil { // there is one before there are requests
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}

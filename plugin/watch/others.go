@@ -20,24 +20,24 @@ import (
 // watchOthers returns when ctx is done, or with an error when a container of the service's
 // is there that preflight refuses: it is told of each before it starts. Others that run get a
 // relay of their own, where that is how calls come, for their run or life.
-func (w *Watcher) watchOthers(ctx, life context.Context, api Engine) error {
-	made := w.serviceFilter()
+func (m *containerMode) watchOthers(ctx, life context.Context, api Engine) error {
+	made := m.serviceFilter()
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
 	for wait := EnginePoll; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
-		if err := w.watchAllOthers(ctx, life, api); err != nil {
+		if err := m.watchAllOthers(ctx, life, api); err != nil {
 			return err
 		}
 		for over := false; !over; {
 			select {
 			case <-told:
-				if err := w.watchAllOthers(ctx, life, api); err != nil {
+				if err := m.watchAllOthers(ctx, life, api); err != nil {
 					return err
 				}
 				wait = EnginePoll
 			case err := <-failed:
-				w.log.Debug("hear of other containers", "error", err)
+				m.s.Log.Debug("hear of other containers", "error", err)
 				over = true
 			}
 		}
@@ -49,57 +49,57 @@ func (w *Watcher) watchOthers(ctx, life context.Context, api Engine) error {
 
 // watchAllOthers looks at all of them while calls are answered, which wait for as long as it is in
 // doubt whether one that is there may be. It returns nil when ctx is done.
-func (w *Watcher) watchAllOthers(ctx, life context.Context, api Engine) error {
-	run, err := w.lookAtAll(ctx, api)
+func (m *containerMode) watchAllOthers(ctx, life context.Context, api Engine) error {
+	run, err := m.lookAtAll(ctx, api)
 	var unseen unknownMountsError
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		w.relayOthers(life, api, run)
+		m.relayOthers(life, api, run)
 		return nil
 	case !errors.As(err, &unseen):
 		return err
 	case unseen.away:
-		w.log.Debug("look for other containers", "error", err)
+		m.s.Log.Debug("look for other containers", "error", err)
 		return nil
 	}
-	w.admission.othersUnknown.shut()
-	if run, err = w.seeAll(ctx, api); ctx.Err() != nil {
+	m.admission.othersUnknown.shut()
+	if run, err = m.seeAll(ctx, api); ctx.Err() != nil {
 		return nil
 	}
 	if err == nil {
-		w.relayOthers(life, api, run)
+		m.relayOthers(life, api, run)
 	}
 	return err
 }
 
 // relayOthers gives those that run a relay each, but for the one that is shown.
-func (w *Watcher) relayOthers(life context.Context, api Engine, run []string) {
+func (m *containerMode) relayOthers(life context.Context, api Engine, run []string) {
 	for _, id := range run {
-		if id != w.Record.Container {
-			w.transport.relayBeside(life, api, id)
+		if id != m.s.Record.Container {
+			m.transport.relayBeside(life, api, id)
 		}
 	}
 }
 
 // seeAll has lookAtAll look until it has seen all of them, and returns what that does. Then
 // there is no doubt.
-func (w *Watcher) seeAll(ctx context.Context, api Engine) (run []string, err error) {
+func (m *containerMode) seeAll(ctx context.Context, api Engine) (run []string, err error) {
 	for said := ""; ; {
-		run, err = w.lookAtAll(ctx, api)
+		run, err = m.lookAtAll(ctx, api)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil:
-			w.admission.othersUnknown.open()
+			m.admission.othersUnknown.open()
 			return run, nil
 		case !errors.As(err, new(unknownMountsError)):
 			return nil, err
 		}
 		if text := err.Error(); text != said {
 			said = text
-			w.log.Warn("calls wait: look at the service's containers", "error", err)
+			m.s.Log.Warn("calls wait: look at the service's containers", "error", err)
 		}
 		if !Pause(ctx, EnginePoll) {
 			return nil, context.Cause(ctx)
@@ -116,8 +116,8 @@ type unknownMountsError struct {
 // lookAtAll refuses what is in the way of preflight among the service's containers, those that
 // are about to start with them. One that is gone again is passed over, and no other that cannot
 // be looked at. It returns those that run.
-func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.serviceFilter()})
+func (m *containerMode) lookAtAll(ctx context.Context, api Engine) (run []string, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: m.serviceFilter()})
 	if err != nil {
 		return nil, unknownMountsError{err, client.IsErrConnectionFailed(err)}
 	}
@@ -133,22 +133,22 @@ func (w *Watcher) lookAtAll(ctx context.Context, api Engine) (run []string, err 
 		if err != nil {
 			return nil, unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
-		if !w.has(c) {
+		if !m.has(c) {
 			continue // made without us
 		}
-		if err := w.mounts.refuse(c); err != nil {
+		if err := m.mounts.refuse(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
 		}
-		w.Calls.Widen(w.mounts.addOther(c))
+		m.s.Calls.Widen(m.mounts.addOther(c))
 		if c.State.Running {
 			run = append(run, c.ID)
 		}
-		if c.ID != w.Record.Container {
+		if c.ID != m.s.Record.Container {
 			for _, text := range warnings(c) {
 				others = append(others, fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text))
 			}
 		}
 	}
-	w.Warnings.SetOthers(others)
+	m.s.Warnings.SetOthers(others)
 	return run, nil
 }

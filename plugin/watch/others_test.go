@@ -29,7 +29,8 @@ func TestUnseen(t *testing.T) {
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
 	log := slog.New(slog.DiscardHandler)
 	mc := testCheck(home, rec)
-	w := &Watcher{Record: mc.record, Config: mc.config, mounts: mc, admission: &admission{}, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, log: log}
+	s := &Session{Record: mc.record, Config: mc.config, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, Log: log}
+	m := &containerMode{s: s, mounts: mc, admission: &admission{}}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -42,7 +43,7 @@ func TestUnseen(t *testing.T) {
 		rw.WriteHeader(int(code.Load()))
 		json.NewEncoder(rw).Encode(map[string]any{
 			"message": "out of order", "Name": "/other", "State": map[string]any{"Running": true}, "Mounts": []container.MountPoint{
-				{Type: mount.TypeBind, Source: state.ShareDir(w.Record.Dir), Destination: state.Target}, {Type: mount.TypeBind, Source: home, Destination: "/s"},
+				{Type: mount.TypeBind, Source: state.ShareDir(mc.record.Dir), Destination: state.Target}, {Type: mount.TypeBind, Source: home, Destination: "/s"},
 			},
 		})
 	}))
@@ -54,7 +55,7 @@ func TestUnseen(t *testing.T) {
 	open := func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		return w.admission.othersUnknown.pass(ctx)
+		return m.admission.othersUnknown.pass(ctx)
 	}
 	for _, tt := range []struct {
 		name string
@@ -62,13 +63,13 @@ func TestUnseen(t *testing.T) {
 		err  string
 	}{{"it is gone", 404, ""}, {"it reaches the state", 200, "container other: the mount of " + home + " covers"}} {
 		code.Store(500)
-		if _, _, err := w.look(t.Context(), api); err == nil || !strings.Contains(err.Error(), "out of order") {
+		if _, _, err := m.look(t.Context(), api); err == nil || !strings.Contains(err.Error(), "out of order") {
 			t.Errorf("%s: look = %v, want what the engine says", tt.name, err)
 		}
 		<-asked
 		done := make(chan error, 1)
 		// ends with mindAll.
-		go func() { done <- w.watchAllOthers(t.Context(), t.Context(), api) }()
+		go func() { done <- m.watchAllOthers(t.Context(), t.Context(), api) }()
 		<-asked
 		<-asked // it looks again: the gate is shut by now
 		if open() {

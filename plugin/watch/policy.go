@@ -29,7 +29,7 @@ func auditing(c config.Audit) audit.Options {
 // configure returns the policy that a configuration makes of the session's commands, and
 // has questions wait, and jobs be kept, as it says.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
-	c.questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
+	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
 	c.Server.Jobs.Adjust(job.Limits(f.Jobs))
 	c.Server.Limits.Adjust(f.Limits.Limits)
 	c.Server.AdjustRefusals(f.Limits.Refusals)
@@ -63,8 +63,8 @@ const configPoll = time.Second
 // review has what waits decided again when the configuration changes, until ctx is done.
 func (c *Calls) review(ctx context.Context) {
 	for ctx.Err() == nil {
-		changed := c.questions.queue.Changed()
-		if len(c.questions.queue.Pending()) == 0 {
+		changed := c.Questions.queue.Changed()
+		if len(c.Questions.queue.Pending()) == 0 {
 			select {
 			case <-changed:
 			case <-ctx.Done():

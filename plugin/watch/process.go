@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -41,11 +42,24 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	return strconv.Atoi(text)
 }
 
-// followProcess runs the agent that run asks for, and stays until it has ended.
-func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
+// processMode serves an agent that is a process of this host.
+type processMode struct{ s *Session }
+
+// Listen implements Mode.
+func (m *processMode) Listen(s *Session) ([]net.Listener, error) {
+	m.s = s
+	return s.Carriers.Open()
+}
+
+// Admit implements Mode.
+func (m *processMode) Admit(context.Context) bool { return true }
+
+// Follow implements Mode. It runs the agent that run asks for, and stays until it has ended.
+func (m *processMode) Follow(ctx context.Context, link *Launcher) error {
+	link.Ready()
 	var line string
 	select {
-	case line = <-link.lines:
+	case line = <-link.Lines:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -57,25 +71,25 @@ func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		return err
 	}
-	st, err := w.runProcess(ctx, e.decode(), link)
+	st, err := m.run(ctx, e.decode(), link)
 	if err != nil && !errors.Is(err, ErrStopped) {
-		link.fail(err)
+		link.Fail(err)
 		return err
 	}
-	link.exited(st.Code)
-	if why := w.Life.Agent.Stopped(); why != nil {
+	link.Exited(st.Code)
+	if why := m.s.Life.Agent.Stopped(); why != nil {
 		return why
 	}
-	if w.Life.KeptJob() != nil {
-		w.Calls.Server.EndLeft(w.Record.ID) // as the session's end does
-		link.letGo()
+	if m.s.Life.KeptJob() != nil {
+		m.s.Calls.Server.EndLeft(m.s.Record.ID) // as the session's end does
+		link.LetGo()
 	}
-	return w.Life.WaitKeptJobs(ctx, nil, ErrOver)
+	return m.s.Life.WaitKeptJobs(ctx, nil, ErrOver)
 }
 
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
-func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) (executor.Status, error) {
+func (m *processMode) run(ctx context.Context, p Process, link *Launcher) (executor.Status, error) {
 	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, dir.Default{})
 	if err != nil {
 		return executor.Status{}, err
@@ -85,18 +99,18 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 		return executor.Status{}, errors.Join(err, dirs.Close())
 	}
 	defer at.Close()
-	w.Calls.Apply("", dirs)
-	w.Warnings.Set(w.Calls.HostCode([]string{p.Dir}, "which the agent can write"))
-	if err := w.Record.Save(); err != nil {
-		w.log.Error("write down warnings", "error", err)
+	m.s.Calls.Apply("", dirs)
+	m.s.Warnings.Set(m.s.Calls.HostCode([]string{p.Dir}, "which the agent can write"))
+	if err := m.s.Record.Save(); err != nil {
+		m.s.Log.Error("write down warnings", "error", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := make(chan executor.Delivery, 1)
 	// ends with the link, or with ctx.
-	w.wg.Go(func() { w.relayEnd(ctx, link, signals, cancel) })
-	cmd := executor.Command{ID: w.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
-	return w.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
+	m.s.Go(func() { m.endAgent(ctx, link, signals, cancel) })
+	cmd := executor.Command{ID: m.s.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
+	return m.s.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
 		FD:      stdio,
 		Signals: signals,
 		Started: func(int) { closeStdio() },
@@ -104,30 +118,30 @@ func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) 
 }
 
 // relayEnd ends the agent when its caller says so or is killed, or when a person stops the session.
-func (w *Watcher) relayEnd(ctx context.Context, link *watcherLink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
-	for lines := link.lines; w.Life.Agent.Asked.Err() == nil; {
+func (m *processMode) endAgent(ctx context.Context, link *Launcher, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
 		select {
 		case line, ok := <-lines:
 			if !ok {
 				lines = nil
 			}
 			if !ok || line == "stop" {
-				w.Life.Agent.Within(AgentGrace)
+				m.s.Life.Agent.Within(AgentGrace)
 			}
-		case <-w.Life.Agent.Asked.Done():
+		case <-m.s.Life.Agent.Asked.Done():
 		case <-ctx.Done():
 			return
 		}
 	}
 	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
 	select {
-	case <-w.Life.Agent.Deadline.Done():
+	case <-m.s.Life.Agent.Deadline.Done():
 		cancel(StopError{}) // nobody asks again
 	case <-ctx.Done():
 	}
 }
 
-func (u *watcherLink) exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
+func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
 
 // encoded is a Process whose strings need not be text.
 type encoded struct {

@@ -8,110 +8,117 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// A session without a container: its requests come by files, from whoever can write them.
-// It lasts as long as docker hostexec proxy, and ends when that is told to, or is gone.
-
-// proxy is what the watcher of such a session has of its own.
-type proxy struct {
+// directoryMode serves requests that come as files, from whoever can write them. The session has no
+// container. It lasts as long as docker hostexec proxy, and ends when that is told to, or is gone.
+type directoryMode struct {
+	s     *Session
+	dirs  *requestDirs
 	files *carrier.Files
-	asked chan struct{} // closed when it is told to end as soon as its calls have
+	asked chan struct{} // closed when the session is told to end as soon as its calls have
 }
 
-// listen opens the listeners of the session's carriers.
-func (w *Watcher) listen() ([]net.Listener, error) {
-	if w.Record.Proxy == nil {
-		return w.Carriers.Open()
-	}
-	w.Carriers.Decide(carrier.ByFiles, "it was asked for")
-	ln, err := w.listenProxy()
-	if err != nil {
+// Listen implements Mode. It takes the locks, makes the directories and serves what is in them.
+func (m *directoryMode) Listen(s *Session) ([]net.Listener, error) {
+	m.s, m.asked = s, make(chan struct{})
+	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
+	m.dirs = &requestDirs{record: s.Record, log: s.Log}
+	if err := m.dirs.hold(); err != nil {
 		return nil, err
 	}
-	return []net.Listener{ln}, nil
-}
-
-// listenProxy takes the locks, makes the directories and serves what is in them.
-func (w *Watcher) listenProxy() (net.Listener, error) {
-	w.proxy = &proxy{asked: make(chan struct{})}
-	w.dirs = &requestDirs{record: w.Record, log: w.log}
-	if err := w.dirs.hold(); err != nil {
-		return nil, err
-	}
-	places, err := w.dirs.open()
+	places, err := m.dirs.open()
 	if err == nil {
-		err = w.setProxyState() // requests that are there already are heard at once
+		err = m.setState() // requests that are there already are heard at once
 	}
 	if err == nil {
-		if at, ok := WritableNotifier(w.Questions.Notifier, w.Calls.Dirs()); ok {
+		if at, ok := WritableNotifier(s.Calls.Questions.Notifier, s.Calls.Dirs()); ok {
 			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
 		}
 	}
 	if err == nil {
-		w.Record.Writable = w.Calls.Dirs().Sources()
-		err = w.Record.Save()
+		s.Record.Writable = s.Calls.Dirs().Sources()
+		err = s.Record.Save()
 	}
 	if err == nil {
-		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.Calls.Server.Limits)
+		m.files, err = carrier.ListenFiles(places, s.Log, &s.Calls.Server.Limits)
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
-		err = w.dirs.publish()
+		err = m.dirs.publish()
 	}
 	if err != nil {
-		return nil, errors.Join(err, closePlaces(places), w.dirs.close())
+		return nil, errors.Join(err, closePlaces(places), m.dirs.close())
 	}
-	return w.proxy.files, nil
+	s.Life.Interrupt = m.askToEnd
+	s.AtEnd(m.dirs.close)
+	return []net.Listener{m.files}, nil
 }
 
-// stay is follow for a session without a container. Calls in flight are waited for when it
-// is told to end, and not when who has started it is gone.
-func (w *Watcher) stay(ctx context.Context, link *watcherLink) error {
-	defer w.proxy.files.Refuse() // before calls in flight are ended: they say why
-	defer w.dirs.unpublish()
-	notes := w.dirs.noted()
+// Admit implements Mode.
+func (m *directoryMode) Admit(context.Context) bool { return true }
+
+// Follow implements Mode. Calls in flight are waited for when the session is told to end, and not when who
+// has started it is gone.
+func (m *directoryMode) Follow(ctx context.Context, link *Launcher) error {
+	defer m.files.Refuse() // before calls in flight are ended: they say why
+	defer m.dirs.unpublish()
+	notes := m.dirs.noted()
 	for _, text := range notes {
-		w.log.Warn(text)
+		m.s.Log.Warn(text)
 	}
-	for _, text := range w.Config.Supplied(w.Calls.Dirs()) {
+	for _, text := range m.s.Config.Supplied(m.s.Calls.Dirs()) {
 		notes = append(notes, "warning: "+text)
 	}
-	link.warn(notes)
-	link.ready()
+	link.Warn(notes)
+	link.Ready()
 	select {
-	case line := <-link.lines:
+	case line := <-link.Lines:
 		if line != "drain" {
 			return ErrGone
 		}
-	case <-w.proxy.asked:
+	case <-m.asked:
 	case <-ctx.Done():
 		return ErrGone
 	}
-	w.dirs.unpublish() // whoever looks for it finds it gone, and does not wait
-	w.log.Info("draining", "grace", w.Record.Proxy.Grace)
-	grace, cancel := context.WithTimeout(ctx, w.Record.Proxy.Grace)
+	m.dirs.unpublish() // whoever looks for it finds it gone, and does not wait
+	m.s.Log.Info("draining", "grace", m.s.Record.Proxy.Grace)
+	grace, cancel := context.WithTimeout(ctx, m.s.Record.Proxy.Grace)
 	defer cancel()
 	// ends when run's end of the link is closed, or with grace.
-	w.wg.Go(func() {
+	m.s.Go(func() {
 		select {
-		case <-link.lines:
+		case <-link.Lines:
 			cancel()
 		case <-grace.Done():
 		}
 	})
-	w.proxy.files.Drain(grace.Done())
+	m.files.Drain(grace.Done())
 	return ErrGone
 }
 
 // askToEnd has the session end when its calls have; a second time, at once.
-func (w *Watcher) askToEnd(why error) {
+func (m *directoryMode) askToEnd(why error) {
 	select {
-	case <-w.proxy.asked:
-		w.Life.Stop(why)
+	case <-m.asked:
+		m.s.Life.Stop(why)
 	default:
-		w.proxy.files.Refuse()
-		close(w.proxy.asked)
+		m.files.Refuse()
+		close(m.asked)
 	}
+}
+
+// setState sets up a session without a container: every call is made where it began. Callers say
+// where they stand, which is a directory of a container that nobody here knows.
+func (m *directoryMode) setState() error {
+	mounts := Requested(m.s.Record.Session)
+	dirs, err := dir.NewTable(mounts, dir.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
+	if err != nil {
+		return err
+	}
+	m.s.Calls.Apply("proxy", dirs)
+	m.s.Warnings.Set(m.s.Calls.HostCode([]string{m.s.Record.InvokedIn}, "which a container may have been given"))
+	return m.s.Record.Save()
 }

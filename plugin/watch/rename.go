@@ -17,7 +17,7 @@ const engineSilence = time.Minute
 // keepName has the session go by the name of container id, whatever that is changed to,
 // until ctx is done. The engine tells it of nothing else but starts, which are passed on to
 // lookAtStart.
-func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
+func (m *containerMode) keepName(ctx context.Context, api Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
 	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
 	for wait := EnginePoll; ; wait = min(2*wait, engineSilence) {
@@ -26,13 +26,13 @@ func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 			select {
 			case event := <-told:
 				if event.Action == events.ActionStart {
-					w.admission.mayHaveStarted()
+					m.admission.mayHaveStarted()
 				} else {
-					w.noteName(ctx, api, id)
+					m.noteName(ctx, api, id)
 				}
 				wait = EnginePoll
 			case err := <-failed:
-				w.log.Debug("hear of renames", "error", err)
+				m.s.Log.Debug("hear of renames", "error", err)
 				over = true
 			}
 		}
@@ -44,10 +44,10 @@ func (w *Watcher) keepName(ctx context.Context, api Engine, id string) {
 
 // noteName has the session go by the name that the container has now. Events are of the
 // past: what the engine says now is the name.
-func (w *Watcher) noteName(ctx context.Context, api Engine, id string) {
+func (m *containerMode) noteName(ctx context.Context, api Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
 		return // gone, or the engine is
 	}
-	w.Calls.Rename(strings.TrimPrefix(c.Name, "/"))
+	m.s.Calls.Rename(strings.TrimPrefix(c.Name, "/"))
 }

@@ -32,16 +32,16 @@ type CallContainers struct {
 	others     engines
 }
 
-func (w *Watcher) newCallContainers(host *executor.Host) *CallContainers {
-	c := &CallContainers{record: w.Record, log: w.log, session: w.Engine, another: w.Another}
+func newCallContainers(record *Record, session func() (Engine, error), another func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
+	c := &CallContainers{record: record, log: log, session: session, another: another}
 	c.containers = &container.Containers{
-		Session: w.Record.ID,
-		Home:    w.Record.Store.Home,
-		Dir:     state.CallContainersDir(w.Record.Dir),
-		Program: state.ShimFile(w.Record.Dir),
+		Session: record.ID,
+		Home:    record.Store.Home,
+		Dir:     state.CallContainersDir(record.Dir),
+		Program: state.ShimFile(record.Dir),
 		Engine:  c.engine,
 		Host:    host,
-		Log:     w.log,
+		Log:     log,
 	}
 	return c
 }

@@ -36,26 +36,25 @@ const (
 
 // followService stays with the service's containers until there are none and none is
 // expected. It returns why: ErrGone when nothing of the session need stay.
-func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
-	link.ready()
-	api, err := w.Engine()
+func (m *containerMode) followService(ctx context.Context, link *Launcher) error {
+	api, err := m.s.Engine()
 	if err != nil {
-		link.fail(err)
+		link.Fail(err)
 		return err
 	}
-	if w.Record.Container != "" { // resumed
-		w.CallContainers.RemoveLeft(ctx)
+	if m.s.Record.Container != "" { // resumed
+		m.s.Calls.Containers.RemoveLeft(ctx)
 	}
 	for {
-		c, err := w.nextOf(ctx, api)
+		c, err := m.nextOf(ctx, api)
 		if err != nil {
 			return err
 		}
-		if err := w.admit(ctx, api, c, link); err != nil {
-			link.fail(err)
+		if err := m.admit(ctx, api, c, link); err != nil {
+			link.Fail(err)
 			return err
 		}
-		if err := w.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
+		if err := m.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
 		if !Pause(ctx, Poll/4) { // as in follow
@@ -66,17 +65,17 @@ func (w *Watcher) followService(ctx context.Context, link *watcherLink) error {
 
 // nextOf waits for a container of the service's that runs. The error says that there will
 // be none.
-func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
-	w.Life.Down.Store(true)
+func (m *containerMode) nextOf(ctx context.Context, api Engine) (c container.InspectResponse, err error) {
+	m.s.Life.Down.Store(true)
 	said := ""
 	for over := time.Now().Add(restartDelay); ; {
-		c, stopped, err := w.look(ctx, api)
+		c, stopped, err := m.look(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(restartDelay)
 			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
 				said = text
-				w.log.Warn("look for containers", "error", err)
+				m.s.Log.Warn("look for containers", "error", err)
 			}
 		case c.ContainerJSONBase != nil:
 			return c, nil
@@ -85,7 +84,7 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 			if stopped {
 				why = ErrOver
 			}
-			if why = w.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, w.Record.Container) }, why); why != nil && w.ends() {
+			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, m.s.Record.Container) }, why); why != nil && m.ends() {
 				return c, why
 			}
 		}
@@ -97,8 +96,8 @@ func (w *Watcher) nextOf(ctx context.Context, api Engine) (c container.InspectRe
 
 // look finds a container of the service's that runs, of several the first. stopped: there is
 // none, but others that may be started.
-func (w *Watcher) look(ctx context.Context, api Engine) (found container.InspectResponse, stopped bool, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: w.serviceFilter()})
+func (m *containerMode) look(ctx context.Context, api Engine) (found container.InspectResponse, stopped bool, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: m.serviceFilter()})
 	if err != nil {
 		return found, false, err
 	}
@@ -113,7 +112,7 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 		if ierr != nil {
 			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
 		}
-		if !w.has(c) {
+		if !m.has(c) {
 			continue // made without us
 		}
 		if runs(c) {
@@ -128,11 +127,11 @@ func (w *Watcher) look(ctx context.Context, api Engine) (found container.Inspect
 }
 
 // serviceFilter are the filters that the service's containers pass.
-func (w *Watcher) serviceFilter() filters.Args {
-	s := w.Record.Service
+func (m *containerMode) serviceFilter() filters.Args {
+	s := m.s.Record.Service
 	switch {
 	case s.Oneoff:
-		return filters.NewArgs(filters.Arg("label", state.Label+"="+w.Record.ID))
+		return filters.NewArgs(filters.Arg("label", state.Label+"="+m.s.Record.ID))
 	case s.Project == state.Devcontainers:
 		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
 	}
@@ -150,86 +149,86 @@ func number(s container.Summary) int {
 
 // has reports whether a container has the session's share. Labels say nothing: an image
 // may have them.
-func (w *Watcher) has(c container.InspectResponse) bool {
-	share := state.ShareDir(w.Record.Dir)
+func (m *containerMode) has(c container.InspectResponse) bool {
+	share := state.ShareDir(m.s.Record.Dir)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
 		return path.Clean(m.Destination) == state.Target && resolved(m.Source) == share
 	})
 }
 
 // admit sets the session up for a container, and lets its calls in.
-func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResponse, link *watcherLink) error {
-	if old := w.Record.Container; old != c.ID {
-		w.Record.Container, w.Record.ContainerName, w.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-		if err := w.Record.Save(); err != nil {
+func (m *containerMode) admit(ctx context.Context, api Engine, c container.InspectResponse, link *Launcher) error {
+	if old := m.s.Record.Container; old != c.ID {
+		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		if err := m.s.Record.Save(); err != nil {
 			return err
 		}
-		if old != "" && !w.beside(c) {
-			w.replace(ctx)
+		if old != "" && !m.beside(c) {
+			m.replace(ctx)
 		}
 	}
-	found := w.mounts.warnings(c)
-	list := append(slices.Clone(found), w.mounts.adapt(c)...)
-	if err := w.mounts.refuse(c); err != nil {
+	found := m.mounts.warnings(c)
+	list := append(slices.Clone(found), m.mounts.adapt(c)...)
+	if err := m.mounts.refuse(c); err != nil {
 		return err
 	}
-	if _, err := w.seeAll(ctx, api); err != nil {
+	if _, err := m.seeAll(ctx, api); err != nil {
 		return err
 	}
-	if err := w.setState(c); err != nil {
+	if err := m.setState(c); err != nil {
 		return err
 	}
-	w.rewarn(c, found)
-	w.came()
-	w.Record.Writable = w.Calls.Dirs().Sources()
-	if err := w.Record.Save(); err != nil {
+	m.rewarn(c, found)
+	m.came()
+	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+	if err := m.s.Record.Save(); err != nil {
 		return err
 	}
-	link.bound(append(list, w.Config.Supplied(w.Calls.Dirs())...), where(w.Calls.Dirs()))
-	w.Life.Down.Store(false)
-	w.admission.containerKnown.open()
+	link.Bound(append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	m.s.Life.Down.Store(false)
+	m.admission.containerKnown.open()
 	return nil
 }
 
 // beside reports whether a container ran while the one before it did, as one of several.
-func (w *Watcher) beside(c container.InspectResponse) bool {
+func (m *containerMode) beside(c container.InspectResponse) bool {
 	started, err := time.Parse(time.RFC3339Nano, c.State.StartedAt)
-	return err == nil && started.Before(w.left)
+	return err == nil && started.Before(m.left)
 }
 
 // replace ends what is left of a container that another one has taken the place of.
-func (w *Watcher) replace(life context.Context) {
-	w.Life.NewTerm(life, ErrGone)
+func (m *containerMode) replace(life context.Context) {
+	m.s.Life.NewTerm(life, ErrGone)
 }
 
 // followRun stays with a container until the run of it that began at that time is over. Then
 // calls wait again.
-func (w *Watcher) followRun(ctx context.Context, api Engine, id, began string) error {
+func (m *containerMode) followRun(ctx context.Context, api Engine, id, began string) error {
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { w.transport.settle(here, api, id) })
-	wg.Go(func() { w.keepName(here, api, id) })
-	if w.Carriers.ByFiles {
-		wg.Go(func() { w.requests.watch(here, api, id) })
+	wg.Go(func() { m.transport.settle(here, api, id) })
+	wg.Go(func() { m.keepName(here, api, id) })
+	if m.s.Carriers.ByFiles {
+		wg.Go(func() { m.requests.watch(here, api, id) })
 	}
 	wg.Go(func() {
-		if err := w.watchOthers(here, ctx, api); err != nil {
-			w.admission.containerKnown.shut()
+		if err := m.watchOthers(here, ctx, api); err != nil {
+			m.admission.containerKnown.shut()
 			leave(err)
 		}
 	})
-	err := w.wait(here, api, id, began, nil)
-	w.admission.containerKnown.shut()
-	w.left = time.Now()
+	err := m.wait(here, api, id, began, nil)
+	m.admission.containerKnown.shut()
+	m.left = time.Now()
 	leave(nil)
 	wg.Wait()
 	return err
 }
 
 // ends reports whether no container is to come: then none can be promised any more.
-func (w *Watcher) ends() bool {
-	lease := flock.New(state.LeaseFile(w.Record.Dir))
+func (m *containerMode) ends() bool {
+	lease := flock.New(state.LeaseFile(m.s.Record.Dir))
 	if ok, err := lease.TryLock(); err != nil || !ok {
 		return err != nil // nobody can have one that cannot be looked at
 	}
@@ -237,13 +236,13 @@ func (w *Watcher) ends() bool {
 		lease.Close()
 		return false
 	}
-	w.lease = lease
+	m.lease = lease
 	return true
 }
 
 // came notes that the container which was promised has come.
-func (w *Watcher) came() {
-	if err := os.Chtimes(state.LeaseFile(w.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
-		w.log.Warn("note that the container has come", "error", err)
+func (m *containerMode) came() {
+	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
+		m.s.Log.Warn("note that the container has come", "error", err)
 	}
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // Shells implements control.ShellHost.
-func (a controlAPI) Shells() []shell.Info { return a.w.Calls.Server.Shells.List() }
+func (a controlAPI) Shells() []shell.Info { return a.s.Calls.Server.Shells.List() }
 
 // CreateShell implements control.ShellHost.
 func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
 	opts := shell.Options{Env: o.Env, Dir: o.Dir}
 	if o.In != "" {
-		if opts.In, err = a.w.CallContainers.find(ctx, o.In, false); err != nil {
+		if opts.In, err = a.s.Calls.Containers.find(ctx, o.In, false); err != nil {
 			return err
 		}
 	}
-	return a.w.Calls.Server.CreateShell(name, opts)
+	return a.s.Calls.Server.CreateShell(name, opts)
 }
 
 // RemoveShell implements control.ShellHost.
-func (a controlAPI) RemoveShell(name string) bool { return a.w.Calls.Server.Shells.Remove(name) }
+func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
 
 // RunShell implements control.ShellHost. What runs for the host's own person ends with the
 // session too.
@@ -39,10 +39,10 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 	// ends with the command, or the session.
 	watch.Go(func() {
 		select {
-		case <-a.w.Life.over:
+		case <-a.s.Life.over:
 			cancel(ErrStopped)
 		case <-over:
 		}
 	})
-	return a.w.Calls.Server.RunShell(ctx, by, name, c, start, o)
+	return a.s.Calls.Server.RunShell(ctx, by, name, c, start, o)
 }

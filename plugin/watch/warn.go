@@ -13,23 +13,23 @@ import (
 
 // warn writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
-func (w *Watcher) warn(c container.InspectResponse, found []string) {
-	list := append(slices.Clone(found), w.Config.Supplied(w.Calls.Dirs())...)
-	if w.Carriers.Unreachable != "" {
-		list = append(list, w.Carriers.Unreachable)
+func (m *containerMode) warn(c container.InspectResponse, found []string) {
+	list := append(slices.Clone(found), m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	if m.s.Carriers.Unreachable != "" {
+		list = append(list, m.s.Carriers.Unreachable)
 	}
-	w.Warnings.Set(append(list, w.Calls.HostCode(w.mounts.writable(c), "which the container can write")...))
+	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
 // rewarn is warn of a container that was started again, and saves it.
-func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
-	w.Record.Change(func() { // the container may be renamed meanwhile
-		old := w.Record.Warnings
-		if w.warn(c, found); slices.Equal(old, w.Record.Warnings) {
+func (m *containerMode) rewarn(c container.InspectResponse, found []string) {
+	m.s.Record.Change(func() { // the container may be renamed meanwhile
+		old := m.s.Record.Warnings
+		if m.warn(c, found); slices.Equal(old, m.s.Record.Warnings) {
 			return
 		}
-		if err := w.Record.Save(); err != nil {
-			w.log.Error("write down warnings", "error", err)
+		if err := m.s.Record.Save(); err != nil {
+			m.s.Log.Error("write down warnings", "error", err)
 		}
 	})
 }

@@ -24,6 +24,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 				Dir:     args[0],
 				Version: entry.Version,
 				Keeper:  watch.KeeperPipe(),
+				Mode:    watch.ModeOf,
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
 					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Session is a session that is served.
+type Session struct {
+	Record   *Record
+	Config   *Configuration
+	Warnings *Warnings
+	Calls    *Calls
+	Carriers *Carriers
+	Life     *Lifetime
+	Engine   func() (Engine, error) // connects to the session's engine
+	Log      *slog.Logger
+
+	mode  Mode
+	atEnd []func() error
+	wg    sync.WaitGroup // all goroutines that the session's end waits for
+}
+
+// Go runs f in a goroutine. The session's end waits for it.
+func (s *Session) Go(f func()) { s.wg.Go(f) }
+
+// AtEnd has f run when the session has ended and nobody can reach its watcher any more.
+func (s *Session) AtEnd(f func() error) { s.atEnd = append(s.atEnd, f) }
+
+// newSession returns the session with record rec. What calls start runs by host.
+func (w *Watcher) newSession(record *Record, life *Lifetime, log *slog.Logger) *Session {
+	s := &Session{Record: record, Config: NewConfiguration(record, log), Life: life, Engine: w.Engine, Log: log}
+	s.Warnings = &Warnings{record: record, config: s.Config}
+	return s
+}
+
+// settling is how long after its start a watcher gives back the memory that only its start needed: a
+// tenth of what it has. The runtime alone would keep it.
+const settling = time.Second
+
+// serve opens the listeners, and follows what makes calls until that is over. It returns when every call has
+// been answered and everything that calls started has ended.
+func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *Launcher) (err error) {
+	host, err := executor.NewHost(s.Log)
+	if err != nil {
+		return err
+	}
+	host.Session = s.Record.ID
+	s.endLost()
+	if s.Calls, err = w.newCalls(s, host, log); err != nil {
+		return errors.Join(err, host.Close())
+	}
+	s.Carriers = &Carriers{record: s.Record, calls: s.Calls, life: s.Life, log: s.Log}
+	s.mode = w.Mode(s.Record.Session)
+	listeners, err := s.mode.Listen(s)
+	if err != nil {
+		return errors.Join(err, host.Close())
+	}
+	ctl, err := carrier.Bind(s.Record.Dir, filepath.Base(state.ControlSock(s.Record.Dir)), 0o600)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
+	}
+	s.Life.begin(ctx)
+	var controlled sync.WaitGroup
+	api := controlAPI{s, w.Version, time.Now()}
+	// end when their listeners are closed, below.
+	s.Go(func() { s.serveListeners(ctx, listeners) })
+	controlled.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
+	// end with ctx.
+	s.Go(func() { s.signals(ctx) })
+	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
+	s.Go(func() { s.Calls.Questions.announce(ctx) })
+	s.Go(func() { s.Calls.review(ctx) })
+
+	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
+	settled := time.AfterFunc(settling, debug.FreeOSMemory)
+	defer settled.Stop()
+	err = s.mode.Follow(ctx, link)
+	if s.Record.Container != "" {
+		s.Record.restore() // nobody can when this process has gone
+	}
+	s.Life.Stop(err) // calls in flight and jobs end, whole trees of them
+	s.Log.Info("ending", "reason", err)
+	err = s.end(ctx, listeners, host)
+	// Last, for who asks whether the watcher is gone asks whether all of it is.
+	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
+	controlled.Wait()
+	for _, f := range s.atEnd {
+		err = errors.Join(err, f())
+	}
+	if s.Calls.dirs != nil {
+		s.Calls.dirs.Close()
+	}
+	// What was kept is asked about when it has ended, and by then its container may be gone.
+	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.keeps() {
+		err = s.Record.Store.Remove(s.Record.ID)
+	}
+	return err
+}
+
+// end returns when calls, shells, and everything that they started have ended.
+func (s *Session) end(ctx context.Context, listeners []net.Listener, host *executor.Host) error {
+	err := closeAll(listeners)
+	s.wg.Wait()
+	s.Carriers.Decide(carrier.Gone, "the session has ended")
+	s.Calls.Containers.containers.Close()
+	s.Calls.Server.Shells.Within(s.Life.graceOf(ctx))
+	err = errors.Join(err, s.Calls.Server.Shells.Close())
+	host.Grace = s.Life.graceOf(ctx)
+	return errors.Join(err, host.Close())
+}
+
+func closeAll(listeners []net.Listener) (err error) {
+	for _, d := range listeners {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
+
+// serveListeners serves what comes to listeners until they are closed. It returns when all calls, and
+// the jobs that they began, have ended.
+func (s *Session) serveListeners(ctx context.Context, listeners []net.Listener) {
+	var wg sync.WaitGroup
+	for _, ln := range listeners {
+		// ends when ln is closed.
+		wg.Go(func() { s.accept(ctx, ln) })
+	}
+	wg.Wait()
+	s.Calls.Server.Wait()
+}
+
+// accept serves each call in a goroutine of its own, until ln is closed, and returns
+// when all of them have ended.
+func (s *Session) accept(ctx context.Context, ln net.Listener) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		conn, err := ln.Accept()
+		if err == nil && !s.mode.Admit(ctx) {
+			conn.Close()
+			return
+		}
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // out of descriptors, for one
+			s.Log.Error("accept", "error", err)
+			if !Pause(ctx, 50*time.Millisecond) {
+				return
+			}
+			continue
+		}
+		// ends when the caller hangs up, the command has ended, or ctx is done.
+		wg.Go(func() {
+			// What was never heard is not written down: a container could fill the disk with it.
+			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
+				s.Log.Warn("call", "error", err)
+			}
+		})
+	}
+}
+
+// signals ends the session on TERM and INT. HUP has the configuration looked at, which the
+// next call would have done.
+func (s *Session) signals(ctx context.Context) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(c)
+	for {
+		select {
+		case sig := <-c:
+			switch why := fmt.Errorf("%w: %v", ErrStopped, sig); {
+			case sig == syscall.SIGHUP:
+			case s.Life.Interrupt != nil:
+				s.Life.Interrupt(why)
+				continue
+			case s.Life.Agent != nil && s.Life.Agent.Asked.Err() == nil:
+				s.Life.stopWithin(usual)
+				continue
+			default:
+				s.Life.Stop(why)
+				return
+			}
+			if s.Calls.Server.State() != nil {
+				s.Calls.refresh()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
