@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -181,7 +181,7 @@ func TestAnswerIsForItsInput(t *testing.T) {
 func TestCopiesAreLimited(t *testing.T) {
 	s, _ := scene(t)
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,10 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
@@ -47,7 +47,7 @@ type SessionState struct {
 	Agent     string // what runs there, if the host knows
 	Policy    *policy.Policy
 	Audit     *audit.Log
-	Dirs      *dir.Table
+	Dirs      *mount.Table
 	Home      string   // where the container works unless it says something else; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool

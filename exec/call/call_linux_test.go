@@ -18,9 +18,9 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -46,7 +46,7 @@ func scene(t *testing.T) (*Server, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	dirs, err := dir.NewTable(nil, dir.Default{Source: t.TempDir(), All: true})
+	dirs, err := mount.NewTable(nil, mount.Default{Source: t.TempDir(), All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

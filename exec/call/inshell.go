@@ -16,6 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -29,7 +30,7 @@ type shellCall struct {
 }
 
 // open holds the directory where a request runs: a shell stands where it stands.
-func (r *request) open(t *dir.Table) (*dir.Dir, error) {
+func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	if r.shell == nil {
 		return t.Open(r.Cwd)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -21,7 +22,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) end {
 		e.hint = "start " + sc.start() + " in a directory that exists"
 	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
 		e.reason, e.hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
-	case errors.Is(lost, dir.ErrMismatch):
+	case errors.Is(lost, mount.ErrMismatch):
 		e.reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
 	default:
 		e.reason = "workdir mismatch: " + plainText(lost.Error())

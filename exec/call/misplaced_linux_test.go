@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -23,16 +23,16 @@ func TestMisplaced(t *testing.T) {
 		}
 	}
 	app := filepath.Join(base, "app")
-	mounts := []dir.Mount{{Target: "/w", Source: app, Bind: true}, {Target: "/w/link", Source: "/v"}}
+	mounts := []mount.Point{{Target: "/w", Source: app, Bind: true}, {Target: "/w/link", Source: "/v"}}
 	if err := os.Symlink("/", filepath.Join(app, "out")); err != nil {
 		t.Fatal(err)
 	}
-	one := dir.Default{Source: app, Target: "/srv"}
-	all := dir.Default{Source: app, Target: "/srv", All: true}
+	one := mount.Default{Source: app, Target: "/srv"}
+	all := mount.Default{Source: app, Target: "/srv", All: true}
 	for _, tt := range []struct {
 		name     string
-		mounts   []dir.Mount
-		fallback dir.Default
+		mounts   []mount.Point
+		fallback mount.Default
 		cwd      string
 		want     string // where it ran, below base, or what it says
 	}{
@@ -52,11 +52,11 @@ func TestMisplaced(t *testing.T) {
 		{"a volume in a mount", mounts, one, "/w/link", "workdir mismatch: /w/link is not mounted"},
 		{"deleted in a mount", mounts, one, "/w/never", "workdir mismatch: the current directory was deleted"},
 		{"a link in a mount", mounts, one, "/w/out", "a symbolic link is on the way"},
-		{"no directory at all", nil, dir.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
+		{"no directory at all", nil, mount.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scene(t)
-			dirs, err := dir.NewTable(tt.mounts, tt.fallback)
+			dirs, err := mount.NewTable(tt.mounts, tt.fallback)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestMisplacedHost(t *testing.T) {
 		if err := os.Mkdir(gone, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dirs, err := dir.NewTable(nil, dir.Default{Source: gone, Target: "/srv", All: all})
+		dirs, err := mount.NewTable(nil, mount.Default{Source: gone, Target: "/srv", All: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestMisplacedShell(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := shells(t, shellPolicy(policy.Allow))
-			dirs, err := dir.NewTable(nil, dir.Default{Source: app, Target: "/srv", All: tt.all})
+			dirs, err := mount.NewTable(nil, mount.Default{Source: app, Target: "/srv", All: tt.all})
 			if err != nil {
 				t.Fatal(err)
 			}

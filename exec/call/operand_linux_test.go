@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -30,7 +30,7 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	t.Helper()
 	s, _ = scene(t)
 	work = t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

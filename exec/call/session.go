@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -126,7 +127,7 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o sessi
 		return p.end(e)
 	} else {
 		if _, ok := mounted(sc, req.Cwd); !ok && o.dir == "" {
-			e := workdirMismatch(sc, req, dir.ErrMismatch)
+			e := workdirMismatch(sc, req, mount.ErrMismatch)
 			e.name, e.hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.hint
 			return p.end(e)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -152,7 +152,7 @@ func TestShellUsual(t *testing.T) {
 	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {
 		t.Errorf("where nothing is mounted: %q, %v", out, err)
 	}
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestShellStart(t *testing.T) {
 	}
 	s := shells(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestShellSwapped(t *testing.T) {
 	s := shells(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

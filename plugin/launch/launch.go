@@ -25,6 +25,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -197,7 +198,7 @@ func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() 
 func FillShare(store *state.Store, p *Plan, arch string) error {
 	rec, dir := &p.Record, store.Dir(p.Record.ID)
 	if rec.Carrier == carrier.ByFiles {
-		c := carrier.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
+		c := files.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}

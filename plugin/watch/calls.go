@@ -11,9 +11,10 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -41,7 +42,7 @@ type Calls struct {
 	config  *Configuration
 	audit   *audit.Log
 	log     *slog.Logger
-	dirs    *dir.Table
+	dirs    *mount.Table
 	workdir atomic.Pointer[string] // the container's working directory
 }
 
@@ -59,7 +60,7 @@ func (w *Watcher) newCalls(s *Session, host *executor.Host, log *audit.Log) (c *
 }
 
 // Apply has later calls depend on dirs, and on the configuration of now.
-func (c *Calls) Apply(name string, dirs *dir.Table) {
+func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	env, found := executor.Environ(c.config.Environ, dirs)
@@ -98,7 +99,7 @@ func (c *Calls) Apply(name string, dirs *dir.Table) {
 }
 
 // widen has commands run without what other containers supply, from here on.
-func (c *Calls) Widen(fresh []dir.Mount) {
+func (c *Calls) Widen(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	old := c.Server.State()
@@ -143,7 +144,7 @@ func (c *Calls) Workdir() string {
 func (c *Calls) SetWorkdir(at string) { c.workdir.Store(&at) }
 
 // Dirs returns the directories of this host that callers know.
-func (c *Calls) Dirs() *dir.Table { return c.dirs }
+func (c *Calls) Dirs() *mount.Table { return c.dirs }
 
 // Rename has the session go by name, which its container has now.
 func (c *Calls) Rename(name string) {

@@ -9,23 +9,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
+
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Carriers are the ways by which calls reach the session.
 type Carriers struct {
-	ByFiles     bool           // calls come as files in directories of the session's folder
-	Relay       *carrier.Relay // nil where no relay has a place
-	Connected   chan struct{}  // closed when a connection has come to the socket
-	Unreachable string         // why no calls come over HTTP, or ""
+	ByFiles     bool            // calls come as files in directories of the session's folder
+	Relay       *relay.Listener // nil where no relay has a place
+	Connected   chan struct{}   // closed when a connection has come to the socket
+	Unreachable string          // why no calls come over HTTP, or ""
 
 	record    *Record
 	calls     *Calls
 	life      *Lifetime
 	log       *slog.Logger
 	transport atomic.Pointer[Transport]
-	http      *carrier.HTTP // nil where no calls come over HTTP
+	http      *http.Listener // nil where no calls come over HTTP
 }
 
 // Transport is how calls reach this host, and how that is known. A carrier is never guessed: a
@@ -72,21 +76,21 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	var nonce string
 	if c.shared() {
-		if nonce, err = carrier.WriteNonce(share); err != nil {
+		if nonce, err = relay.WriteNonce(share); err != nil {
 			return nil, err
 		}
 	}
 	c.Decide(first.Carrier, first.Why)
 	c.Connected = make(chan struct{})
 	if c.record.Carrier != carrier.ByRelay {
-		ln, err := carrier.Listen(share)
+		ln, err := socket.Listen(share)
 		if err != nil {
 			return nil, err
 		}
 		listeners = append(listeners, &firstConnListener{Listener: ln, accepted: c.Connected})
 	}
 	if c.record.Relay {
-		c.Relay = carrier.NewRelay(nonce)
+		c.Relay = relay.New(nonce)
 		listeners = append(listeners, c.Relay)
 	}
 	return listeners, nil

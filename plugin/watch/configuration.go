@@ -8,7 +8,8 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -50,7 +51,7 @@ func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
 // Supplied returns what a person should know of PATH, of variables, and of the configuration's
 // commands in a session with such an owner.
-func (f *Configuration) Supplied(owner *dir.Table) (notes []string) {
+func (f *Configuration) Supplied(owner *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {
 		c = f.Load()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -16,17 +18,17 @@ import (
 // listenFiles serves requests from the directory that the container has for them. As long
 // as it does, share/carrier is there: a client without an answer looks for it.
 func (c *Carriers) listenFiles() (net.Listener, error) {
-	var places []carrier.RequestDir
+	var places []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's folder is private.
 		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
-		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
+		places = append(places, files.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
 	c.ByFiles = true
-	ln, err := carrier.ListenFiles(places, c.log, &c.calls.Server.Limits)
+	ln, err := files.Listen(places, c.log, &c.calls.Server.Limits)
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
@@ -41,13 +43,13 @@ const shimName = "hostexec"
 
 // marked is a listener that removes a file when it is closed.
 type marked struct {
-	*carrier.Files
+	*files.Listener
 	mark string
 }
 
-func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Files.Close()) }
+func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Listener.Close()) }
 
-func closePlaces(places []carrier.RequestDir) error {
+func closePlaces(places []files.RequestDir) error {
 	var errs []error
 	for _, p := range places {
 		errs = append(errs, p.Dir.Close())

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
+
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -48,27 +50,27 @@ func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", ad
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
 func (c *Carriers) openOtherListeners() (doors []net.Listener, err error) {
-	token, err := carrier.KeptKey(state.TokenFile(c.record.Dir))
+	token, err := http.KeptKey(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := carrier.MadeKey(state.ExecSecret(c.record.Dir))
+	secret, err := http.MadeKey(state.ExecSecret(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	ln, err := carrier.Bind(c.record.Dir, filepath.Base(state.ExecSock(c.record.Dir)), 0o600)
+	ln, err := socket.Bind(c.record.Dir, filepath.Base(state.ExecSock(c.record.Dir)), 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
-	keys := carrier.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	doors = append(doors, &removed{carrier.ListenExec(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
+	doors = append(doors, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return doors, nil
 	}
-	if err := carrier.WriteToken(state.ShareDir(c.record.Dir), token); err != nil {
+	if err := http.WriteToken(state.ShareDir(c.record.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
-	c.http = carrier.NewHTTP(c.record.Dir, token, c.calls.Workdir)
+	c.http = http.New(c.record.Dir, token, c.calls.Workdir)
 	if c.record.HTTP.Address != "" { // resumed
 		c.reopenHTTP()
 	}
@@ -97,7 +99,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 			return cwd, nil
 		}
 	}
-	return "", carrier.ErrNoWorkdir
+	return "", http.ErrNoWorkdir
 }
 
 // openHTTP listens where run has found the container's gateway to be, as it says in text.
@@ -137,7 +139,7 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	if at.Port != 0 {
 		if i := holder(at.Port); i >= 0 {
 			return nil, fmt.Errorf("%w: %s is that of session %s, which may be resumed; take another, or remove that session: docker hostexec prune",
-				carrier.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
+				http.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
 		}
 		return []uint16{at.Port}, nil
 	}

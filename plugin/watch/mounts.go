@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker/docker/api/types/container"
+	apimount "github.com/docker/docker/api/types/mount"
+
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -21,24 +22,24 @@ import (
 // table is what the container's directories are on the host. The engine says so, never
 // the container; our own mount does not count. What an engine that is not near mounts is
 // another host's.
-func table(c container.InspectResponse, fallback dir.Default, near bool, more []dir.Mount) (*dir.Table, error) {
+func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
 	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
 		if m.Destination == "" && !near {
 			continue
 		}
-		entry := dir.Mount{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == mount.TypeBind && !within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}
 	if c.HostConfig != nil {
 		for target := range c.HostConfig.Tmpfs {
-			mounts = append(mounts, dir.Mount{Target: target})
+			mounts = append(mounts, mount.Point{Target: target})
 		}
 	}
-	return dir.NewTable(mounts, fallback)
+	return mount.NewTable(mounts, fallback)
 }
 
 // mountCheck says what stands against the mounts of a container, and what should be known of them.
@@ -46,7 +47,7 @@ type mountCheck struct {
 	record   *Record
 	config   *Configuration
 	notifier notify.Notifier
-	others   []dir.Mount // what other containers of the service can write
+	others   []mount.Point // what other containers of the service can write
 }
 
 // Check is what the watcher of rec's session will object to in a container as c, before
@@ -74,7 +75,7 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
+		if m.Type != apimount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
 		}
 		if m.Source == "" {
@@ -107,7 +108,7 @@ func recursive(c container.InspectResponse, target string) bool {
 	if c.ContainerJSONBase == nil || c.HostConfig == nil {
 		return true
 	}
-	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m mount.Mount) bool {
+	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m apimount.Mount) bool {
 		return m.Target == target && m.BindOptions != nil && m.BindOptions.NonRecursive
 	})
 }
@@ -125,7 +126,7 @@ func (r *Record) OwnWorkspace() string {
 // covers reports whether one of two directories of the host is in the other, or is it, by
 // whatever names: a mount table that cannot be read proves nothing.
 func covers(a, b string) bool {
-	v, err := dir.ReadView()
+	v, err := mount.ReadView()
 	if err != nil {
 		return true
 	}

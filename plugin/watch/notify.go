@@ -10,8 +10,9 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -53,7 +54,7 @@ func NewNotifier(rec state.Session, options Notify, log *slog.Logger) notify.Not
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
 	if rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := dir.NewTable(Requested(rec), dir.Default{}) // it fails only for a Default with a directory
+		owner, _ := mount.NewTable(Requested(rec), mount.Default{}) // it fails only for a Default with a directory
 		own, _ := executor.Path(os.Getenv("PATH"), owner)
 		getenv = func(name string) string {
 			if name == "PATH" {

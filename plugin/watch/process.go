@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
@@ -90,7 +91,7 @@ func (m *processMode) Follow(ctx context.Context, link *Launcher) error {
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
 func (m *processMode) run(ctx context.Context, p Process, link *Launcher) (executor.Status, error) {
-	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
 	if err != nil {
 		return executor.Status{}, err
 	}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
@@ -17,7 +19,7 @@ import (
 type directoryMode struct {
 	s     *Session
 	dirs  *requestDirs
-	files *carrier.Files
+	files *files.Listener
 	asked chan struct{} // closed when the session is told to end as soon as its calls have
 }
 
@@ -43,7 +45,7 @@ func (m *directoryMode) Listen(s *Session) ([]net.Listener, error) {
 		err = s.Record.Save()
 	}
 	if err == nil {
-		m.files, err = carrier.ListenFiles(places, s.Log, &s.Calls.Server.Limits)
+		m.files, err = files.Listen(places, s.Log, &s.Calls.Server.Limits)
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
@@ -114,7 +116,7 @@ func (m *directoryMode) askToEnd(why error) {
 // where they stand, which is a directory of a container that nobody here knows.
 func (m *directoryMode) setState() error {
 	mounts := Requested(m.s.Record.Session)
-	dirs, err := dir.NewTable(mounts, dir.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
+	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // open returns the directories of requests, and takes their locks.
-func (d *requestDirs) open() (places []carrier.RequestDir, err error) {
+func (d *requestDirs) open() (places []files.RequestDir, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.record.Proxy.AnyUser {
@@ -39,7 +40,7 @@ func (d *requestDirs) open() (places []carrier.RequestDir, err error) {
 }
 
 // openLocked makes the directory of requests for commands, and takes its locks.
-func (d *requestDirs) openLocked(commands []string) (p carrier.RequestDir, err error) {
+func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err error) {
 	_, rest := d.record.Proxy.Dir(commands[0])
 	box, err := d.makeDir(rest)
 	if err != nil {
@@ -55,8 +56,8 @@ func (d *requestDirs) openLocked(commands []string) (p carrier.RequestDir, err e
 	if err != nil {
 		return p, errors.Join(err, box.Close())
 	}
-	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
-	p.Renew = func() (carrier.RequestDir, error) { return d.renew(commands) }
+	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
+	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
 	if d.record.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
@@ -69,14 +70,14 @@ func (d *requestDirs) openLocked(commands []string) (p carrier.RequestDir, err e
 
 // renew makes the directory of requests for commands again, after it was deleted or
 // another directory got its name. The one above it is the one that was checked at the start.
-func (d *requestDirs) renew(commands []string) (carrier.RequestDir, error) {
+func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dirs == nil {
-		return carrier.RequestDir{}, ErrGone
+		return files.RequestDir{}, ErrGone
 	}
 	if !d.base.Named() {
-		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
+		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
 	defer func(told []string) { d.notes = told }(d.notes) // nobody asks for them any more
 	p, err := d.openLocked(commands)

@@ -10,13 +10,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // proxying returns what holds the directory of requests for make below ws/base, where ws
 // is everybody's who makes requests, and what it serves there.
-func proxying(t *testing.T) (d *requestDirs, ws string, place carrier.RequestDir) {
+func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
 	ws = filepath.Join(top, "ws")

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -77,7 +79,7 @@ func (t *transport) relayOnce(ctx context.Context, api Engine, id string, up fun
 	if err != nil {
 		return err
 	}
-	stream := execStream{at, carrier.Stdout(at.Reader)}
+	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
 	return t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 }

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -56,7 +57,7 @@ func (d *requestDirs) publishLocked(commands []string) error {
 	}
 	for _, name := range commands {
 		box := d.dirs[name]
-		c := carrier.Client{Command: name, Dir: box.Path(), Pass: d.record.PassEnv}
+		c := files.Client{Command: name, Dir: box.Path(), Pass: d.record.PassEnv}
 		if err := box.Put(name, c.Script(), client); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}

@@ -13,8 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -77,7 +78,7 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 }
 
 // elsewhere is a scene's Elsewhere: the session's container lends its directories.
-func (c *CallContainers) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
+func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
 		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
@@ -118,7 +119,7 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 // there, nor those with which it could do whatever it likes: home is the state directory, in
 // which only workspace is the caller's. A call from below one of these cannot be served. Beside
 // the usual places there are engines at sockets.
-func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []string) (kept []dir.Mount, err error) {
+func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -138,7 +139,7 @@ func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sock
 			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
 		}
 	}
-	if slices.ContainsFunc(kept, func(m dir.Mount) bool { return m.Source != "" && within(cwd, m.Target) }) {
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && within(cwd, m.Target) }) {
 		err = nil // there is a nearer one
 	}
 	return kept, err

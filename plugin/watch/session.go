@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
+
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -75,7 +77,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
-	ctl, err := carrier.Bind(s.Record.Dir, filepath.Base(state.ControlSock(s.Record.Dir)), 0o600)
+	ctl, err := socket.Bind(s.Record.Dir, filepath.Base(state.ControlSock(s.Record.Dir)), 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
 	}

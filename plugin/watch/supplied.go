@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
+
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -19,13 +20,13 @@ import (
 // and so is what a variable of the environment names there. Commands run without these.
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
-func (mc *mountCheck) sources(c container.InspectResponse) (list []dir.Mount) {
+func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {
 	if mc.record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
 		if m.Source != "" && !within(m.Destination, state.Target) {
-			list = append(list, dir.Mount{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
+			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
 	return list
@@ -33,21 +34,21 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []dir.Mount) {
 
 // owner knows what c can write, and what other containers that make calls of this session can.
 // It holds no directory.
-func (mc *mountCheck) owner(c container.InspectResponse) *dir.Table {
-	t, _ := dir.NewTable(slices.Concat(mc.sources(c), mc.others), dir.Default{}) // it fails only for a Default with a directory
+func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
+	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
 // Requested are the directories that those can write who make the requests of docker hostexec
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
-func Requested(rec state.Session) (list []dir.Mount) {
+func Requested(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !within(resolved(home), resolved(rec.InvokedIn)) {
-		list = append(list, dir.Mount{Source: rec.InvokedIn})
+		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {
 		requests, _ := rec.Proxy.Dir(name)
-		list = append(list, dir.Mount{Source: requests})
+		list = append(list, mount.Point{Source: requests})
 	}
 	return list
 }
@@ -101,7 +102,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse) error {
 }
 
 // alsoBy notes what another container that makes calls of this session can write.
-func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []dir.Mount) {
+func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range mc.sources(c) {
 		if !slices.Contains(mc.others, m) {
 			mc.others = append(mc.others, m)
