@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 
@@ -111,38 +109,4 @@ func recursive(c container.InspectResponse, target string) bool {
 	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m apimount.Mount) bool {
 		return m.Target == target && m.BindOptions != nil && m.BindOptions.NonRecursive
 	})
-}
-
-// workspace is the directory that an agent in a container is given in the state directory,
-// with nothing else in it; it is empty where a link leads elsewhere.
-func (r *Record) OwnWorkspace() string {
-	own := filepath.Join(r.Store.Workspaces(), r.ID)
-	if resolved(own) != own {
-		return ""
-	}
-	return own
-}
-
-// covers reports whether one of two directories of the host is in the other, or is it, by
-// whatever names: a mount table that cannot be read proves nothing.
-func covers(a, b string) bool {
-	v, err := mount.ReadView()
-	if err != nil {
-		return true
-	}
-	return v.Overlap(resolved(a), resolved(b))
-}
-
-// resolved follows symbolic links where path exists.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
-}
-
-// within reports whether path is dir or below it, by whole elements.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -4,44 +4,13 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
-	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/mount"
-
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
-
-// Process is an agent that runs as a process of this host's, a child of its session's
-// watcher: so it ends with that, and with its caller, however these end.
-type Process struct {
-	Path string // absolute
-	Args []string
-	Env  []string
-	Dir  string // where it starts, and below which it may make calls
-}
-
-// Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
-// gets TERM, and KILL after AgentGrace.
-func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
-	b, err := json.Marshal(encode(p))
-	if err != nil {
-		return 0, err
-	}
-	if _, err := fmt.Fprintf(l.f, "process %s\n", b); err != nil {
-		return 0, fmt.Errorf("tell the watcher: %w", err)
-	}
-	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
-	text, err := l.awaitValue("exited")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(text)
-}
 
 // processMode serves an agent that is a process of this host.
 type processMode struct{ s *Session }
@@ -68,11 +37,11 @@ func (m *processMode) Follow(ctx context.Context, link *Launcher) error {
 	if !ok {
 		return ErrGone
 	}
-	var e encoded
-	if err := json.Unmarshal([]byte(text), &e); err != nil {
+	p, err := decodeProcess(text)
+	if err != nil {
 		return err
 	}
-	st, err := m.run(ctx, e.decode(), link)
+	st, err := m.run(ctx, p, link)
 	if err != nil && !errors.Is(err, ErrStopped) {
 		link.Fail(err)
 		return err
@@ -140,34 +109,4 @@ func (m *processMode) endAgent(ctx context.Context, link *Launcher, signals chan
 		cancel(StopError{}) // nobody asks again
 	case <-ctx.Done():
 	}
-}
-
-func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
-
-// encoded is a Process whose strings need not be text.
-type encoded struct {
-	Path, Dir []byte
-	Args, Env [][]byte
-}
-
-func encode(p Process) encoded {
-	e := encoded{Path: []byte(p.Path), Dir: []byte(p.Dir)}
-	for _, arg := range p.Args {
-		e.Args = append(e.Args, []byte(arg))
-	}
-	for _, kv := range p.Env {
-		e.Env = append(e.Env, []byte(kv))
-	}
-	return e
-}
-
-func (e encoded) decode() Process {
-	p := Process{Path: string(e.Path), Dir: string(e.Dir)}
-	for _, arg := range e.Args {
-		p.Args = append(p.Args, string(arg))
-	}
-	for _, kv := range e.Env {
-		p.Env = append(p.Env, string(kv))
-	}
-	return p
 }

@@ -5,6 +5,7 @@ package watch
 import (
 	"encoding/json"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -88,4 +89,14 @@ func (r *Record) commands() []policy.Command {
 		list = append(list, cmd)
 	}
 	return list
+}
+
+// workspace is the directory that an agent in a container is given in the state directory,
+// with nothing else in it; it is empty where a link leads elsewhere.
+func (r *Record) OwnWorkspace() string {
+	own := filepath.Join(r.Store.Workspaces(), r.ID)
+	if resolved(own) != own {
+		return ""
+	}
+	return own
 }

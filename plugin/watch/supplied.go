@@ -4,7 +4,6 @@ package watch
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -37,20 +36,6 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
-}
-
-// Requested are the directories that those can write who make the requests of docker hostexec
-// proxy: where these lie, and where commands run, which a container may have been given. That is
-// not so of a whole home directory, from which programs and settings come.
-func Requested(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !within(resolved(home), resolved(rec.InvokedIn)) {
-		list = append(list, mount.Point{Source: rec.InvokedIn})
-	}
-	for _, name := range rec.Names() {
-		requests, _ := rec.Proxy.Dir(name)
-		list = append(list, mount.Point{Source: requests})
-	}
-	return list
 }
 
 // adapt has commands that were found in a part of PATH that c supplies be those that the rest

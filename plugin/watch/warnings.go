@@ -92,15 +92,6 @@ var dangerous = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
-// those where it usually is, or of sockets.
-func engineIn(source string, sockets ...string) bool {
-	if filepath.Base(source) == "docker.sock" {
-		return true
-	}
-	return shownIn(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
-}
-
 // xServers is where the sockets of X servers are. One that may use it may send keys to any window.
 const xServers = "/tmp/.X11-unix"
 
@@ -117,13 +108,4 @@ func managers() []string {
 		dir = filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 	}
 	return []string{filepath.Join(dir, "bus"), filepath.Join(dir, "systemd")}
-}
-
-// shownIn reports whether source is one of paths, or holds one, or is below one.
-func shownIn(source string, paths ...string) bool {
-	source = resolved(source)
-	return slices.ContainsFunc(paths, func(p string) bool {
-		p = resolved(p)
-		return within(p, source) || within(source, p)
-	})
 }
