@@ -53,8 +53,8 @@ func encode(p Process) encoded {
 	return e
 }
 
-// decodeProcess reads what Link.Run has written.
-func decodeProcess(text string) (Process, error) {
+// DecodeProcess reads what Link.Run has written.
+func DecodeProcess(text string) (Process, error) {
 	var e encoded
 	err := json.Unmarshal([]byte(text), &e)
 	return e.decode(), err

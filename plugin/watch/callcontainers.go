@@ -108,7 +108,7 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	}
 	for _, h := range hosts {
 		if path, ok := strings.CutPrefix(h, "unix://"); ok {
-			sockets = append(sockets, resolved(path))
+			sockets = append(sockets, Resolved(path))
 		}
 	}
 	return sockets
@@ -123,11 +123,11 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 	for _, m := range mounts {
 		why := ""
 		switch {
-		case within(m.Target, state.Target):
+		case Within(m.Target, state.Target):
 			continue // the container has something else there
-		case within(state.Target, m.Target), copies != "" && within(filepath.Clean(copies), m.Target):
+		case Within(state.Target, m.Target), copies != "" && Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
-		case m.Source != "" && engineIn(m.Source, sockets...):
+		case m.Source != "" && EngineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
 		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
 			why = "it holds hostexec's own state"
@@ -135,11 +135,11 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			kept = append(kept, m)
 			continue
 		}
-		if within(cwd, m.Target) {
+		if Within(cwd, m.Target) {
 			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
 		}
 	}
-	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && within(cwd, m.Target) }) {
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && Within(cwd, m.Target) }) {
 		err = nil // there is a nearer one
 	}
 	return kept, err

@@ -46,17 +46,17 @@ type Calls struct {
 	workdir atomic.Pointer[string] // the container's working directory
 }
 
-// newCalls returns what answers the calls of s. What they start runs by host.
-func (w *Watcher) newCalls(s *Session, host *executor.Host, log *audit.Log) (c *Calls, err error) {
-	c = &Calls{record: s.Record, config: s.Config, audit: log, log: s.Log}
+// openCalls has s answer calls. What they start runs by host.
+func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (err error) {
+	c := s.Calls
+	c.audit = log
 	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
-	s.Life.calls = c
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
-	return c, err
+	return err
 }
 
 // Apply has later calls depend on dirs, and on the configuration of now.

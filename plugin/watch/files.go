@@ -23,14 +23,14 @@ func (c *Carriers) listenFiles() (net.Listener, error) {
 		// Any user of the container, and none of this host: the session's folder is private.
 		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
-			return nil, errors.Join(err, closePlaces(places))
+			return nil, errors.Join(err, CloseRequestDirs(places))
 		}
 		places = append(places, files.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
 	c.ByFiles = true
 	ln, err := files.Listen(places, c.log, &c.calls.Server.Limits)
 	if err != nil {
-		return nil, errors.Join(err, closePlaces(places))
+		return nil, errors.Join(err, CloseRequestDirs(places))
 	}
 	mark := filepath.Join(state.ShareDir(c.record.Dir), carrier.File)
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), carrier.ByFiles); err != nil { // which follows no link
@@ -49,7 +49,7 @@ type marked struct {
 
 func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Listener.Close()) }
 
-func closePlaces(places []files.RequestDir) error {
+func CloseRequestDirs(places []files.RequestDir) error {
 	var errs []error
 	for _, p := range places {
 		errs = append(errs, p.Dir.Close())

@@ -135,7 +135,7 @@ func (l *Lifetime) KeptJob() *job.Job {
 
 // keeps reports whether there is anything of jobs that are, or were, kept.
 func (l *Lifetime) keeps() bool {
-	return l.calls != nil && l.calls.Server.Jobs != nil && len(l.calls.Server.Jobs.Kept()) > 0
+	return l.calls.Server.Jobs != nil && len(l.calls.Server.Jobs.Kept()) > 0
 }
 
 // usual stands for the default grace.

@@ -57,14 +57,14 @@ func (l *look) source(source string, writable, recursive bool) error {
 	}
 	if l.showsState(at) {
 		alias := ""
-		if !within(at.Path, l.at.Path) && !within(l.at.Path, at.Path) {
+		if !Within(at.Path, l.at.Path) && !Within(l.at.Path, at.Path) {
 			alias = ", which has another name there"
 		}
 		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)
 	}
 	if writable {
 		for _, k := range l.kept {
-			if k.route.Through(at) || holds(at.Path, k.path) || at.Shows(resolved(k.path)) {
+			if k.route.Through(at) || holds(at.Path, k.path) || at.Shows(Resolved(k.path)) {
 				return k.refuse(source)
 			}
 		}

@@ -28,7 +28,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 		}
 		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}
@@ -79,7 +79,7 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 		if m.Source == "" {
 			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
 		}
-		source := resolved(m.Source)
+		source := Resolved(m.Source)
 		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)

@@ -16,7 +16,6 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/client"
 
-	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -29,7 +28,7 @@ func TestUnseen(t *testing.T) {
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
 	log := slog.New(slog.DiscardHandler)
 	mc := testCheck(home, rec)
-	s := &Session{Record: mc.record, Config: mc.config, Warnings: &Warnings{record: mc.record, config: mc.config}, Calls: &Calls{Server: &call.Server{}, record: mc.record}, Log: log}
+	s := NewSession(mc.record, log)
 	m := &containerMode{s: s, mounts: mc, admission: &admission{}}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)

@@ -17,37 +17,37 @@ func covers(a, b string) bool {
 	if err != nil {
 		return true
 	}
-	return v.Overlap(resolved(a), resolved(b))
+	return v.Overlap(Resolved(a), Resolved(b))
 }
 
-// resolved follows symbolic links where path exists.
-func resolved(path string) string {
+// Resolved follows symbolic links where path exists.
+func Resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	return filepath.Clean(path)
 }
 
-// within reports whether path is dir or below it, by whole elements.
-func within(path, dir string) bool {
+// Within reports whether path is dir or below it, by whole elements.
+func Within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
+// EngineIn reports whether source is an engine's socket, or a directory that holds one: one of
 // those where it usually is, or of sockets.
-func engineIn(source string, sockets ...string) bool {
+func EngineIn(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true
 	}
-	return shownIn(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
+	return ShownIn(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
 }
 
-// shownIn reports whether source is one of paths, or holds one, or is below one.
-func shownIn(source string, paths ...string) bool {
-	source = resolved(source)
+// ShownIn reports whether source is one of paths, or holds one, or is below one.
+func ShownIn(source string, paths ...string) bool {
+	source = Resolved(source)
 	return slices.ContainsFunc(paths, func(p string) bool {
-		p = resolved(p)
-		return within(p, source) || within(source, p)
+		p = Resolved(p)
+		return Within(p, source) || Within(source, p)
 	})
 }

@@ -37,7 +37,7 @@ func (m *processMode) Follow(ctx context.Context, link *Launcher) error {
 	if !ok {
 		return ErrGone
 	}
-	p, err := decodeProcess(text)
+	p, err := DecodeProcess(text)
 	if err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func (m *processMode) run(ctx context.Context, p Process, link *Launcher) (execu
 	m.s.Go(func() { m.endAgent(ctx, link, signals, cancel) })
 	cmd := executor.Command{ID: m.s.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
 	return m.s.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
-		FD:      stdio,
+		FD:      AgentStdio,
 		Signals: signals,
-		Started: func(int) { closeStdio() },
+		Started: func(int) { CloseAgentStdio() },
 	})
 }
 

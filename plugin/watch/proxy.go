@@ -52,7 +52,7 @@ func (m *directoryMode) Listen(s *Session) ([]net.Listener, error) {
 		err = m.dirs.publish()
 	}
 	if err != nil {
-		return nil, errors.Join(err, closePlaces(places), m.dirs.close())
+		return nil, errors.Join(err, CloseRequestDirs(places), m.dirs.close())
 	}
 	s.Life.Interrupt = m.askToEnd
 	s.AtEnd(m.dirs.close)

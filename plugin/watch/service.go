@@ -152,7 +152,7 @@ func number(s container.Summary) int {
 func (m *containerMode) has(c container.InspectResponse) bool {
 	share := state.ShareDir(m.s.Record.Dir)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
-		return path.Clean(m.Destination) == state.Target && resolved(m.Source) == share
+		return path.Clean(m.Destination) == state.Target && Resolved(m.Source) == share
 	})
 }
 

@@ -48,10 +48,11 @@ func (s *Session) Go(f func()) { s.wg.Go(f) }
 // AtEnd has f run when the session has ended and nobody can reach its watcher any more.
 func (s *Session) AtEnd(f func() error) { s.atEnd = append(s.atEnd, f) }
 
-// newSession returns the session with record rec. What calls start runs by host.
-func (w *Watcher) newSession(record *Record, life *Lifetime, log *slog.Logger) *Session {
-	s := &Session{Record: record, Config: NewConfiguration(record, log), Life: life, Engine: w.Engine, Log: log}
+// NewSession returns the session with a record. It answers no calls yet.
+func NewSession(record *Record, log *slog.Logger) *Session {
+	s := &Session{Record: record, Config: NewConfiguration(record, log), Log: log}
 	s.Warnings = &Warnings{record: record, config: s.Config}
+	s.Calls = &Calls{Server: &call.Server{}, record: record, config: s.Config, log: log}
 	return s
 }
 
@@ -68,7 +69,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	}
 	host.Session = s.Record.ID
 	s.endLost()
-	if s.Calls, err = w.newCalls(s, host, log); err != nil {
+	if err := w.openCalls(s, host, log); err != nil {
 		return errors.Join(err, host.Close())
 	}
 	s.Carriers = &Carriers{record: s.Record, calls: s.Calls, life: s.Life, log: s.Log}

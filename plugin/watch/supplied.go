@@ -24,7 +24,7 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Source != "" && !within(m.Destination, state.Target) {
+		if m.Source != "" && !Within(m.Destination, state.Target) {
 			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}

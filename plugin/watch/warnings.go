@@ -42,7 +42,7 @@ func warnings(c container.InspectResponse) (list []string) {
 	if h.Privileged {
 		list = append(list, "the container is privileged: it can take over this host without hostexec")
 	}
-	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return m.Type == mount.TypeBind && resolved(m.Source) == "/proc" }) {
+	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return m.Type == mount.TypeBind && Resolved(m.Source) == "/proc" }) {
 		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
 	}
 	if h.NetworkMode.IsHost() {
@@ -67,9 +67,9 @@ func warnings(c container.InspectResponse) (list []string) {
 	for _, m := range c.Mounts {
 		switch {
 		case m.Type == mount.TypeVolume:
-		case engineIn(m.Source):
+		case EngineIn(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case shownIn(m.Source, managers()...):
+		case ShownIn(m.Source, managers()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
 		case typesIn(m.Source):
 			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
@@ -98,7 +98,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return shownIn(source, xServers) && (err == nil || within(resolved(source), xServers))
+	return ShownIn(source, xServers) && (err == nil || Within(Resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.

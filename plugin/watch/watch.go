@@ -117,7 +117,9 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	record.Version = w.Version
 	life, ctx := newLifetime(ctx, record, log)
 	defer life.Stop(nil)
-	s := w.newSession(record, life, log)
+	s := NewSession(record, log)
+	s.Engine, s.Life = w.Engine, life
+	life.calls = s.Calls
 	who := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
 	options := auditing(s.Config.Load().Audit)
 	options.NoRecords = rec.Container == ""
