@@ -22,7 +22,7 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // What attach has put into a container is the container's since: its root may have removed,
@@ -83,8 +83,8 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 // passable refuses a container in which others than root could have root remove something else.
 // Where something is no directory of ours any more the shim sees that itself, and goes into none.
 func passable(ctx context.Context, api client.APIClient, id string) error {
-	err := watch.RootsAlone(ctx, api, id)
-	var replaceable *watch.ReplaceableError
+	err := watchcontainer.RootsAlone(ctx, api, id)
+	var replaceable *watchcontainer.ReplaceableError
 	if errors.As(err, &replaceable) && replaceable.NoDir && inject.Within(replaceable.Path, inject.Target) {
 		return nil
 	}

@@ -9,11 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
-
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
-
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 

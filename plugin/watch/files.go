@@ -8,10 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
-
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 

@@ -6,9 +6,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
-
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
-
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
-
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 

@@ -10,10 +10,9 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/docker-hostexec/hostexec/exec/mount"
-
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
