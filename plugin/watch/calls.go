@@ -16,8 +16,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/verb"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -51,7 +53,7 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	c.audit = log
 	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
-	c.Server = &call.Server{Version: w.Version, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
+	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits}
 	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
@@ -66,7 +68,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	for _, f := range found {
 		c.log.Warn("environment of commands", "finding", f.String())
 	}
-	path, left := executor.Path(executor.Getenv(c.config.Environ, "PATH"), dirs)
+	path, left := executor.Path(osenv.Get(c.config.Environ, "PATH"), dirs)
 	if len(left) > 0 {
 		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	}
@@ -83,7 +85,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		PassEnv:   c.record.PassEnv,
 		NewPrivs:  c.record.NewPrivs,
 		Environ:   env,
-		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
+		Find:      func(name string) (string, bool) { return osenv.LookPath(name, path) },
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
 
 		Recordings: c.record.Store.Recordings(),

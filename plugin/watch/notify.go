@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -66,7 +67,7 @@ func NewNotifier(rec state.Session, options Notify, log *slog.Logger) notify.Not
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(options.Command) > 0 {
-		if path, ok := notify.LookPath(options.Command[0], getenv("PATH")); ok {
+		if path, ok := osenv.LookPath(options.Command[0], getenv("PATH")); ok {
 			n.Command = append([]string{path}, options.Command[1:]...)
 		} else {
 			log.Error("notify.command is not found in PATH", "command", options.Command[0])

@@ -55,9 +55,15 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 	return s
 }
 
-// settling is how long after its start a watcher gives back the memory that only its start needed: a
-// tenth of what it has. The runtime alone would keep it.
+// settling is how long after its start a watcher begins to save memory. Collections would delay the start.
 const settling = time.Second
+
+// saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
+// all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
+func saveMemory() {
+	debug.SetGCPercent(10)
+	debug.FreeOSMemory()
+}
 
 // serve opens the listeners, and follows what makes calls until that is over. It returns when every call has
 // been answered and everything that calls started has ended.
@@ -94,7 +100,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	s.Go(func() { s.Calls.review(ctx) })
 
 	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
-	settled := time.AfterFunc(settling, debug.FreeOSMemory)
+	settled := time.AfterFunc(settling, saveMemory)
 	defer settled.Stop()
 	err = s.mode.Follow(ctx, link)
 	if s.Record.Container != "" {

@@ -84,9 +84,6 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	if err := dir.CloexecAll(); err != nil {
 		return nil, err
 	}
-	// A watcher is there all day and mostly idle: memory matters more than the time to
-	// collect it, of which calls make little.
-	debug.SetGCPercent(10)
 	debug.SetMemoryLimit(collectAbove)
 	proctree.DefaultSignals()
 	if err := proctree.BecomeSubreaper(); err != nil {

@@ -100,10 +100,7 @@ func (a *admission) lookAgain() bool {
 	if c == nil {
 		return true
 	}
-	l, err := a.mounts.newLook()
-	if err == nil {
-		err = a.mounts.runningMounts(l, c.InspectResponse)
-	}
+	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.newLook)
 	if err != nil {
 		a.life.Stop(err)
 	}

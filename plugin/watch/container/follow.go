@@ -4,6 +4,7 @@ package container
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,7 +24,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	}
 	// ends with its request, or with ctx.
 	m.s.Go(func() { m.connectEngine(ctx) })
-	id, err := m.readContainerID(ctx, link)
+	id, made, err := m.readContainer(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 			m.leftovers.sweepVolumes(api)
 		}
 	}()
-	began, exit, err := m.setUp(ctx, api, id, link)
+	began, exit, err := m.setUp(ctx, api, id, made, link)
 	if err != nil {
 		return err
 	}
@@ -79,34 +80,45 @@ func (m *Mode) connectEngine(ctx context.Context) {
 	}
 }
 
-// readContainerID waits to be told which container the session is for. When run ends without
-// saying, what it may have left behind is removed.
-func (m *Mode) readContainerID(ctx context.Context, link *watch.Launcher) (string, error) {
-	select {
-	case line := <-link.Lines:
-		if text, ok := strings.CutPrefix(line, "http "); ok {
-			if address, err := m.s.Carriers.OpenHTTP(text); err != nil {
+// readContainer waits to be told which container the session is for, and what the engine has said of it, if run has
+// asked. When run ends without saying, what it may have left behind is removed.
+func (m *Mode) readContainer(ctx context.Context, link *watch.Launcher) (id string, made []byte, err error) {
+	for {
+		var line string
+		select {
+		case line = <-link.Lines:
+		case <-ctx.Done():
+			return "", nil, context.Cause(ctx)
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "http":
+			if address, err := m.s.Carriers.OpenHTTP(rest); err != nil {
 				link.Fail(err)
 			} else {
 				link.Listening(address)
 			}
-			return m.readContainerID(ctx, link)
-		}
-		if id, ok := strings.CutPrefix(line, "container "); ok {
-			id, volume, _ := strings.Cut(id, " ")
+		case "inspected":
+			made = []byte(rest)
+		case "container":
+			id, volume, _ := strings.Cut(rest, " ")
 			m.settleShare(volume)
-			return id, nil
+			return id, made, nil
+		default:
+			m.sweepUnnamed(ctx, line == "abort")
+			return "", nil, watch.ErrGone
 		}
-		patience := inFlight
-		if line == "abort" {
-			patience = 2 * watch.Poll
-		}
-		if api, err := m.s.Engine(); err == nil {
-			m.leftovers.sweep(ctx, api, patience)
-		}
-		return "", watch.ErrGone
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	}
+}
+
+// sweepUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
+func (m *Mode) sweepUnnamed(ctx context.Context, aborted bool) {
+	patience := inFlight
+	if aborted {
+		patience = 2 * watch.Poll
+	}
+	if api, err := m.s.Engine(); err == nil {
+		m.leftovers.sweep(ctx, api, patience)
 	}
 }
 
@@ -124,10 +136,9 @@ func (m *Mode) settleShare(volume string) {
 
 // setUp looks at the container that was created, sets the session up for it, and lets it
 // start. The returned wait ends with the container's first run, of which it is said when it
-// began, if it has.
-func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, link *watch.Launcher) (began string, exit *exitWait, err error) {
-	exit = register(ctx, api, id)
-	c, err := inspect(ctx, api, id)
+// began, if it has. made is what the engine has said of the container, or nil.
+func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.Launcher) (began string, exit *exitWait, err error) {
+	c, registered, err := m.firstLook(ctx, api, id, made)
 	if err != nil {
 		link.Fail(err)
 		return "", nil, m.setUpFailed(errdefs.IsNotFound(err), err)
@@ -141,10 +152,6 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, link *wat
 	}
 	if c.State.Running { // resumed
 		m.s.Calls.Containers.RemoveLeft(ctx)
-	}
-	if !fresh && !runs(c) {
-		exit.drop()
-		exit = nil // it is over already: the wait finds that
 	}
 	if err := m.setState(c); err != nil {
 		link.Fail(err)
@@ -164,8 +171,29 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, link *wat
 	if !m.s.Record.RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until it is known what the engine has mounted
 	}
+	if exit = registered(); !fresh && !runs(c) {
+		exit.drop()
+		exit = nil // it is over already: the wait finds that
+	}
 	link.Bound(list, where(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
+}
+
+// firstLook looks at container id, and asks to be told when it exits. registered returns when the engine has taken note.
+func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
+	if made == nil {
+		exit := register(ctx, api, id)
+		c, err = inspect(ctx, api, id)
+		return c, func() *exitWait { return exit }, err
+	}
+	// The container does not run yet. The engine answers when run has copied something into it, which takes a while.
+	done := make(chan *exitWait, 1)
+	// ends with its request, or with ctx.
+	m.s.Go(func() { done <- register(ctx, api, id) })
+	if err = json.Unmarshal(made, &c); err == nil {
+		err = showHostFiles(ctx, api, &c)
+	}
+	return c, func() *exitWait { return <-done }, err
 }
 
 // setUpFailed is the end of a session that could not be set up. Its folder goes with a

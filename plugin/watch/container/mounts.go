@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/docker/docker/api/types/container"
 	apimount "github.com/docker/docker/api/types/mount"
@@ -66,10 +67,7 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	l, err := mc.newLook()
-	if err != nil {
-		return err
-	}
+	look := sync.OnceValues(mc.newLook) // most containers have no mount that needs it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
@@ -86,14 +84,18 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 			}
 			continue
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		l, err := look()
+		if err == nil {
+			err = l.source(m.Source, m.RW, recursive(c, m.Destination))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if err := mc.dependable(c); err != nil {
 		return err
 	}
-	return mc.runningMounts(l, c)
+	return mc.runningMounts(c, look)
 }
 
 func errOwnShare(source string) error {

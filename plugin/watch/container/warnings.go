@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -23,14 +24,16 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	if mc.record.RemoteFiles {
 		return list
 	}
-	l, err := mc.newLook()
-	if err != nil {
-		return append(list, err.Error())
-	}
+	look := sync.OnceValues(mc.newLook) // as in refuse
 	for _, m := range c.Mounts {
-		if m.Type == mount.TypeBind && m.RW && m.Source != "" {
-			list = append(list, l.warn(m.Source)...)
+		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
+			continue
 		}
+		l, err := look()
+		if err != nil {
+			return append(list, err.Error())
+		}
+		list = append(list, l.warn(m.Source)...)
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -42,7 +43,7 @@ func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 // of it has. It returns what a person should know of that.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	owner := mc.owner(c)
-	path, _ := executor.Path(executor.Getenv(mc.config.Environ, "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
 	all := slices.Clone(mc.record.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
@@ -50,7 +51,7 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 			continue
 		}
 		// Where there is none, preflight has the words.
-		if other, ok := executor.LookPath(filepath.Base(cmd.Path), path); ok {
+		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
 			cmd.Path = other
 		}
@@ -69,7 +70,7 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 // on: by another name of a mount, as the interpreter of a script, or as a library.
 func (mc *mountCheck) dependable(c container.InspectResponse) error {
 	owner := mc.owner(c)
-	path, _ := executor.Path(executor.Getenv(mc.config.Environ, "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
 	for _, k := range mc.protected() {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
