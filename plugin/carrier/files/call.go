@@ -22,12 +22,11 @@ import (
 type call struct {
 	p       *requestDir
 	ask     request
-	conn    net.Conn // our end
+	frames  *carrier.Call
 	wakeups chan struct{}
 
 	out, err   *output
 	wakeup     *dir.Wakeup                 // has the caller look; nil if it has none
-	ungranted  int                         // bytes of output that are written, but not granted again yet
 	ended      bool                        // the caller has said so; tend's, then finish's
 	cancels    atomic.Bool                 // the caller has said that it goes
 	stale      atomic.Bool                 // the caller no longer touches .heartbeat
@@ -39,7 +38,7 @@ type call struct {
 	reserve *reserve
 	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
 
-	mu    sync.Mutex // guards the fields below, and writing to conn
+	mu    sync.Mutex // guards the field below
 	stdin *input
 }
 
@@ -83,12 +82,12 @@ func (c *call) serve(l *Listener) {
 		c.finish(refused(c.ask))
 		return
 	}
-	theirs, done := c.connect()
+	host, done := c.connect()
 	defer done()
 	select {
-	case l.calls <- theirs:
+	case l.calls <- host:
 	case <-l.done:
-		theirs.Close()
+		host.Close()
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
@@ -96,8 +95,7 @@ func (c *call) serve(l *Listener) {
 	var tending sync.WaitGroup
 	// ends when over is closed.
 	tending.Go(func() {
-		// Not before follow reads: a host that does not want it says so while it is sent.
-		_ = c.send(wire.KindExec, exec) // else follow finds the host gone
+		_ = c.frames.Send(wire.KindExec, exec) // if it fails, follow finds the host gone
 		hear()
 		exec = nil
 		c.watchCaller(over)
@@ -108,98 +106,75 @@ func (c *call) serve(l *Listener) {
 	c.finish(end)
 }
 
-func (c *call) connect() (theirs net.Conn, done func()) {
-	c.conn, theirs = net.Pipe()
-	return theirs, func() {
-		c.conn.Close()
+func (c *call) connect() (host net.Conn, done func()) {
+	c.frames, host = carrier.NewCall()
+	return host, func() {
+		c.frames.Close()
 		if c.stdin != nil {
 			c.stdin.close()
 		}
 	}
 }
 
-// follow writes down what comes of the call, until it ends. Without an Exit it has not
-// ended well.
+// follow writes down the answer of the call, until it ends.
 func (c *call) follow() wire.Exit {
-	gone := carrier.Failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
-	buf := make([]byte, 0, 16<<10)
-	for {
-		kind, b, err := wire.ReadFrame(c.conn, buf)
-		if over := c.over.Load(); err != nil && over != nil {
-			return carrier.Failed("stdin: " + over.Error())
-		}
-		if err != nil && c.cancels.Load() {
-			return carrier.Failed("the caller has cancelled the call")
-		}
-		if err != nil && c.stale.Load() {
-			return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
-		}
-		if err != nil && c.ending() {
-			return carrier.Failed("the proxy is shutting down: the command was ended")
-		}
-		if err != nil {
-			return gone
-		}
-		if cap(b) > cap(buf) {
-			buf = b[:0] // who writes much will go on so
-		}
-		switch kind {
-		case wire.KindExit:
-			e, err := wire.ParseExit(b)
-			if err != nil {
-				return gone
-			}
-			return e
-		case wire.KindStdout:
-			err = c.write(c.out, b)
-		case wire.KindStderr:
-			err = c.write(c.err, b)
-		case wire.KindNotice:
-			err = c.err.add(b)
-			c.wakeup.Notify()
-		case wire.KindStarted:
-			s, perr := wire.ParseStarted(b)
-			if err = perr; err == nil && s.FDs[0] == wire.Pumped {
-				err = c.openInput()
-			}
-		case wire.KindCapture:
-			err = c.openInput()
-		case wire.KindCredit:
-			n, perr := wire.ParseCredit(b)
-			err = perr
-			c.credit(int(n))
-		case wire.KindStdinClosed:
-			c.credit(-1)
-		}
-		if isFull(err) {
-			return carrier.Failed(c.noSpace())
-		}
-		if err != nil {
-			return carrier.Failed("the answer cannot be written: " + reasonOf(err))
-		}
+	e, err := c.frames.Follow(c)
+	over := c.over.Load()
+	switch {
+	case err == nil:
+		return e
+	case isFull(err):
+		return carrier.Failed(c.noSpace())
+	case err != carrier.ErrGone:
+		return carrier.Failed("the answer cannot be written: " + reasonOf(err))
+	case over != nil:
+		return carrier.Failed("stdin: " + over.Error())
+	case c.cancels.Load():
+		return carrier.Failed("the caller has cancelled the call")
+	case c.stale.Load():
+		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+	case c.ending():
+		return carrier.Failed("the proxy is shutting down: the command was ended")
 	}
+	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may tell more")
 }
 
-// write appends output, and lets the host send as much again.
-func (c *call) write(o *output, b []byte) error {
-	if err := o.add(b); err != nil {
-		return err
+// Output implements carrier.Receiver.
+func (c *call) Output(stream wire.Kind, b []byte) error {
+	o := c.out
+	if stream == wire.KindStderr {
+		o = c.err
 	}
-	c.wakeup.Notify()
-	if c.ungranted += len(b); c.ungranted < wire.Window/4 {
-		return nil
+	err := o.add(b)
+	if err == nil {
+		c.wakeup.Notify()
 	}
-	n := c.ungranted
-	c.ungranted = 0
-	return c.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n)))
-}
-
-// send writes one frame.
-func (c *call) send(kind wire.Kind, payload []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err := c.conn.Write(wire.AppendFrame(nil, kind, payload))
 	return err
+}
+
+// Event implements carrier.Receiver.
+func (c *call) Event(kind wire.Kind, b []byte) error {
+	switch kind {
+	case wire.KindNotice:
+		err := c.err.add(b)
+		c.wakeup.Notify()
+		return err
+	case wire.KindStarted:
+		s, err := wire.ParseStarted(b)
+		if err == nil && s.FDs[0] == wire.Pumped {
+			err = c.openInput()
+		}
+		return err
+	case wire.KindCapture:
+		return c.openInput()
+	case wire.KindCredit:
+		n, err := wire.ParseCredit(b)
+		c.credit(int(n))
+		return err
+	case wire.KindStdinClosed:
+		c.credit(-1)
+	}
+	return nil
 }
 
 func refused(a request) wire.Exit {

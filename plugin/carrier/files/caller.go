@@ -110,7 +110,7 @@ func (c *call) watchCaller(over <-chan struct{}) {
 		c.ended = c.cancelled()
 		c.stale.Store(c.ask.heartbeat && heart.missed(c.p.Dir, now))
 		if c.callerGone || c.ended || c.stale.Load() || c.abandoned() {
-			c.conn.Close() // which ends the whole tree
+			c.frames.Close() // which ends the whole tree
 			return
 		}
 		if now.Sub(beat) >= keepaliveInterval {
@@ -124,7 +124,7 @@ func (c *call) watchCaller(over <-chan struct{}) {
 			var over *limit.Error
 			if errors.As(in.look(), &over) {
 				c.over.Store(over)
-				c.conn.Close()
+				c.frames.Close()
 				return
 			}
 		}
@@ -144,7 +144,7 @@ func (c *call) cancelled() bool {
 	c.cancels.Store(true)
 	text, _, _ := c.p.Dir.Read(c.ask.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
-		c.send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
+		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
 	}
 	return true
 }
@@ -181,7 +181,7 @@ func (c *call) sendStdin() bool {
 			c.mu.Lock()
 			in.credit -= n
 			c.mu.Unlock()
-			if c.send(wire.KindStdin, in.buf[:n]) != nil {
+			if c.frames.Send(wire.KindStdin, in.buf[:n]) != nil {
 				return false
 			}
 			continue
@@ -190,7 +190,7 @@ func (c *call) sendStdin() bool {
 			c.mu.Lock()
 			in.ended = true
 			c.mu.Unlock()
-			c.send(wire.KindStdinEOF, nil)
+			c.frames.Send(wire.KindStdinEOF, nil)
 			return false
 		}
 		return true

@@ -133,7 +133,7 @@ func (r *reply) close() {
 
 // make makes a call and follows it to its end. When ctx is done the caller hangs up.
 func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
-	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed("the host's side of this call has gone")}
+	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")
 	payload := ask.Append(nil)
@@ -141,9 +141,9 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 		r.exit = carrier.Failed("the request is too long")
 		return r
 	}
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	t := &callerConn{Conn: theirs, carrier: l.name}
+	c, host := carrier.NewCall()
+	defer c.Close()
+	t := &callerConn{Conn: host, carrier: l.name}
 	select {
 	case l.calls <- t:
 	case <-l.done:
@@ -151,13 +151,14 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 	case <-ctx.Done():
 		return r
 	}
-	defer context.AfterFunc(ctx, func() { ours.Close() })()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
 	var sending sync.WaitGroup
-	// ends when the request is heard, or ours is closed: a host that does not want it says
-	// so while it is sent.
-	sending.Go(func() { ours.Write(wire.AppendFrame(nil, wire.KindExec, payload)) })
-	r.follow(ours)
-	ours.Close()
+	// ends when the request is heard, or c is closed.
+	sending.Go(func() { c.Send(wire.KindExec, payload) })
+	if e, err := c.Follow(r); err == nil {
+		r.setExit(e)
+	}
+	c.Close()
 	sending.Wait()
 	if r.started {
 		r.asked, r.pattern = t.asked, t.pattern
@@ -165,41 +166,20 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 	return r
 }
 
-// follow takes what comes of the call, until it ends. Without an Exit it has not ended well.
-func (r *reply) follow(conn net.Conn) {
-	buf := make([]byte, 0, 4<<10)
-	owed := 0
-	for {
-		kind, b, err := wire.ReadFrame(conn, buf)
-		if err != nil {
-			return
-		}
-		if cap(b) > cap(buf) {
-			buf = b[:0] // who writes much will go on so
-		}
-		switch kind {
-		case wire.KindStarted:
-			r.started = true
-			continue
-		case wire.KindStdout:
-			r.out.write(b)
-		case wire.KindStderr:
-			r.err.write(b)
-		case wire.KindExit:
-			if e, err := wire.ParseExit(b); err == nil {
-				r.setExit(e)
-			}
-			return
-		default:
-			continue
-		}
-		if owed += len(b); owed >= wire.Window/4 {
-			if _, err := conn.Write(wire.AppendFrame(nil, wire.KindCredit, wire.AppendCredit(nil, uint32(owed)))); err != nil {
-				return
-			}
-			owed = 0
-		}
+// Output implements carrier.Receiver.
+func (r *reply) Output(stream wire.Kind, b []byte) error {
+	if stream == wire.KindStdout {
+		r.out.write(b)
+	} else {
+		r.err.write(b)
 	}
+	return nil
+}
+
+// Event implements carrier.Receiver.
+func (r *reply) Event(kind wire.Kind, _ []byte) error {
+	r.started = r.started || kind == wire.KindStarted
+	return nil
 }
 
 // setExit notes how the call ended. What a verb of hostexec's own says then is its stderr.
