@@ -84,9 +84,7 @@ func (c *call) serve(l *Listener) {
 	}
 	host, done := c.connect()
 	defer done()
-	select {
-	case l.calls <- host:
-	case <-l.done:
+	if !l.Offer(host, nil) {
 		host.Close()
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return

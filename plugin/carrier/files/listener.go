@@ -5,13 +5,13 @@ package files
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
 // Listener is the carrier that needs neither a socket nor an engine: a directory into which a
@@ -31,8 +31,7 @@ type Listener struct {
 	eventsWork  bool          // events are known to come; the loop's own
 	missedSince time.Time     // when a request was found without an event; the loop's own
 
-	calls    chan net.Conn
-	done     chan struct{} // closed by Close
+	*carrier.Queue
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
 	closing  sync.Once
@@ -94,7 +93,7 @@ const maxSent = 8 << 20
 // come. What their answers have on the disk counts for limits. Close ends it.
 func Listen(places []RequestDir, log *slog.Logger, limits *limit.Session) (*Listener, error) {
 	l := &Listener{
-		log: log, limits: limits, path: places[0].Dir.Path(), calls: make(chan net.Conn), done: make(chan struct{}), draining: make(chan struct{}), again: make(chan struct{}, 1),
+		log: log, limits: limits, path: places[0].Dir.Path(), Queue: carrier.NewQueue(carrier.Addr{Carrier: "files", Place: places[0].Dir.Path()}), draining: make(chan struct{}), again: make(chan struct{}, 1),
 	}
 	for _, p := range places {
 		l.places = append(l.places, newRequestDir(p))
@@ -104,7 +103,7 @@ func Listen(places []RequestDir, log *slog.Logger, limits *limit.Session) (*List
 		p.sweep(time.Now())
 		l.share(p)
 	}
-	// ends with done; Close waits for it.
+	// ends when the queue is closed; Close waits for it.
 	l.loop.Go(l.look)
 	return l, nil
 }
@@ -112,24 +111,6 @@ func Listen(places []RequestDir, log *slog.Logger, limits *limit.Session) (*List
 func newRequestDir(p RequestDir) *requestDir {
 	return &requestDir{RequestDir: p, wait: renewing, flying: map[string]*call{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
 }
-
-// Accept returns the caller's end of the next call, which speaks the wire's frames.
-func (l *Listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.calls:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Addr implements net.Listener.
-func (l *Listener) Addr() net.Addr { return addr{l.path} }
-
-type addr struct{ path string }
-
-func (a addr) Network() string { return "files" }
-func (a addr) String() string  { return a.path }
 
 // Refuse refuses requests from here on. Calls that are ended later say that it was called.
 func (l *Listener) Refuse() { l.drain.Do(func() { close(l.draining) }) }
@@ -156,7 +137,7 @@ func (l *Listener) Close() error {
 	var err error
 	l.closing.Do(func() {
 		l.Refuse()
-		close(l.done)
+		_ = l.Queue.Close() // it does not fail
 		l.loop.Wait()
 		l.flight.Wait()
 		if l.notify != nil {
@@ -248,7 +229,7 @@ func (l *Listener) take(p *requestDir, id string) bool {
 	}
 	c := newCall(p, ask)
 	p.start(c)
-	// ends with the call, or with done.
+	// ends with the call, or when the queue is closed.
 	l.flight.Go(func() {
 		defer l.leave()
 		c.serve(l)

@@ -88,7 +88,7 @@ func (l *Listener) look() {
 	swept := time.Now()
 	for {
 		select {
-		case <-l.done:
+		case <-l.Done():
 			return
 		case ev := <-events:
 			l.handleEvent(ev)

@@ -15,16 +15,15 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// whole is a listener of calls that are made in this process, for callers who get the
-// answer in one piece.
+// caller makes calls in this process, for clients that get the answer in one piece. As a net.Listener it has
+// the host's ends of these calls.
 //
-//	a request  ->  a call, as frames over a pipe  ->  what became of it, and all it wrote
-type whole struct {
-	dir   string       // for output that is too much to be held
-	spare atomic.Int64 // bytes that it may take there
-	name  string       // of the carrier, for callers that get no more than an answer
-	calls chan net.Conn
-	done  chan struct{} // closed by end
+//	a request  ->  a call, as frames over a pipe  ->  how it ended, and all output
+type caller struct {
+	*carrier.Queue
+	dir   string       // for output that is too long for memory
+	spare atomic.Int64 // bytes of output that may still go there
+	name  string       // of the carrier, for clients that get no more than an answer
 
 	mu     sync.Mutex // guards the field below, and beginning a call
 	over   bool
@@ -33,40 +32,22 @@ type whole struct {
 }
 
 const (
-	// maxWhole is how many such calls there are at a time.
-	maxWhole = 64
+	// maxCalls is how many such calls there are at a time.
+	maxCalls = 64
 	// maxKept is how many bytes of each stream are kept. The command may write more.
 	maxKept = 16 << 20
 	// maxInFiles is how many bytes of all of them are on disk at a time.
 	maxInFiles = 256 << 20
 )
 
-func newWhole(dir string) *whole {
-	l := &whole{dir: dir, calls: make(chan net.Conn), done: make(chan struct{}), slots: make(chan struct{}, maxWhole)}
+func newCaller(dir string) *caller {
+	l := &caller{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
 	l.spare.Store(maxInFiles)
 	return l
 }
 
-// Accept returns the caller's end of the next call, which speaks the wire's frames.
-func (l *whole) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.calls:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Addr implements net.Listener.
-func (l *whole) Addr() net.Addr { return wholeAddr{} }
-
-type wholeAddr struct{}
-
-func (wholeAddr) Network() string { return "pipe" }
-func (wholeAddr) String() string  { return "pipe" }
-
 // enter makes room for a call; it reports false when there is none. Who enters leaves.
-func (l *whole) enter() bool {
+func (l *caller) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
@@ -81,19 +62,17 @@ func (l *whole) enter() bool {
 	}
 }
 
-func (l *whole) leave() {
+func (l *caller) leave() {
 	<-l.slots
 	l.flight.Done()
 }
 
 // end takes no more calls; it does not wait for those there are.
-func (l *whole) end() {
+func (l *caller) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.over {
-		l.over = true
-		close(l.done)
-	}
+	l.over = true
+	l.Queue.Close()
 }
 
 // callerConn is the caller's end of a call, which hears why the call's command runs.
@@ -132,7 +111,7 @@ func (r *reply) close() {
 }
 
 // make makes a call and follows it to its end. When ctx is done the caller hangs up.
-func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
+func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
 	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")
@@ -144,11 +123,7 @@ func (l *whole) make(ctx context.Context, ask wire.Exec) *reply {
 	c, host := carrier.NewCall()
 	defer c.Close()
 	t := &callerConn{Conn: host, carrier: l.name}
-	select {
-	case l.calls <- t:
-	case <-l.done:
-		return r
-	case <-ctx.Done():
+	if !l.Offer(t, ctx.Done()) {
 		return r
 	}
 	defer context.AfterFunc(ctx, func() { c.Close() })()

@@ -25,7 +25,7 @@ import (
 // It is a net.Listener whose connections are calls: what a tool asks for is decided as if
 // the container had.
 type ExecSocket struct {
-	*whole
+	*caller
 	keys Keys
 	ln   *carrier.ConnLimiter
 	loop sync.WaitGroup
@@ -44,7 +44,7 @@ var ErrNoWorkdir = errors.New("no directory of the session's")
 
 // ListenExecSocket answers what comes to ln. dir is a private directory for output. Close ends it.
 func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
-	l := &ExecSocket{whole: newWhole(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
+	l := &ExecSocket{caller: newCaller(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l
@@ -143,7 +143,7 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	// ends with the answer. The session's end does not wait long for a tool that takes none.
 	watching.Go(func() {
 		select {
-		case <-l.done:
+		case <-l.Done():
 			conn.SetWriteDeadline(time.Now().Add(closing))
 		case <-over:
 		}

@@ -30,7 +30,7 @@ import (
 // It is a net.Listener whose connections are calls. The port is on a bridge, so that others
 // can reach it: what says that a request is the session's is its token and nothing else.
 type Listener struct {
-	*whole
+	*caller
 	token string
 	cwd   func() string // where a call is made whose caller does not say
 
@@ -60,7 +60,7 @@ const (
 // New returns a carrier that has no port yet. dir is a private directory for output.
 // A request is the session's that has token; "" is none.
 func New(dir, token string, cwd func() string) *Listener {
-	h := &Listener{whole: newWhole(dir), token: token, cwd: cwd}
+	h := &Listener{caller: newCaller(dir), token: token, cwd: cwd}
 	h.name = "HTTP"
 	return h
 }

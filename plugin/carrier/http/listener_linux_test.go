@@ -384,7 +384,7 @@ func TestHTTPTooMany(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
 	h := door(t, func(c *heard) { began <- struct{}{}; <-finish; echo(c) })
 	var wg sync.WaitGroup
-	for range maxWhole {
+	for range maxCalls {
 		// ends with its call.
 		wg.Go(func() {
 			if w := post(h, `{"args": ["make"]}`); w.Code != 200 {

@@ -14,7 +14,7 @@ import (
 // output is what a command writes to one stream. A little is held, more goes to a file
 // without a name; what has no room is passed over, and that is marked.
 type output struct {
-	l      *whole
+	l      *caller
 	held   []byte
 	inFile int64
 	f      *os.File

@@ -126,7 +126,7 @@ func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr implements net.Conn.
-func (c *conn) LocalAddr() net.Addr { return addr{} }
+func (c *conn) LocalAddr() net.Addr { return addr }
 
 // RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return addr{} }
+func (c *conn) RemoteAddr() net.Addr { return addr }

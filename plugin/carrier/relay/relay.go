@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -18,39 +18,16 @@ import (
 type Listener struct {
 	Nonce string // what the relay has to read in the share; empty: it has no share of ours
 
-	calls chan net.Conn
-	done  chan struct{} // closed by Close
-	close sync.Once
+	*carrier.Queue
 }
 
 // New returns a listener to which Serve brings the calls.
 func New(nonce string) *Listener {
-	return &Listener{Nonce: nonce, calls: make(chan net.Conn), done: make(chan struct{})}
+	return &Listener{Nonce: nonce, Queue: carrier.NewQueue(addr)}
 }
 
-// Accept returns the next call.
-func (r *Listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-r.calls:
-		return c, nil
-	case <-r.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept. Streams and calls are closed by those who have them.
-func (r *Listener) Close() error {
-	r.close.Do(func() { close(r.done) })
-	return nil
-}
-
-// Addr returns an address that says no more than that it is a relay.
-func (r *Listener) Addr() net.Addr { return addr{} }
-
-type addr struct{}
-
-func (addr) Network() string { return "relay" }
-func (addr) String() string  { return "relay" }
+// addr says no more than that it is a relay.
+var addr = carrier.Addr{Carrier: "relay", Place: "relay"}
 
 // maxCalls is how many calls one relay may carry at a time.
 const maxCalls = 4096
@@ -119,11 +96,7 @@ func (r *Listener) read(l *link) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case r.calls <- c:
-		case <-l.over: // nobody takes it, and the relay has gone
-			return net.ErrClosed
-		case <-r.done:
+		if !r.Offer(c, l.over) {
 			return net.ErrClosed
 		}
 		c.put(b)
