@@ -21,10 +21,14 @@ import (
 // runningMounts refuses a container that runs with a mount of the state directory, other than
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
-func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
+func (w *Watcher) runningMounts(c container.InspectResponse, look func() (*look, error)) error {
 	text, ok := mountInfoOf(c)
 	if !ok {
 		return nil
+	}
+	l, err := look()
+	if err != nil {
+		return err
 	}
 	share := l.view.Locate(state.ShareDir(w.Dir)).Place
 	given := []mount.Place{share, l.view.Locate(state.ProxyDir(w.Dir)).Place}

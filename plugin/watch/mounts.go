@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/docker/docker/api/types/container"
 	apimount "github.com/docker/docker/api/types/mount"
@@ -57,10 +58,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 	if w.rec.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	l, err := w.newLook()
-	if err != nil {
-		return err
-	}
+	look := sync.OnceValues(w.newLook) // most containers have no mount that needs it
 	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	own := w.workspace()
 	for _, m := range c.Mounts {
@@ -77,14 +75,18 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			}
 			continue
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		l, err := look()
+		if err == nil {
+			err = l.source(m.Source, m.RW, recursive(c, m.Destination))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if err := w.dependable(c); err != nil {
 		return err
 	}
-	return w.runningMounts(l, c)
+	return w.runningMounts(c, look)
 }
 
 func errOwnShare(source string) error {

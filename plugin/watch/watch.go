@@ -99,9 +99,15 @@ type Watcher struct {
 	wg             sync.WaitGroup // all that serve started
 }
 
-// settling is how long after its start a watcher gives back the memory that only its start needed: a
-// tenth of what it has. The runtime alone would keep it.
+// settling is how long after its start a watcher begins to save memory. Collections would delay the start.
 const settling = time.Second
+
+// saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
+// all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
+func saveMemory() {
+	debug.SetGCPercent(10)
+	debug.FreeOSMemory()
+}
 
 var (
 	errStopped = errors.New("the session was stopped")
@@ -132,9 +138,6 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	if err := dir.CloexecAll(); err != nil {
 		return err
 	}
-	// A watcher is there all day and mostly idle: memory matters more than the time to
-	// collect it, of which calls make little.
-	debug.SetGCPercent(10)
 	debug.SetMemoryLimit(collectAbove)
 	proctree.DefaultSignals()
 	if err := proctree.BecomeSubreaper(); err != nil {
@@ -216,7 +219,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
-	settled := time.AfterFunc(settling, debug.FreeOSMemory)
+	settled := time.AfterFunc(settling, saveMemory)
 	defer settled.Stop()
 	err = w.runSession(ctx, link)
 	if w.rec.Container != "" {
