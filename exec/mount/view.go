@@ -19,11 +19,18 @@ type View struct{ mounts []Info }
 
 // ReadView reads the mount table. The view is empty on a system that has no mountinfo file.
 func ReadView() (*View, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	text, err := ReadFile("/proc/self/mountinfo")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &View{}, nil
+	}
+	var mounts []Info
+	if err == nil {
+		mounts, err = Parse(text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the mount table: %w", err)
 	}
-	return &View{ParseMountInfo(string(text))}, nil
+	return &View{mounts}, nil
 }
 
 // Location is a file or directory of the host by all that identifies it.

@@ -15,7 +15,7 @@ import (
 
 // mountOf returns the id of the mount that p is on, and the path that the kernel has for p.
 // The id is 0 where that is not known.
-func mountOf(p string) (id uint64, path string) {
+func mountOf(p string) (id int, path string) {
 	f, err := os.OpenFile(p, unix.O_PATH, 0)
 	if err != nil {
 		return 0, ""
@@ -29,7 +29,7 @@ func mountOf(p string) (id uint64, path string) {
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
 		return 0, path
 	}
-	return st.Mnt_id, path
+	return int(st.Mnt_id), path
 }
 
 // shows looks for file below root, through no symbolic link, by each end of its path.
