@@ -133,7 +133,7 @@ func (c *call) discard() {
 // a directory for.
 func (c *call) put(what string, text []byte) {
 	err := c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
-	if isFull(err) && c.reserve.release() {
+	if limit.DiskFull(err) && c.reserve.release() {
 		_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
 	}
 }

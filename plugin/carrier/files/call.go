@@ -10,7 +10,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
@@ -60,7 +59,7 @@ func (c *call) serve(l *Listener) {
 	l.reserve.fill(c.p.Dir)
 	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
 	defer c.wakeup.Close()
-	if err := c.open(); isFull(err) {
+	if err := c.open(); limit.DiskFull(err) {
 		c.ask.refuse(wire.CodeFailed, "%s", c.noSpace())
 	} else if err != nil {
 		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
@@ -121,7 +120,7 @@ func (c *call) follow() wire.Exit {
 	switch {
 	case err == nil:
 		return e
-	case isFull(err):
+	case limit.DiskFull(err):
 		return carrier.Failed(c.noSpace())
 	case err != carrier.ErrGone:
 		return carrier.Failed("the answer cannot be written: " + reasonOf(err))
@@ -188,7 +187,7 @@ func reasonOf(err error) string {
 		err = path.Err
 	}
 	var over *limit.Error
-	if errors.As(err, &over) || errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.As(err, &over) || errors.Is(err, errFull) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err.Error()
 	}
 	return "input/output error"
