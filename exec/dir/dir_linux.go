@@ -4,8 +4,6 @@ package dir
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -86,62 +84,6 @@ func openBelow(root int, rest string) (*Dir, error) {
 		return nil, err
 	}
 	return &Dir{fd: fd, path: path}, nil
-}
-
-// openFile holds the entry name of a directory, whatever it is but a link or another mount.
-func openFile(dir int, name string) (*File, error) {
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	})
-	if err != nil {
-		return nil, err
-	}
-	f := &File{fd: fd, name: name}
-	var st unix.Statx_t
-	// DONT_SYNC: whatever file system this is, it is not asked.
-	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
-	switch {
-	case err != nil:
-	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-		err = errLink
-	case mountID(fd) != mountID(dir):
-		err = errMount
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		f.mode = fs.ModeDir
-	case unix.S_IFREG:
-	default:
-		f.mode = fs.ModeIrregular
-	}
-	return f, nil
-}
-
-// openPlain looks at what is held before it opens it.
-func openPlain(path string) (*os.File, error) {
-	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, errNotPlain
-	}
-	return reopenFile(fd, os.O_RDONLY)
-}
-
-// reopenFile opens the regular file that fd holds. Who has a lease on it may take 45 s to give
-// that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
-func reopenFile(fd, how int) (*os.File, error) {
-	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // holds reports whether the entry name of the directory dir is the directory inner.

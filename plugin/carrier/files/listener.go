@@ -5,11 +5,9 @@ package files
 import (
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
@@ -46,42 +44,6 @@ type Listener struct {
 	sent  int        // bytes of requests that were read, and nobody has heard yet
 }
 
-// RequestDir is a directory of requests.
-type RequestDir struct {
-	Dir      *dir.SharedDir // which Close closes
-	Commands []string       // whose requests are served from it
-	// Others returns what other processes serve from the same directory, at the moment.
-	// Nil: nobody does.
-	Others func() []string
-	// Cwd is where a call is made whose caller does not say.
-	Cwd func() string
-	// Allows reports whether requests may come from a user id: files that were put there while
-	// the directory was open are still in it. Nil: from every user id.
-	Allows func(uid int) bool
-	// Renew makes the place again after its directory was deleted or replaced. If it is nil, nobody
-	// looks for that.
-	Renew func() (RequestDir, error)
-}
-
-// requestDir is a Place and what is going on in it.
-type requestDir struct {
-	RequestDir
-	// The loop's own:
-	mod         time.Time            // of the directory, when it was last read
-	read        time.Time            // when that was
-	empty       map[string]time.Time // requests that may be unfinished, when they were first seen
-	aged        map[string]time.Time // files that say that they are of the future, likewise
-	renewTried  time.Time            // when it was last to be renewed
-	wait        time.Duration        // how long after that it is not
-	renewFailed bool                 // it could not be renewed
-
-	mu             sync.Mutex // guards the fields below
-	flying         map[string]*call
-	heartbeatCalls int       // calls in flight whose callers touch .heartbeat
-	heartbeatEnded time.Time // when the last of these ended
-	retired        bool      // no request is taken from it any more
-}
-
 // maxFlying is how many calls there are at a time. Further requests wait as files.
 const maxFlying = 1024
 
@@ -106,10 +68,6 @@ func Listen(places []RequestDir, log *slog.Logger, limits *limit.Session) (*List
 	// ends when the queue is closed; Close waits for it.
 	l.loop.Go(l.look)
 	return l, nil
-}
-
-func newRequestDir(p RequestDir) *requestDir {
-	return &requestDir{RequestDir: p, wait: renewing, flying: map[string]*call{}, empty: map[string]time.Time{}, aged: map[string]time.Time{}}
 }
 
 // Refuse refuses requests from here on. Calls that are ended later say that it was called.
@@ -235,57 +193,4 @@ func (l *Listener) take(p *requestDir, id string) bool {
 		c.serve(l)
 	})
 	return true
-}
-
-// start notes that a call is in flight.
-func (p *requestDir) start(c *call) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.flying[c.ask.id] = c
-	if c.ask.heartbeat {
-		p.heartbeatCalls++
-	}
-}
-
-// finish has last write the last of a call's files, and its id be free. Who sees them may use
-// the id again at once: of that call nothing is looked at before.
-func (p *requestDir) finish(c *call, last func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last()
-	delete(p.flying, c.ask.id)
-	if c.ask.heartbeat {
-		p.heartbeatCalls--
-		p.heartbeatEnded = time.Now()
-	}
-	if p.retired && len(p.flying) == 0 {
-		_ = p.Dir.Close() // nothing is left in it to lose
-	}
-}
-
-func (p *requestDir) call(id string) *call {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.flying[id]
-}
-
-// split takes a name apart that belongs to the protocol: an id of 1 to 64 letters, digits,
-// - and _, a dot, and what the file is for.
-func split(name string) (id, what string, ok bool) {
-	id, what, ok = strings.Cut(name, ".")
-	if !ok || id == "" || len(id) > 64 || !known[what] {
-		return "", "", false
-	}
-	for _, c := range []byte(id) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
-			return "", "", false
-		}
-	}
-	return id, what, true
-}
-
-// known is what files there are of a call, and whether they are swept when they are old.
-var known = map[string]bool{
-	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
-	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,
 }

@@ -183,26 +183,3 @@ func (l *Listener) scan(now time.Time) (taken bool) {
 	}
 	return taken
 }
-
-// blocked reports whether there is a directory under the name of a request: it stays, and is
-// not to keep others from being heard.
-func (p *requestDir) blocked(name string) bool {
-	e, err := p.Dir.Stat(name)
-	return err == nil && e.Dir
-}
-
-// changed reports whether the directory is to be read: it has a new time, one so young that
-// something may have come in it since, or it was not read for long. One with an empty
-// request is: that may be a beginning.
-func (p *requestDir) changed(now time.Time) bool {
-	mod, err := p.Dir.Mod()
-	if err != nil {
-		return false
-	}
-	young := now.Sub(mod) < time.Second && now.After(mod)
-	if mod.Equal(p.mod) && !young && now.Sub(p.read) < forcedPoll && len(p.empty) == 0 {
-		return false
-	}
-	p.mod, p.read = mod, now
-	return true
-}

@@ -57,13 +57,3 @@ func (l *Listener) renewed(p *requestDir) *requestDir {
 	l.share(next)
 	return next
 }
-
-// retire closes the directory when the calls in flight have ended.
-func (p *requestDir) retire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.retired = true
-	if len(p.flying) == 0 {
-		_ = p.Dir.Close() // nothing is left in it to lose
-	}
-}

@@ -3,59 +3,14 @@
 package http
 
 import (
-	"context"
 	"errors"
-	"net"
 	"net/http"
 	"os"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
-
-// The statuses of an answer.
-const (
-	stApproved     = "approved"      // by a person; exit_code is the command's
-	stAutoApproved = "auto_approved" // by a rule, which is pattern
-	stDenied       = "denied"        // by a person or a rule
-	stTimeout      = "timeout"       // nobody answered, or the command took too long
-	stError        = "error"         // anything else
-)
-
-// result is an answer but for what the command wrote.
-type result struct {
-	status, pattern, reason string
-	code                    byte
-}
-
-// result says what became of the call.
-func (r *reply) result() result {
-	a := result{status: stError, reason: strings.TrimPrefix(r.why.Reason, "Command denied: "), code: r.exit.Code}
-	switch r.exit.Outcome {
-	case wire.Exited, wire.Signaled:
-		if r.asked {
-			return result{status: stApproved, code: r.exit.Code}
-		}
-		return result{status: stAutoApproved, pattern: r.pattern, code: r.exit.Code}
-	case wire.Refused:
-		a.status = stDenied
-	case wire.TimedOut:
-		a.status = stTimeout
-		if r.started {
-			a.reason = "command execution timed out"
-		}
-	}
-	switch {
-	case r.why.Status == "not_found":
-		a.reason = "executable not found: " + r.name
-	case a.reason == "":
-		a.reason = strings.TrimSpace(r.exit.Text)
-	}
-	return a
-}
 
 // ServeHTTP implements http.Handler.
 func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -102,27 +57,6 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusBadRequest
 	}
 	write(w, code, reply.result(), reply)
-}
-
-// withHangup returns a context that is done when the other end of conn has hung up: net/http stops looking
-// at the first byte behind a request. stop ends it, and has to be called.
-func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	// ends when the caller hangs up, or with ctx.
-	watching.Go(func() {
-		defer cancel()
-		tick := time.NewTicker(hangupInterval)
-		defer tick.Stop()
-		for !closedForWriting(conn) {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return ctx, func() { cancel(); watching.Wait() }
 }
 
 // refuse answers a request that is no call.

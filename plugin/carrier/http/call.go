@@ -4,9 +4,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
-	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -75,41 +72,6 @@ func (l *caller) end() {
 	l.Queue.Close()
 }
 
-// callerConn is the caller's end of a call, which hears why the call's command runs.
-type callerConn struct {
-	net.Conn
-	carrier string
-	asked   bool
-	pattern string
-}
-
-// OneAnswer implements what exec/call asks.
-func (c *callerConn) OneAnswer() string { return c.carrier }
-
-// Decided implements what exec/call tells. What it writes is read behind a later frame.
-func (c *callerConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
-
-// reply is what became of a call. Close it.
-type reply struct {
-	name     string // of the command
-	exit     wire.Exit
-	why      ending // where the command did not end the call
-	started  bool
-	asked    bool
-	pattern  string
-	out, err *output
-}
-
-// ending is what exec/call says in JSON of a call that its command did not end.
-type ending struct {
-	Status, Reason string
-}
-
-func (r *reply) close() {
-	r.out.close()
-	r.err.close()
-}
-
 // make makes a call and follows it to its end. When ctx is done the caller hangs up.
 func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
 	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
@@ -139,38 +101,4 @@ func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
 		r.asked, r.pattern = t.asked, t.pattern
 	}
 	return r
-}
-
-// Output implements carrier.Receiver.
-func (r *reply) Output(stream wire.Kind, b []byte) error {
-	if stream == wire.KindStdout {
-		r.out.write(b)
-	} else {
-		r.err.write(b)
-	}
-	return nil
-}
-
-// Event implements carrier.Receiver.
-func (r *reply) Event(kind wire.Kind, _ []byte) error {
-	r.started = r.started || kind == wire.KindStarted
-	return nil
-}
-
-// setExit notes how the call ended. What a verb of hostexec's own says then is its stderr.
-func (r *reply) setExit(e wire.Exit) {
-	r.exit, r.why = e, parseEnding(e.Text)
-	if e.Outcome == wire.Exited || e.Outcome == wire.Signaled {
-		r.err.write([]byte(e.Text))
-	}
-}
-
-// parseEnding reads the last line of an Exit's text, which is JSON. Else all of it is the
-// reason.
-func parseEnding(text string) (e ending) {
-	text = strings.TrimSpace(text)
-	if json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &e) != nil {
-		return ending{Reason: strings.TrimPrefix(text, "hostexec: ")}
-	}
-	return e
 }

@@ -151,22 +151,6 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	writeExec(conn, r)
 }
 
-// notifyHangup calls gone when the other end of conn has hung up. One that only has no more to say
-// is there still. What it says is not heard.
-func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
-	io.Copy(io.Discard, conn)
-	tick := time.NewTicker(hangupInterval)
-	defer tick.Stop()
-	for !hungUp(conn) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-	gone()
-}
-
 // request reads a request, and says why it is refused.
 func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
