@@ -17,23 +17,23 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: between frames, which whoever accepts it speaks, and files.
+// call is one call: it translates between frames and files.
 type call struct {
-	p       *requestDir
-	ask     request
+	p       *servedDir
+	req     request
 	frames  *carrier.Call
 	wakeups chan struct{}
 
 	out, err   *output
-	wakeup     *dir.Wakeup                 // has the caller look; nil if it has none
-	ended      bool                        // the caller has said so; tend's, then finish's
-	cancels    atomic.Bool                 // the caller has said that it goes
+	wakeup     *dir.Wakeup                 // wakes the caller; nil: the caller has no named pipe
+	ended      bool                        // the caller has cancelled the call; used by watchCaller, then by finish
+	cancels    atomic.Bool                 // the caller has cancelled the call; used by follow
 	stale      atomic.Bool                 // the caller no longer touches .heartbeat
-	over       atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
-	callerGone bool                        // the caller has gone without a word; tend's, then finish's
+	over       atomic.Pointer[limit.Error] // the limit for which the call was ended
+	callerGone bool                        // the caller has died; used by watchCaller, then by finish
 
 	limits  *limit.Session
-	ending  func() bool // the host refuses requests
+	ending  func() bool // reports whether the host refuses requests
 	reserve *reserve
 	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
 
@@ -41,11 +41,11 @@ type call struct {
 	stdin *input
 }
 
-func newCall(p *requestDir, ask request) *call {
-	return &call{p: p, ask: ask, wakeups: make(chan struct{}, 1)}
+func newCall(p *servedDir, req request) *call {
+	return &call{p: p, req: req, wakeups: make(chan struct{}, 1)}
 }
 
-// lookNow has the call look at its files.
+// lookNow has watchCaller look at the files now.
 func (c *call) lookNow() {
 	select {
 	case c.wakeups <- struct{}{}:
@@ -57,28 +57,28 @@ func (c *call) lookNow() {
 func (c *call) serve(l *Listener) {
 	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
 	l.reserve.fill(c.p.Dir)
-	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
+	c.wakeup = c.p.Dir.Wakeup(c.req.id + ".bell")
 	defer c.wakeup.Close()
 	if err := c.open(); limit.DiskFull(err) {
-		c.ask.refuse(wire.CodeFailed, "%s", c.noSpace())
+		c.req.refuse(wire.CodeFailed, "%s", c.noSpace())
 	} else if err != nil {
-		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
+		c.req.refuse(wire.CodeFailed, "the answer cannot be written")
 	}
 	c.wakeup.Notify()
 	defer c.out.close()
 	defer c.err.close()
-	exec := c.ask.exec.Append(nil)
+	exec := c.req.exec.Append(nil)
 	size := len(exec)
-	l.hold(size)
-	var heard sync.Once
-	hear := func() { heard.Do(func() { l.hold(-size) }) }
-	defer hear()
-	if len(exec) > wire.MaxExec { // many empty arguments become longer
-		c.ask.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
+	l.addQueued(size)
+	var sent sync.Once
+	noteSent := func() { sent.Do(func() { l.addQueued(-size) }) }
+	defer noteSent()
+	if len(exec) > wire.MaxExec { // its encoding is longer than the file if it has many empty arguments
+		c.req.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
 	}
-	c.ask.exec.Args, c.ask.exec.Env = nil, nil // nothing is held for as long as the call takes
-	if c.ask.refusal != "" {
-		c.finish(refused(c.ask))
+	c.req.exec.Args, c.req.exec.Env = nil, nil // a call may take long: free the memory
+	if c.req.refusal != "" {
+		c.finish(refused(c.req))
 		return
 	}
 	host, done := c.connect()
@@ -89,17 +89,17 @@ func (c *call) serve(l *Listener) {
 		return
 	}
 	over := make(chan struct{})
-	var tending sync.WaitGroup
+	var watching sync.WaitGroup
 	// ends when over is closed.
-	tending.Go(func() {
+	watching.Go(func() {
 		_ = c.frames.Send(wire.KindExec, exec) // if it fails, follow finds the host gone
-		hear()
+		noteSent()
 		exec = nil
 		c.watchCaller(over)
 	})
 	end := c.follow()
 	close(over)
-	tending.Wait()
+	watching.Wait()
 	c.finish(end)
 }
 
@@ -180,7 +180,7 @@ func refused(a request) wire.Exit {
 	return e
 }
 
-// reasonOf is an error in printable words, without a name that others have chosen.
+// reasonOf describes an error without file names, which the container may have chosen.
 func reasonOf(err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) {

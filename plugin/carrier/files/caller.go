@@ -12,16 +12,16 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// keepaliveInterval is how often the host shows a caller that it is there.
+// keepaliveInterval is how often touchAlive is called.
 const keepaliveInterval = 10 * time.Second
 
-// watchCaller looks after the caller until over is closed: whether it is there and wants to stay,
-// and what it has for stdin.
+// watchCaller watches the caller until over is closed. It ends the call if the caller dies or cancels it, and passes on
+// its stdin.
 func (c *call) watchCaller(over <-chan struct{}) {
 	beat := time.Now()
-	alive := changingFile{name: c.ask.id + ".alive", max: aliveTimeout, shows: c.ask.alive, changed: beat}
+	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, shows: c.req.alive, changed: beat}
 	heart := changingFile{name: heartbeat, max: stale, changed: beat}
-	for wait := polling; ; {
+	for wait := pollInterval; ; {
 		t := time.NewTimer(wait)
 		select {
 		case <-over:
@@ -34,7 +34,7 @@ func (c *call) watchCaller(over <-chan struct{}) {
 		now := time.Now()
 		c.callerGone = alive.missed(c.p.Dir, now) || c.wakeup.NoReader()
 		c.ended = c.cancelled()
-		c.stale.Store(c.ask.heartbeat && heart.missed(c.p.Dir, now))
+		c.stale.Store(c.req.heartbeat && heart.missed(c.p.Dir, now))
 		if c.callerGone || c.ended || c.stale.Load() || c.abandoned() {
 			c.frames.Close() // which ends the whole tree
 			return
@@ -48,40 +48,40 @@ func (c *call) watchCaller(over <-chan struct{}) {
 		c.mu.Unlock()
 		if in != nil {
 			var over *limit.Error
-			if errors.As(in.look(), &over) {
+			if errors.As(in.checkBacklog(), &over) {
 				c.over.Store(over)
 				c.frames.Close()
 				return
 			}
 		}
-		wait = min(wait*2, idling)
+		wait = min(wait*2, idleInterval)
 		if c.sendStdin() {
-			wait = polling / 10
+			wait = pollInterval / 10
 		}
 	}
 }
 
-// cancelled reports whether the caller has said that it goes, and passes on by which signal.
+// cancelled reports whether the caller has cancelled the call, and passes on its signal.
 func (c *call) cancelled() bool {
-	e, err := c.p.Dir.Stat(c.ask.id + ".cancel")
+	e, err := c.p.Dir.Stat(c.req.id + ".cancel")
 	if err != nil || !e.Regular {
 		return false
 	}
 	c.cancels.Store(true)
-	text, _, _ := c.p.Dir.Read(c.ask.id+".cancel", 16)
+	text, _, _ := c.p.Dir.Read(c.req.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
-		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits is withdrawn
+		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits for approval is withdrawn
 	}
 	return true
 }
 
-// abandoned reports whether the caller has removed what it was to read.
+// abandoned reports whether the caller has removed the file of its output.
 func (c *call) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
 
-// touchAlive shows the caller, and other processes that serve the directory, that the call goes on.
+// touchAlive shows the caller, and other processes that serve the directory, that the call is in flight.
 func (c *call) touchAlive() {
-	name := c.ask.id + ".beat"
-	if f, err := c.p.Dir.Create(name, c.ask.owner); err == nil {
+	name := c.req.id + ".beat"
+	if f, err := c.p.Dir.Create(name, c.req.owner); err == nil {
 		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")
 		f.Close()
 	}

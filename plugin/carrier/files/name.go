@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// split takes a name apart that belongs to the protocol: an id of 1 to 64 letters, digits,
-// - and _, a dot, and what the file is for.
+// split splits the name of a file of the protocol: an id of 1 to 64 letters, digits, - and _, a dot, and the file's
+// kind.
 func split(name string) (id, what string, ok bool) {
 	id, what, ok = strings.Cut(name, ".")
 	if !ok || id == "" || len(id) > 64 || !known[what] {
@@ -21,7 +21,7 @@ func split(name string) (id, what string, ok bool) {
 	return id, what, true
 }
 
-// known is what files there are of a call, and whether they are swept when they are old.
+// known has the kinds of files of a call.
 var known = map[string]bool{
 	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
 	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,

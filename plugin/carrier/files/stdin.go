@@ -11,24 +11,24 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// input is the caller's stdin: a file that it writes to while it is read.
+// input is the caller's stdin: a file that it writes while this process reads it.
 type input struct {
-	f      *os.File
-	whole  bool // it was all there before
-	credit int  // how much the host takes
-	ended  bool
-	buf    [16 << 10]byte
+	f        *os.File
+	complete bool // the file was complete before the call began
+	credit   int  // how many bytes the host takes
+	ended    bool
+	buf      [16 << 10]byte
 
-	read    int64 // bytes that were passed on
+	read    int64 // bytes that were sent
 	held    limit.Reservation
 	backlog dir.Backlog
 }
 
-// look counts what waits of a stream: no caller can be told to wait. One that writes more
-// than its session may have on the disk is given up.
-func (in *input) look() error {
-	if in.whole {
-		return nil // it was the caller's own before
+// checkBacklog counts the bytes on the disk that were not read yet. A caller cannot be made to wait: if it writes more
+// than its session may store, the error is that limit.
+func (in *input) checkBacklog() error {
+	if in.complete {
+		return nil // the caller stored it before the call
 	}
 	n, err := in.backlog.Waits(in.f, in.read)
 	if err != nil {
@@ -45,20 +45,20 @@ func (in *input) close() {
 	in.held.Set(0)
 }
 
-// openInput makes the file into which the caller puts its stdin, or takes the one that it
-// has filled before. That it is there tells the caller that it is wanted.
+// openInput makes the file for the caller's stdin, or opens the one that the caller wrote before. Its existence tells
+// the caller that the command reads stdin.
 func (c *call) openInput() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stdin != nil || c.ask.exec.FDs[0] == wire.FDNull {
+	if c.stdin != nil || c.req.exec.FDs[0] == wire.FDNull {
 		return nil
 	}
-	in := &input{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, whole: c.ask.exec.FDs[0] == wire.FDFile}
+	in := &input{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, complete: c.req.exec.FDs[0] == wire.FDFile}
 	var err error
-	if in.whole {
-		in.f, _, err = c.p.Dir.Open(c.ask.id + ".stdin")
+	if in.complete {
+		in.f, _, err = c.p.Dir.Open(c.req.id + ".stdin")
 	} else {
-		in.f, err = c.p.Dir.Create(c.ask.id+".stdin", c.ask.owner)
+		in.f, err = c.p.Dir.Create(c.req.id+".stdin", c.req.owner)
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *call) openInput() error {
 	return nil
 }
 
-// credit lets n bytes more of stdin through; n < 0 is that no more are wanted.
+// credit lets n more bytes of stdin through. A negative n means that the command reads no more.
 func (c *call) credit(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *call) credit(n int) {
 	}
 }
 
-// sendStdin sends what has come of stdin. It reports whether more can be expected soon.
+// sendStdin sends new bytes of stdin. It reports whether more can be expected soon.
 func (c *call) sendStdin() bool {
 	for {
 		c.mu.Lock()
@@ -94,9 +94,9 @@ func (c *call) sendStdin() bool {
 		}
 		max := min(in.credit, len(in.buf))
 		c.mu.Unlock()
-		// Before what is read: what was written before the end is read after it.
-		_, err := c.p.Dir.Stat(c.ask.id + ".eof")
-		last := in.whole || err == nil
+		// Looked up before the read: data that was written before .eof is then read, too.
+		_, err := c.p.Dir.Stat(c.req.id + ".eof")
+		last := in.complete || err == nil
 		n, err := in.f.Read(in.buf[:max])
 		if n > 0 {
 			in.read += int64(n)
