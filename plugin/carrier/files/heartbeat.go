@@ -33,8 +33,8 @@ type changingFile struct {
 }
 
 // missed reports whether the caller changed the file before and has stopped.
-func (p *changingFile) missed(box *dir.SharedDir, now time.Time) bool {
-	if e, err := box.Stat(p.name); err == nil && e.Version() != p.version {
+func (p *changingFile) missed(requests *dir.SharedDir, now time.Time) bool {
+	if e, err := requests.Stat(p.name); err == nil && e.Version() != p.version {
 		p.version, p.changed, p.shows = e.Version(), now, true
 	}
 	return p.shows && now.Sub(p.changed) > p.max

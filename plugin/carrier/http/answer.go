@@ -14,9 +14,9 @@ import (
 
 // ServeHTTP implements http.Handler.
 func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// For all of the body: net/http waits for what is not read of one that is refused.
+	// For the whole body: net/http reads the rest of a body that is refused.
 	body := http.NewResponseController(w)
-	body.SetReadDeadline(time.Now().Add(headerTimeout)) // fails in tests only, which do not dawdle
+	body.SetReadDeadline(time.Now().Add(headerTimeout)) // it fails only in tests without a connection
 	if code, why := h.refusal(r); code != 0 {
 		refuse(w, code, why)
 		return
@@ -28,7 +28,7 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.leave()
 	g, onPort := r.Context().Value(connKey{}).(*carrier.LimitedConn)
 	if onPort {
-		g.Known() // not before: as a stranger it can be crowded out
+		g.Known() // not before: until then it counts as unauthenticated
 	}
 	ask, err := h.read(w, r)
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	reply := h.make(ctx, ask)
 	defer reply.close()
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(taking)) // fails in tests only
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(taking)) // it fails only in tests without a connection
 	code := http.StatusOK
 	if reply.why.Status == "unsupported" {
 		code = http.StatusBadRequest
@@ -67,7 +67,7 @@ func refuse(w http.ResponseWriter, code int, why string) {
 	write(w, code, result{status: stError, reason: why, code: wire.CodeFailed}, &reply{out: &output{}, err: &output{}})
 }
 
-// write writes an answer. It fails only if the client has gone.
+// write writes an answer. An error means that the client has hung up.
 func write(w http.ResponseWriter, code int, a result, r *reply) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

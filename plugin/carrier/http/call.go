@@ -29,11 +29,11 @@ type caller struct {
 }
 
 const (
-	// maxCalls is how many such calls there are at a time.
+	// maxCalls is the maximum number of calls at a time.
 	maxCalls = 64
-	// maxKept is how many bytes of each stream are kept. The command may write more.
+	// maxKept is how many bytes of each stream are kept. Commands may write more.
 	maxKept = 16 << 20
-	// maxInFiles is how many bytes of all of them are on disk at a time.
+	// maxInFiles is the maximum size of all output on the disk.
 	maxInFiles = 256 << 20
 )
 
@@ -43,7 +43,7 @@ func newCaller(dir string) *caller {
 	return l
 }
 
-// enter makes room for a call; it reports false when there is none. Who enters leaves.
+// enter counts a call. It reports false if there are too many, or the listener is closed. Call leave afterwards.
 func (l *caller) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,7 @@ func (l *caller) leave() {
 	l.flight.Done()
 }
 
-// end takes no more calls; it does not wait for those there are.
+// end takes no more calls. It does not wait for those in flight.
 func (l *caller) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *caller) end() {
 	l.Queue.Close()
 }
 
-// make makes a call and follows it to its end. When ctx is done the caller hangs up.
+// make makes a call and follows it until it ends. The caller hangs up when ctx is done.
 func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
 	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
@@ -84,13 +84,13 @@ func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
 	}
 	c, host := carrier.NewCall()
 	defer c.Close()
-	t := &callerConn{Conn: host, carrier: l.name}
+	t := &hostConn{Conn: host, carrier: l.name}
 	if !l.Offer(t, ctx.Done()) {
 		return r
 	}
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	var sending sync.WaitGroup
-	// ends when the request is heard, or c is closed.
+	// ends when the request is read, or c is closed.
 	sending.Go(func() { c.Send(wire.KindExec, payload) })
 	if e, err := c.Follow(r); err == nil {
 		r.setExit(e)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// notifyHangup calls gone when the other end of conn has hung up. One that only has no more to say
-// is there still. What it says is not heard.
+// notifyHangup calls gone when the other end of conn is closed. A client that closed it only for writing still waits.
+// Data that arrives is dropped.
 func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 	io.Copy(io.Discard, conn)
 	tick := time.NewTicker(hangupInterval)
@@ -26,8 +26,8 @@ func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 	gone()
 }
 
-// withHangup returns a context that is done when the other end of conn has hung up: net/http stops looking
-// at the first byte behind a request. stop ends it, and has to be called.
+// withHangup returns a context that is done when the other end of conn is closed: net/http no longer notices that if a
+// byte follows the request. stop has to be called.
 func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

@@ -12,11 +12,10 @@ import (
 // hungUp reports whether the other end of conn is closed, and not only for writing (poll(2)).
 func hungUp(conn net.Conn) bool { return polled(conn, 0) }
 
-// closedForWriting reports whether the other end of conn is closed, for writing at least, whatever of it
-// has not been read.
+// closedForWriting reports whether the other end of conn is closed, at least for writing. Unread data does not matter.
 func closedForWriting(conn net.Conn) bool { return polled(conn, unix.POLLRDHUP) }
 
-// polled reports whether one of events is there, or conn is of no use any more.
+// polled reports whether one of events has occurred, or conn is closed.
 func polled(conn net.Conn, events int16) bool {
 	c, ok := conn.(syscall.Conn)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// hungUp takes an end that has no more to say for one that is closed.
+// hungUp reports true: a connection that is closed for writing counts as closed here.
 func hungUp(net.Conn) bool { return true }
 
-// closedForWriting is for systems that have connections of that kind.
+// closedForWriting reports true, as hungUp.
 func closedForWriting(net.Conn) bool { return true }

@@ -6,16 +6,16 @@ import (
 	"net"
 )
 
-// callerConn is the caller's end of a call, which hears why the call's command runs.
-type callerConn struct {
+// hostConn is the host's end of a call. The server tells it why the command may run.
+type hostConn struct {
 	net.Conn
 	carrier string
 	asked   bool
 	pattern string
 }
 
-// OneAnswer implements what exec/call asks.
-func (c *callerConn) OneAnswer() string { return c.carrier }
+// OneAnswer returns the name of the carrier. exec/call asks connections for it whose clients get one answer only.
+func (c *hostConn) OneAnswer() string { return c.carrier }
 
-// Decided implements what exec/call tells. What it writes is read behind a later frame.
-func (c *callerConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }
+// Decided is called by exec/call, before it sends the frames after which these fields are read.
+func (c *hostConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }

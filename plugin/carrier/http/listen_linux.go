@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenOn listens at addr for what arrives by device (SO_BINDTODEVICE, socket(7); without
-// privileges since Linux 5.7). An address alone would be reached from everywhere that this
-// host forwards for, and by all its users.
+// listenOn listens for connections that arrive by device (SO_BINDTODEVICE, socket(7); without privileges since Linux
+// 5.7). Without that, the address could be reached from every network for which this host forwards, and by its users.
 func listenOn(device string, at netip.AddrPort) (net.Listener, error) {
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error

@@ -9,18 +9,18 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reply is what became of a call. Close it.
+// reply is the outcome of a call. Close it.
 type reply struct {
 	name     string // of the command
 	exit     wire.Exit
-	why      ending // where the command did not end the call
+	why      ending // if the command did not end the call
 	started  bool
 	asked    bool
 	pattern  string
 	out, err *output
 }
 
-// ending is what exec/call says in JSON of a call that its command did not end.
+// ending is the JSON of exec/call for a call that its command did not end.
 type ending struct {
 	Status, Reason string
 }
@@ -46,7 +46,7 @@ func (r *reply) Event(kind wire.Kind, _ []byte) error {
 	return nil
 }
 
-// setExit notes how the call ended. What a verb of hostexec's own says then is its stderr.
+// setExit notes how the call ended. The text of a verb of hostexec is its stderr.
 func (r *reply) setExit(e wire.Exit) {
 	r.exit, r.why = e, parseEnding(e.Text)
 	if e.Outcome == wire.Exited || e.Outcome == wire.Signaled {
@@ -54,8 +54,7 @@ func (r *reply) setExit(e wire.Exit) {
 	}
 }
 
-// parseEnding reads the last line of an Exit's text, which is JSON. Else all of it is the
-// reason.
+// parseEnding parses the last line of an Exit's text if it is JSON. Otherwise the whole text is the reason.
 func parseEnding(text string) (e ending) {
 	text = strings.TrimSpace(text)
 	if json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &e) != nil {

@@ -17,13 +17,13 @@ const (
 	stError        = "error"         // anything else
 )
 
-// result is an answer but for what the command wrote.
+// result is an answer without the output.
 type result struct {
 	status, pattern, reason string
 	code                    byte
 }
 
-// result says what became of the call.
+// result returns the result of the call.
 func (r *reply) result() result {
 	a := result{status: stError, reason: strings.TrimPrefix(r.why.Reason, "Command denied: "), code: r.exit.Code}
 	switch r.exit.Outcome {
