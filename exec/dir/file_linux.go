@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFile holds the entry name of a directory, whatever it is but a link or another mount.
+// openFile holds the entry name of a directory, unless it is a link or another mount.
 func openFile(dir int, name string) (*File, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -20,7 +20,7 @@ func openFile(dir int, name string) (*File, error) {
 	}
 	f := &File{fd: fd, name: name}
 	var st unix.Statx_t
-	// DONT_SYNC: whatever file system this is, it is not asked.
+	// DONT_SYNC: the file system may be the container's own, and never answer.
 	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
 	switch {
 	case err != nil:
@@ -43,7 +43,7 @@ func openFile(dir int, name string) (*File, error) {
 	return f, nil
 }
 
-// openPlain looks at what is held before it opens it.
+// openPlain checks the held file before it opens it.
 func openPlain(path string) (*os.File, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) })
 	if err != nil {
@@ -60,8 +60,8 @@ func openPlain(path string) (*os.File, error) {
 	return reopenFile(fd, os.O_RDONLY)
 }
 
-// reopenFile opens the regular file that fd holds. Who has a lease on it may take 45 s to give
-// that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
+// reopenFile opens the regular file that fd holds, without waiting: the holder of a lease may take 45 s to give it up, and
+// would block a thread for each call meanwhile (fcntl(2)).
 func reopenFile(fd, how int) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }

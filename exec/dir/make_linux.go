@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeBelow opens rest below base one element at a time, and makes those that are missing.
+// makeBelow opens rest below base one element at a time, and makes missing directories.
 func makeBelow(base *Base, rest string, access Access) (int, []Step, error) {
 	at, err := openSource(base.fd, ".")
 	if err != nil || rest == "." {
@@ -77,9 +77,8 @@ func makeOne(at int, name string, mode uint32) (int, error) {
 	return fd, err
 }
 
-// setMode gives a directory that was just made its mode. The umask is the whole process's, and
-// so that of commands which start now: it is left alone. A directory that came into the place of
-// the new one has something in it, or else nothing to lose: only an empty one is opened up.
+// setMode sets the mode of a directory that was just made. It does not change the umask, which also holds for commands
+// that start now. Another directory may have replaced the new one: only an empty directory gets the mode.
 func setMode(fd int, mode uint32) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&0o777 == mode {

@@ -12,28 +12,27 @@ import (
 	"time"
 )
 
-// SharedDir is a directory into which others may put what they like, held open. What is in it is
-// reached by a name below the held directory and in no other way: no link is followed, no
-// device or pipe is opened, nothing is made by a name that leads elsewhere. A name is one
-// element; whoever takes it from the directory has looked at it before.
+// SharedDir is a directory, held open, in which others may make any entries. Its entries are reached only by names below
+// the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name has one
+// element: a caller that gets it from the directory checks it first.
 type SharedDir struct {
 	fd    int
 	base  *Base  // its own
 	rest  string // below base
-	path  string // for people
+	path  string // for messages
 	steps []Step
 }
 
-// Step is a directory on the way to a Box, as it was when it was opened.
+// Step is a directory on the path of a SharedDir, as it was when it was opened.
 type Step struct {
 	Path string
 	UID  int
 	Mode fs.FileMode // permissions, and the sticky bit
 }
 
-// Entry is what a Box has under a name.
+// Entry describes an entry of a SharedDir.
 type Entry struct {
-	Regular  bool // a regular file, and under no other name
+	Regular  bool // a regular file without another name
 	Dir      bool
 	Mode     fs.FileMode // permissions
 	Size     int64
@@ -52,15 +51,15 @@ var (
 	errLong   = errors.New("the file is longer than it may be")
 )
 
-// Access is who may use the directories that MakeBox makes.
+// Access says who may use the directories that are made.
 type Access int
 
 const (
-	ForOwner    Access = iota // nobody else
-	ForEveryone               // all users: the last one is open, and those before it can be passed
+	ForOwner    Access = iota // only their owner
+	ForEveryone               // all users: they can write to the last one, and pass through those before it
 )
 
-// MakeSharedDir is Base.Make for a base of which there is but one box. The caller closes the box.
+// MakeSharedDir is Base.Make for a base with one SharedDir. The caller closes the SharedDir.
 func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
 	b, err := OpenBase(base)
 	if err != nil {
@@ -70,33 +69,32 @@ func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
 	return b.Make(rest, access)
 }
 
-// Steps returns the directories below base that lead to the box; it is the last one itself.
-func (b *SharedDir) Steps() []Step { return b.steps }
+// Steps returns the directories on the path below base. The last one is the SharedDir itself.
+func (d *SharedDir) Steps() []Step { return d.steps }
 
-// Path returns what the directory was called when it was opened, for people.
-func (b *SharedDir) Path() string { return b.path }
+// Path returns the path of the directory when it was opened, for messages.
+func (d *SharedDir) Path() string { return d.path }
 
-// FDPath returns a path that leads to the held directory in this process only.
-func (b *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(b.fd) }
+// FDPath returns a path of the held directory that is valid in this process only.
+func (d *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
 
-// Named reports whether the box still has its name below its base, which is where it was: it was
-// neither deleted nor moved, and nothing else has its name. No link is followed.
-func (b *SharedDir) Named() bool { return b.base.Named() && named(b.base.fd, b.rest, b.fd) }
+// Named reports whether the directory still has its name below its base, and the base its path: neither was deleted,
+// moved or replaced. No link is followed.
+func (d *SharedDir) Named() bool { return d.base.Named() && named(d.base.fd, d.rest, d.fd) }
 
-// Key tells the directory from all others of this host, whatever it is called.
-func (b *SharedDir) Key() (string, error) { return sharedKey(b.fd) }
+// Key identifies the directory on this host, whatever its name.
+func (d *SharedDir) Key() (string, error) { return sharedKey(d.fd) }
 
-// OpenedBy reports whether the process pid, which runs the same program as this one, has the
-// directory open. It reports false for what it may not look at.
-func (b *SharedDir) OpenedBy(pid int) bool { return openedBy(b.fd, pid) }
+// OpenedBy reports whether the process pid, which runs the same program as this one, has the directory open. It reports
+// false if it may not inspect the process.
+func (d *SharedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
-// Mod returns when an entry was last added or removed. Who owns the directory can set it.
-func (b *SharedDir) Mod() (time.Time, error) { return sharedModTime(b.fd) }
+// Mod returns when an entry was last added or removed. The owner of the directory can set that time.
+func (d *SharedDir) Mod() (time.Time, error) { return sharedModTime(d.fd) }
 
-// Names calls visit with each name in the box, however many there are, until it returns
-// false.
-func (b *SharedDir) Names(visit func(name string) bool) error {
-	f, err := b.list()
+// Names calls visit with each name in the directory until visit returns false.
+func (d *SharedDir) Names(visit func(name string) bool) error {
+	f, err := d.list()
 	if err != nil {
 		return err
 	}
@@ -117,9 +115,9 @@ func (b *SharedDir) Names(visit func(name string) bool) error {
 	}
 }
 
-// Read returns all of the regular file name, which must not have more than max bytes.
-func (b *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
-	f, e, err := b.Open(name)
+// Read returns the contents of the regular file name, which must not have more than max bytes.
+func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
+	f, e, err := d.Open(name)
 	if err != nil {
 		return nil, e, err
 	}
@@ -134,69 +132,69 @@ func (b *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
 	return text, e, err
 }
 
-// TooLong reports whether err is Read's, of a file that has more bytes than it may.
+// TooLong reports whether err is the error of Read for a file with too many bytes.
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
-// Create makes the file name, in place of whatever has that name but a directory, open for
-// reading and writing. It is owner's as soon as it can be seen. The caller closes it.
-func (b *SharedDir) Create(name string, owner Entry) (*os.File, error) {
-	return b.create(name, nil, owner)
+// Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs to
+// owner before others can see it. The caller closes it.
+func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
+	return d.create(name, nil, owner)
 }
 
-// Write is Create with text in the file when it can be seen.
-func (b *SharedDir) Write(name string, text []byte, owner Entry) error {
-	f, err := b.create(name, text, owner)
+// Write is like Create. The file contains text before others can see it.
+func (d *SharedDir) Write(name string, text []byte, owner Entry) error {
+	f, err := d.create(name, text, owner)
 	if err == nil {
 		err = f.Close()
 	}
 	return err
 }
 
-// Reserve takes n bytes of the directory's disk, in a file without a name. The caller closes it to give them back. It
-// fails where the file system has no such files (open(2), O_TMPFILE).
-func (b *SharedDir) Reserve(n int64) (*os.File, error) { return b.reserve(n) }
+// Reserve allocates n bytes of the directory's disk, in a file without a name. Closing it frees them. It fails if the
+// file system does not support such files (open(2), O_TMPFILE).
+func (d *SharedDir) Reserve(n int64) (*os.File, error) { return d.reserve(n) }
 
 // Open opens the regular file name for reading; the caller closes it.
-func (b *SharedDir) Open(name string) (*os.File, Entry, error) { return b.open(name) }
+func (d *SharedDir) Open(name string) (*os.File, Entry, error) { return d.open(name) }
 
 // Append opens the regular file name for writing at its end; the caller closes it.
-func (b *SharedDir) Append(name string) (*os.File, Entry, error) { return b.append(name) }
+func (d *SharedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
 
-// Unnamed reports whether f, made by Create, has no name any more: somebody has removed it.
+// Unnamed reports whether f, made by Create, was removed by somebody.
 func Unnamed(f *os.File) bool { return unnamed(f) }
 
-// Stat looks at what name is, without opening it.
-func (b *SharedDir) Stat(name string) (Entry, error) { return b.stat(name) }
+// Stat describes the entry name without opening it.
+func (d *SharedDir) Stat(name string) (Entry, error) { return d.stat(name) }
 
-// Rename gives the file from the name to, in place of whatever has that but a directory.
-func (b *SharedDir) Rename(from, to string) error { return b.rename(from, to) }
+// Rename renames the file from to to. It replaces any entry except a directory.
+func (d *SharedDir) Rename(from, to string) error { return d.rename(from, to) }
 
 // Remove removes name unless it is a directory.
-func (b *SharedDir) Remove(name string) error { return b.remove(name) }
+func (d *SharedDir) Remove(name string) error { return d.remove(name) }
 
-// Put makes name, in one step, a file of ours with that text and mode.
-func (b *SharedDir) Put(name string, text []byte, mode fs.FileMode) error {
-	return b.PutAt(name, text, mode, time.Now())
+// Put makes the file name with text and mode in one step. This process owns it.
+func (d *SharedDir) Put(name string, text []byte, mode fs.FileMode) error {
+	return d.PutAt(name, text, mode, time.Now())
 }
 
-// PutAt is Put of a file that was last written at mod.
-func (b *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
+// PutAt is like Put, and sets the time of the last change to mod.
+func (d *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
 	const making = ".making"
-	f, err := b.Create(name+making, Entry{UID: -1})
+	f, err := d.Create(name+making, Entry{UID: -1})
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(mode), setTime(f, mod), f.Close())
 	if err == nil {
-		err = b.Rename(name+making, name)
+		err = d.Rename(name+making, name)
 	}
 	return err
 }
 
-// Close lets the directory go. A second call does nothing.
-func (b *SharedDir) Close() error {
-	fd := b.fd
-	b.fd = -1
-	return errors.Join(closeFD(fd), b.base.Close())
+// Close closes the directory. A second call does nothing.
+func (d *SharedDir) Close() error {
+	fd := d.fd
+	d.fd = -1
+	return errors.Join(closeFD(fd), d.base.Close())
 }

@@ -23,11 +23,11 @@ func sharedKey(fd int) (string, error) {
 
 func keyOf(st *unix.Stat_t) string { return fmt.Sprintf("%x-%x", st.Dev, st.Ino) }
 
-// realOf returns what the directory fd is called now.
+// realOf returns the current path of the directory fd.
 func realOf(fd int) (string, error) { return name("/proc/self/fd/" + strconv.Itoa(fd)) }
 
-// named reports whether rest below base is the directory inner. What cannot be found out for
-// want of descriptors, for one, is taken to be so.
+// named reports whether rest below base is the directory inner. If that cannot be found out, for example without free
+// descriptors, it reports true.
 func named(base int, rest string, inner int) bool {
 	fd, err := openSource(base, rest)
 	switch err {
@@ -61,14 +61,14 @@ func sharedModTime(fd int) (time.Time, error) {
 	return time.Unix(st.Mtim.Unix()), err
 }
 
-func (b *SharedDir) list() (*os.File, error) {
+func (d *SharedDir) list() (*os.File, error) {
 	fd, err := retry(func() (int, error) {
-		return unix.Openat(b.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), b.path), nil
+	return os.NewFile(uintptr(fd), d.path), nil
 }
 
 func entry(st *unix.Stat_t) Entry {
@@ -85,22 +85,22 @@ func entry(st *unix.Stat_t) Entry {
 	}
 }
 
-func (b *SharedDir) stat(name string) (Entry, error) {
+func (d *SharedDir) stat(name string) (Entry, error) {
 	var st unix.Stat_t
-	err := unix.Fstatat(b.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return entry(&st), err
 }
 
-func (b *SharedDir) open(name string) (*os.File, Entry, error) { return b.openAs(name, os.O_RDONLY) }
+func (d *SharedDir) open(name string) (*os.File, Entry, error) { return d.openAs(name, os.O_RDONLY) }
 
-func (b *SharedDir) append(name string) (*os.File, Entry, error) {
-	return b.openAs(name, os.O_WRONLY|os.O_APPEND)
+func (d *SharedDir) append(name string) (*os.File, Entry, error) {
+	return d.openAs(name, os.O_WRONLY|os.O_APPEND)
 }
 
-// openAs looks at what is held before it opens it.
-func (b *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
+// openAs checks the held file before it opens it.
+func (d *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
 	fd, err := retry(func() (int, error) {
-		return unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return nil, Entry{}, err
@@ -121,11 +121,11 @@ func (b *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
 	return f, e, err
 }
 
-// create makes the file under another name first: who sees it may have it already. What can
-// be done to that name meanwhile is to what others see, and not to the file that is held.
-func (b *SharedDir) create(name string, text []byte, owner Entry) (*os.File, error) {
+// create makes the file under a temporary name, and renames it when it belongs to owner. Others can replace that name
+// meanwhile, but not the file that is held.
+func (d *SharedDir) create(name string, text []byte, owner Entry) (*os.File, error) {
 	making := "." + name + ".new"
-	fd, err := b.exclusive(making)
+	fd, err := d.exclusive(making)
 	if err != nil {
 		return nil, err
 	}
@@ -135,47 +135,46 @@ func (b *SharedDir) create(name string, text []byte, owner Entry) (*os.File, err
 		_, err = f.Write(text)
 	}
 	if err == nil {
-		err = b.rename(making, name)
+		err = d.rename(making, name)
 	}
 	if err != nil {
-		b.remove(making)
+		d.remove(making)
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// exclusive has the kernel make a file or say that there is something: that goes, and is
-// tried no oftener than somebody can mean well by it.
-func (b *SharedDir) exclusive(name string) (int, error) {
+// exclusive makes a new file. It removes an entry that has the name, and gives up if that happens three times.
+func (d *SharedDir) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
-		fd, err := unix.Openat(b.fd, name, how, 0o600)
+		fd, err := unix.Openat(d.fd, name, how, 0o600)
 		if err != unix.EEXIST {
 			return fd, err
 		}
-		if err := b.remove(name); err != nil && err != unix.ENOENT {
+		if err := d.remove(name); err != nil && err != unix.ENOENT {
 			return -1, err
 		}
 	}
 	return -1, unix.EEXIST
 }
 
-// give makes the file owner's. Where that is not for us to do everybody may have it, for
-// nobody knows whose groups owner is in.
+// give makes owner the owner of a file. If this process may not do that, everybody gets access: the groups of owner are not
+// known.
 func give(fd int, owner Entry) {
 	euid := os.Geteuid()
 	switch {
 	case owner.UID < 0 || owner.UID == euid:
 	case euid == 0 && unix.Fchown(fd, owner.UID, owner.GID) == nil:
 	default:
-		unix.Fchmod(fd, 0o666) // the reader who cannot read says so
+		unix.Fchmod(fd, 0o666) // if it fails, the caller reports that it cannot read
 	}
 }
 
-func (b *SharedDir) rename(from, to string) error { return unix.Renameat(b.fd, from, b.fd, to) }
+func (d *SharedDir) rename(from, to string) error { return unix.Renameat(d.fd, from, d.fd, to) }
 
-func (b *SharedDir) remove(name string) error { return unix.Unlinkat(b.fd, name, 0) }
+func (d *SharedDir) remove(name string) error { return unix.Unlinkat(d.fd, name, 0) }
 
 // setTime sets when f was last read and written.
 func setTime(f *os.File, mod time.Time) error {

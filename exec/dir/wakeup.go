@@ -2,12 +2,12 @@
 
 package dir
 
-// Wakeup is a named pipe that somebody else reads, so as to be woken. What is written means
-// nothing, and keeps nobody waiting who writes it. A nil Bell wakes nobody.
+// Wakeup is a named pipe whose reader waits to be woken. The data has no meaning, and writing never blocks. The methods of
+// a nil Wakeup do nothing.
 type Wakeup struct{ fd int }
 
-// Wakeup opens the named pipe name. It is nil where there is none that somebody reads.
-func (b *SharedDir) Wakeup(name string) *Wakeup { return b.wakeup(name) }
+// Wakeup opens the named pipe name. It is nil if there is none, or none with a reader.
+func (d *SharedDir) Wakeup(name string) *Wakeup { return d.wakeup(name) }
 
 // Notify wakes the reader.
 func (l *Wakeup) Notify() {
@@ -16,12 +16,12 @@ func (l *Wakeup) Notify() {
 	}
 }
 
-// NoReader reports whether nobody can read it any more.
+// NoReader reports whether the reader has closed the pipe.
 func (l *Wakeup) NoReader() bool { return l != nil && noReader(l.fd) }
 
-// Close lets it go.
+// Close closes the pipe.
 func (l *Wakeup) Close() {
 	if l != nil {
-		_ = closeFD(l.fd) // nothing is in it that could be lost
+		_ = closeFD(l.fd) // no data can be lost
 	}
 }
