@@ -9,15 +9,15 @@ import (
 	"path"
 )
 
-// Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of
-// the file system Dev is mounted at At.
+// Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of the file system Dev is mounted at
+// At.
 type Info struct {
 	ID       int
-	Parent   int    // the mount that this one is on
-	Dev      string // major:minor of the superblock; one for all subvolumes of a btrfs
+	Parent   int    // the id of the mount on which this one lies
+	Dev      string // major:minor of the superblock; the same for all subvolumes of a btrfs
 	Root     string
 	At       string
-	ReadOnly bool // this mount; the file system may be writable by another one
+	ReadOnly bool // this mount; the file system may be writable through another one
 }
 
 // maxTable is how many bytes a mount table may have: the kernel limits mounts, by default, to 100,000.
@@ -40,8 +40,8 @@ func ReadFile(path string) (text string, err error) {
 	return string(b), err
 }
 
-// Place is a directory or file as its file system has it. It is the same by whatever mount
-// the file is reached. The zero value is no place.
+// Place is a file or directory by its path in its file system, which is the same through every mount. The zero value is no
+// place.
 type Place struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.
@@ -50,10 +50,10 @@ func (p Place) In(q Place) bool {
 	return below && p.Dev != "" && p.Dev == q.Dev
 }
 
-// Place returns the place that m shows.
+// Place returns the directory that is mounted.
 func (m Info) Place() Place { return Place{m.Dev, m.Root} }
 
-// below returns the place of the absolute path p, which m shows.
+// below returns the place of the absolute path p, which lies on m.
 func (m Info) below(p string) Place {
 	rest, ok := cutPrefix(p, m.At)
 	if !ok {
