@@ -39,59 +39,59 @@ var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn
 
 // ask puts a request to a person, and reports whether it was approved. If it was not the
 // caller has been told; unless the error is errRedecide: then nobody has decided anything.
-func (s *Server) ask(ctx context.Context, p *peer, req *request, w *authorizedCall) (bool, error) {
-	ask := w.question(req)
+func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
+	ask := w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
-	grant, ok, err := s.Queue.Granted(ask)
+	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
-		return approved(p, req, w, grant.By())
+		return approved(x.peer, x.req, w, grant.By())
 	}
 	if err != nil { // then a person is asked
-		s.Log.Error("grant", "request", req.ID, "error", err)
+		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
 	}
-	if !s.limitQuestions(ctx) {
-		err := s.deny(ctx, w, req, "it was given up before anybody was asked")
+	if !x.server.limitQuestions(ctx) {
+		err := x.deny(ctx, w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, p.end(callerDeadlineExceeded(req, w.v.Rule)))
+			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
-		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
-	if err := w.note(req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
-		return false, fail(p, err, unwritten(err))
+	if err := w.note(x.req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
+		return false, fail(x.peer, err, unwritten(err))
 	}
-	patience, done := req.waiting(ctx)
+	patience, done := x.req.waiting(ctx)
 	defer done()
-	a, changed := s.wait(patience, p, req, w)
+	a, changed := x.wait(patience, w)
 	switch a.Outcome {
 	case approval.Approved:
-		return approved(p, req, w, a.By)
+		return approved(x.peer, x.req, w, a.By)
 	case approval.Cancelled:
 		if changed && ctx.Err() == nil {
 			return false, errRedecide
 		}
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(callerDeadlineExceeded(req, w.v.Rule)))
+			return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
 		if errors.Is(context.Cause(patience), errCallerLeft) {
-			return s.unanswered(p, req, w)
+			return x.unanswered(w)
 		}
-		err := w.note(req, audit.Record{Kind: audit.Cancel})
-		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+		err := w.note(x.req, audit.Record{Kind: audit.Cancel})
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	case approval.TimedOut:
-		return s.unanswered(p, req, w)
+		return x.unanswered(w)
 	}
 	if a.By == "" { // nobody has read it
-		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, w, a)))
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
 }
 
 // unanswered ends a request that nobody answered in time.
-func (s *Server) unanswered(p *peer, req *request, w *authorizedCall) (bool, error) {
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, w)))
+func (x *exchange) unanswered(w *authorizedCall) (bool, error) {
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, w)))
 }
 
 // approved writes down who allowed it: what cannot be written down does not happen.
@@ -126,12 +126,12 @@ func (w *authorizedCall) question(req *request) approval.Question {
 
 // wait asks, tells the caller that it waits, now and then again, and stops asking when the
 // policy would not have it asked any more, or otherwise: then changed is true.
-func (s *Server) wait(ctx context.Context, p *peer, req *request, w *authorizedCall) (a approval.Answer, changed bool) {
+func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer done(nil)
-	asked := s.Queue.Changed()
+	asked := x.server.Queue.Changed()
 	// ends when the question is answered, with told.
 	wg.Go(func() {
 		select {
@@ -141,33 +141,33 @@ func (s *Server) wait(ctx context.Context, p *peer, req *request, w *authorizedC
 		}
 		tick := time.NewTicker(reminderInterval)
 		defer tick.Stop()
-		p.send(wire.KindNotice, []byte(waiting(req)))
+		x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 		for {
-			next := s.stateChanged.listen()
-			if s.otherwise(req, w) {
+			next := x.server.stateChanged.listen()
+			if x.otherwise(w) {
 				done(errRedecide)
 				return
 			}
 			select {
 			case <-next:
 			case <-tick.C:
-				p.send(wire.KindNotice, []byte(waiting(req)))
+				x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 			case <-told.Done():
 				return
 			}
 		}
 	})
-	a = s.Queue.Ask(told, w.question(req))
+	a = x.server.Queue.Ask(told, w.question(x.req))
 	return a, context.Cause(told) == errRedecide
 }
 
 // otherwise reports whether req would be decided otherwise now than it was as w.
-func (s *Server) otherwise(req *request, w *authorizedCall) bool {
-	sc := s.state.Load()
+func (x *exchange) otherwise(w *authorizedCall) bool {
+	sc := x.server.state.Load()
 	if sc.Policy == w.state.Policy {
 		return false
 	}
-	v := sc.Policy.Decide(req.Request)
+	v := sc.Policy.Decide(x.req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
 	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
 }

@@ -148,6 +148,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
+	x := &exchange{s, p, req}
 	defer req.close()
 	defer req.release()
 	s.counter.start(s)
@@ -157,14 +158,14 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.answerVerb(ctx, &Call{s: s, p: p, req: req, lifetime: func(keep bool) context.Context {
+		return s.answerVerb(ctx, &Call{x, func(keep bool) context.Context {
 			if keep {
 				return life
 			}
 			return session
 		}})
 	}
-	return s.command(ctx, p, req)
+	return x.command(ctx)
 }
 
 // Wait returns when every job has ended, and the patrol, and all is written down. No Serve is
@@ -175,45 +176,52 @@ func (s *Server) Wait() {
 	s.sumRefusals()
 }
 
+// exchange is a call while it is served: who asks, for what, and which session answers.
+type exchange struct {
+	server *Server
+	peer   *peer
+	req    *request
+}
+
 // command has what req names decided, and runs it.
-func (s *Server) command(ctx context.Context, p *peer, req *request) error {
-	if err := req.setDeadline(); err != nil {
-		return p.end(UsageError(err.Error()))
+func (x *exchange) command(ctx context.Context) error {
+	if err := x.req.setDeadline(); err != nil {
+		return x.peer.end(UsageError(err.Error()))
 	}
-	req.chooseStdin(s.State().Agent != "")
-	within, cancel := req.within(ctx, p)
+	x.req.chooseStdin(x.server.State().Agent != "")
+	within, cancel := x.req.within(ctx, x.peer)
 	defer cancel()
-	if in, err := s.enter(within, p, req, limit.Calls); !in {
+	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	w, err := s.admit(within, p, req)
+	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
 	defer w.close()
 	start := time.Now()
-	if err := w.noteStart(req); err != nil {
-		return fail(p, err, unwritten(err))
+	if err := w.noteStart(x.req); err != nil {
+		return fail(x.peer, err, unwritten(err))
 	}
-	s.calls.Add(1)
-	w.reportVerdict(p.conn)
-	req.applyProfile(&w.v)
-	st, ran, err := s.run(within, p.streams(req), req, w)
+	x.server.calls.Add(1)
+	w.reportVerdict(x.peer.conn)
+	x.req.applyProfile(&w.v)
+	st, ran, err := x.run(within, x.peer.streams(x.req), w)
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st says how it ended
 	}
-	end := ending(p.json, req, w.v, st, err)
+	end := ending(x.peer.json, x.req, w.v, st, err)
 	code := int(end.Code)
 	if ran && context.Cause(ctx) != nil { // the caller has gone before it was told
 		code = st.Code
 	}
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
-		s.Log.Error("audit", "request", req.ID, "error", err)
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
+		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("request %s: %w", req.ID, cause)
+		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
-	return p.exit(end)
+	return x.peer.exit(end)
 }
 
 // note writes down an event of req. Its arguments are the caller's unless the record says

@@ -22,26 +22,26 @@ const preview = 2 << 10
 
 // capture reads all of the caller's stdin where the verdict wants it seen before anything
 // runs. The command then reads that, and nothing else can come.
-func (s *Server) capture(ctx context.Context, p *peer, req *request, w *authorizedCall) error {
+func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
 	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
-	if req.captured == nil {
-		b, err := p.captured(ctx, req, w.v.Profile.Stdin.Limit)
+	if x.req.captured == nil {
+		b, err := x.peer.captured(ctx, x.req, w.v.Profile.Stdin.Limit)
 		if err != nil {
 			return err
 		}
-		req.captured = b
-		if s.now().Policy != w.state.Policy { // it came as late as the caller liked
+		x.req.captured = b
+		if x.server.now().Policy != w.state.Policy { // it came as late as the caller liked
 			return errRedecide
 		}
 	}
-	if n, most := len(req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
+	if n, most := len(x.req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
 		return tooMuchInput(most)
 	}
-	sum := sha256.Sum256(req.captured)
+	sum := sha256.Sum256(x.req.captured)
 	w.notes = append(w.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
-		len(req.captured), hex.EncodeToString(sum[:]), excerpt(req.captured)))
+		len(x.req.captured), hex.EncodeToString(sum[:]), excerpt(x.req.captured)))
 	return nil
 }
 

@@ -23,74 +23,74 @@ import (
 // what is left nobody would know.
 
 // detach has what req names decided, and starts it as a job.
-func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready Readiness) error {
-	if s.Jobs == nil {
-		return p.end(Failed("this session has no jobs"))
+func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
+	if x.server.Jobs == nil {
+		return x.peer.end(Failed("this session has no jobs"))
 	}
-	if err := req.setDeadline(); err != nil {
-		return p.end(UsageError(err.Error()))
+	if err := x.req.setDeadline(); err != nil {
+		return x.peer.end(UsageError(err.Error()))
 	}
-	req.detached = true
-	req.drop(0)
-	req.close() // the shim writes to its own
-	within, cancel := req.within(ctx, p)
+	x.req.detached = true
+	x.req.drop(0)
+	x.req.close() // the shim writes to its own
+	within, cancel := x.req.within(ctx, x.peer)
 	defer cancel()
-	if in, err := s.enter(within, p, req, limit.Calls); !in {
+	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	w, err := s.admit(within, p, req)
+	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
-	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.keep)
+	kept, err := x.server.Jobs.Begin(x.req.ID, w.v.Args, w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
-		return fail(p, err, jobRefused(err))
+		return fail(x.peer, err, jobRefused(err))
 	}
-	if err := w.noteStart(req); err != nil {
+	if err := w.noteStart(x.req); err != nil {
 		w.close()
-		return errors.Join(fail(p, err, unwritten(err)), kept.Discard())
+		return errors.Join(fail(x.peer, err, unwritten(err)), kept.Discard())
 	}
-	s.calls.Add(1)
+	x.server.calls.Add(1)
 	alive, end := context.WithCancelCause(session)
 	let := context.AfterFunc(ctx, func() {
 		if session.Err() == nil {
 			end(errHungUp)
 		}
 	})
-	held := req.detachReservation() // until the job ends
-	lost, asJSON := make(chan wire.Exit, 1), p.json
+	held := x.req.detachReservation() // until the job ends
+	lost, asJSON := make(chan wire.Exit, 1), x.peer.json
 	// ends when the job does, which the session's end sees to; Wait waits.
-	s.ongoing.Go(func() {
+	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		s.background(alive, req, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, w.v, st, err) })
+		x.background(alive, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, x.req, w.v, st, err) })
 	})
 	select {
 	case e := <-lost:
-		return p.exit(e)
+		return x.peer.exit(e)
 	case <-kept.Started():
 	}
 	if err := ready.await(ctx, kept); err != nil {
-		return s.answerNotReady(ctx, p, req, kept, ready, err)
+		return x.answerNotReady(ctx, kept, ready, err)
 	}
 	if !let() {
-		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
-	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
+	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, kept.Info().PID))
 }
 
 // background runs w as the job kept until it has ended, and writes down how. If it could not
 // be started lost is told why, and nothing of it stays.
-func (s *Server) background(ctx context.Context, req *request, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
+func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
-	within, cancel := req.within(ctx, nil)
+	within, cancel := x.req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
-	st, ran, err := s.run(within, kept.Streams(), req, w)
-	how, reason := jobResult(ctx, req, w, &st, err)
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
-		s.Log.Error("audit", "request", req.ID, "error", err)
+	st, ran, err := x.run(within, kept.Streams(), w)
+	how, reason := jobResult(ctx, x.req, w, &st, err)
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
+		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
 	}
 	if !ran {
 		lost(st, err)
@@ -99,7 +99,7 @@ func (s *Server) background(ctx context.Context, req *request, w *authorizedCall
 		err = kept.End(how, st, reason)
 	}
 	if err != nil {
-		s.Log.Error("job", "request", req.ID, "error", err)
+		x.server.Log.Error("job", "request", x.req.ID, "error", err)
 	}
 }
 

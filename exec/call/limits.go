@@ -67,20 +67,20 @@ func (h *reservation) release() {
 
 // enter counts the call among those in flight, until its holding is released. When there are
 // too many, or too many processes, the caller is told and entered is false.
-func (s *Server) enter(ctx context.Context, p *peer, req *request, k limit.Kind) (entered bool, err error) {
-	err = req.holding.wait(ctx, k, 1)
+func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err error) {
+	err = x.req.holding.wait(ctx, k, 1)
 	if err == nil && k == limit.Calls {
-		err = s.counter.full()
+		err = x.server.counter.full()
 	}
 	if err == nil {
 		return true, nil
 	}
 	var over *limit.Error
 	if !errors.As(err, &over) {
-		return false, fmt.Errorf("request %s: %w", req.ID, err)
+		return false, fmt.Errorf("request %s: %w", x.req.ID, err)
 	}
-	w := limited(s.state.Load(), over)
-	return false, errors.Join(s.deny(ctx, w, req, over.Error()), p.end(overLimit(req, policy.Verdict{}, over)))
+	w := limited(x.server.state.Load(), over)
+	return false, errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, policy.Verdict{}, over)))
 }
 
 // limited is what a record of a refusal is made of that no rule has decided.

@@ -80,7 +80,7 @@ const maxSame = 16
 // The copy has the name of the file: programs go by that.
 func (w *authorizedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
 	if w.copies == nil {
-		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: w.copied}
+		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: &w.server.copied}
 	}
 	name = filepath.Join(strconv.Itoa(index), f.Name())
 	if err := os.MkdirAll(filepath.Join(w.copies.dir, filepath.Dir(name)), 0o700); err != nil {

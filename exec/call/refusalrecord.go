@@ -42,13 +42,13 @@ func (s *Server) AdjustRefusals(rate int64) {
 }
 
 // deny writes down that req was refused, or counts it.
-func (s *Server) deny(ctx context.Context, w *authorizedCall, req *request, reason string) error {
-	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: req.ID, Rule: w.v.Rule, Args: req.Args}
-	if s.refused.bucket.Take() {
-		s.sumRefusals()
+func (x *exchange) deny(ctx context.Context, w *authorizedCall, reason string) error {
+	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
+	if x.server.refused.bucket.Take() {
+		x.server.sumRefusals()
 		return w.state.Audit.Write(r)
 	}
-	s.refused.add(r, w.state.Audit, s.sumRefusals)
+	x.server.refused.add(r, w.state.Audit, x.server.sumRefusals)
 	slow(ctx)
 	return nil
 }

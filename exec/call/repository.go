@@ -25,7 +25,7 @@ import (
 // container cannot write may have been written before, and git goes into submodules: if the
 // command would run, and its repository counts as the host's, git itself is asked what that
 // repository names, and where it goes.
-func (s *Server) decideInRepository(ctx context.Context, req *request, w *authorizedCall) {
+func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
 	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
@@ -45,7 +45,7 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
 		return // decide says so
 	}
-	err := s.inTurn(ctx, req, w, v)
+	err := w.inTurn(ctx, req, v)
 	if err == nil {
 		return
 	}
@@ -66,14 +66,14 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 
 // inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
 // until it has run: what was checked stays so.
-func (s *Server) inTurn(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) (err error) {
+func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
-		return s.repository(ctx, req, w, v)
+		return w.repository(ctx, req, v)
 	}
-	if w.turn, err = s.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
+	if w.turn, err = w.server.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
 		return err
 	}
-	if err = s.repository(ctx, req, w, v); err != nil {
+	if err = w.repository(ctx, req, v); err != nil {
 		w.turn()
 		w.turn = nil
 	}
@@ -107,12 +107,12 @@ func distrusting(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (s *Server) repository(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) error {
+func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.Verdict) error {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	check := git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
-			return s.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
+			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
 		},
 	}
 	return check.Do(ctx)
@@ -122,9 +122,9 @@ func (s *Server) repository(ctx context.Context, req *request, w *authorizedCall
 const maxGitStderr = 200
 
 // quiet runs a command of hostexec's own, which reads nothing.
-func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
+func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
 	var complaint first
-	st, err := s.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
+	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
 	switch text, _, _ := strings.Cut(string(complaint), "\n"); {
 	case err != nil:
 		return err

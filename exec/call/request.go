@@ -68,7 +68,8 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 	if errors.As(err, &over) {
 		closeAll(fds)
 		held.release()
-		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, s.overArgv(p, msg, over)))
+		beginning := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{s, p, beginning}).overArgv(over)))
 	}
 	if err != nil {
 		held.release()
@@ -84,16 +85,15 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 }
 
 // overArgv answers a request for which there is no memory, of which the beginning is known.
-func (s *Server) overArgv(p *peer, msg wire.Exec, over *limit.Error) error {
-	req := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
-	e := overLimit(req, policy.Verdict{}, over)
-	sc := s.state.Load()
+func (x *exchange) overArgv(over *limit.Error) error {
+	e := overLimit(x.req, policy.Verdict{}, over)
+	sc := x.server.state.Load()
 	if sc == nil {
-		return p.end(e)
+		return x.peer.end(e)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), slowing)
 	defer cancel()
-	return errors.Join(s.deny(ctx, limited(sc, over), req, over.Error()), p.end(e))
+	return errors.Join(x.deny(ctx, limited(sc, over), over.Error()), x.peer.end(e))
 }
 
 // release gives back what the request holds, unless it was lent.

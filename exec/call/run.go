@@ -20,7 +20,7 @@ import (
 
 // run runs w between the given streams, and reports whether it was started. The error is
 // errKilled when a person has ended it, and how it did is then to be told all the same.
-func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, w *authorizedCall) (st executor.Status, ran bool, err error) {
+func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authorizedCall) (st executor.Status, ran bool, err error) {
 	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
@@ -28,34 +28,34 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if w.turn == nil && overlap(w.state.Policy, req.Args[0], w.v) == git.Changes { // a person was asked
-		if w.turn, err = s.turns.take(ctx, git.Changes); err != nil {
+	if w.turn == nil && overlap(w.state.Policy, x.req.Args[0], w.v) == git.Changes { // a person was asked
+		if w.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
 	}
-	rec, err := w.recording(req)
+	rec, err := w.recording(x.req)
 	if err != nil {
 		return st, false, err
 	}
 	defer func() {
 		if err := rec.Close(); err != nil {
-			s.Log.Error("recording", "request", req.ID, "error", err)
+			x.server.Log.Error("recording", "request", x.req.ID, "error", err)
 		}
 	}()
-	m := w.limitStreams(&streams, req, rec)
+	m := w.limitStreams(&streams, x.req, rec)
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
 		w.env = nil
-		s.running.set(req.running(w.cwd.Path(), pid), kill)
+		x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
 		if !w.v.KeepProcesses {
-			s.own(req.ID)
+			x.server.own(x.req.ID)
 		}
 		w.cwd.Close() // the command stands in it now
 		started(pid)
 	}
-	defer s.running.drop(req.ID)
-	st, err = w.runner.Run(ctx, w.command(req), streams)
+	defer x.server.running.drop(x.req.ID)
+	st, err = w.runner.Run(ctx, w.command(x.req), streams)
 	w.endTurn()
 	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
 	if err == nil && m != nil && m.full.Load() {

@@ -16,7 +16,7 @@ var (
 // findRunner finds what runs w, and builds the environment that it has there. A container gets
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
-func (s *Server) findRunner(req *request, w *authorizedCall) error {
+func (w *authorizedCall) findRunner(req *request) error {
 	if req.shell != nil && w.v.Place.Contained() {
 		return errPlaced // inShell runs it in the shell that there is
 	}
@@ -28,7 +28,7 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 		return nil
 	}
 	if !w.v.Place.Contained() {
-		w.runner = s.Runner
+		w.runner = w.server.Runner
 		w.env = environ(w.state.Environ, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, copies); err != nil {
 		return err
 	}
-	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
+	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(w.v.Env.Pass, name)
 	})

@@ -36,29 +36,29 @@ func (r *ShellRequest) shown() string { return "session " + quoteWord(r.Name) }
 type Shells struct{ c *Call }
 
 // Shells reports whether the session has shells, and returns them.
-func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.s.Shells != nil }
+func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells != nil }
 
 // List returns the shells that the caller may use.
 func (s Shells) List() []shell.Info {
-	sc := s.c.s.now()
-	return slices.DeleteFunc(s.c.s.Shells.List(), func(i shell.Info) bool { return !usable(sc, s.c.req, i.In) })
+	sc := s.c.x.server.now()
+	return slices.DeleteFunc(s.c.x.server.Shells.List(), func(i shell.Info) bool { return !usable(sc, s.c.x.req, i.In) })
 }
 
 // Remove ends the shell with that name, if there is one and the caller may use it.
 func (s Shells) Remove(name string) {
-	if sh, err := s.c.s.Shells.Find(name); err == nil && usable(s.c.s.now(), s.c.req, sh.In()) {
-		s.c.s.Shells.Remove(name)
+	if sh, err := s.c.x.server.Shells.Find(name); err == nil && usable(s.c.x.server.now(), s.c.x.req, sh.In()) {
+		s.c.x.server.Shells.Remove(name)
 	}
 }
 
 // Create makes a shell, if the caller may. It answers the call.
 func (s Shells) Create(ctx context.Context, r ShellRequest) error {
-	return s.c.s.createShell(ctx, s.c.p, s.c.req, r)
+	return s.c.x.createShell(ctx, r)
 }
 
 // Run has a text decided, and runs it in its shell. It answers the call.
 func (s Shells) Run(ctx context.Context, r ShellRequest) error {
-	return s.c.s.inShell(ctx, s.c.p, s.c.req, r)
+	return s.c.x.inShell(ctx, r)
 }
 
 // usable reports whether the caller may have anything to do with a shell in a container, or
@@ -87,46 +87,46 @@ func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict,
 
 // createShell makes a shell, if the policy has any use for one. Each of its commands is
 // decided for itself, and so is what it is created with.
-func (s *Server) createShell(ctx context.Context, p *peer, req *request, o ShellRequest) error {
-	sc := s.now()
+func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
+	sc := x.server.now()
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
-		o.Dir = path.Join(req.Cwd, o.Dir)
+		o.Dir = path.Join(x.req.Cwd, o.Dir)
 	}
 	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
 	if o.In != "" {
 		// Whether there is such a container is only for those to know who may use it.
 		if !sc.Policy.PermitsShellIn(o.In) {
-			return p.end(unreachable(o))
+			return x.peer.end(unreachable(o))
 		}
 		var err error
 		if opts.In, err = sc.inside(ctx, o.In); err != nil {
-			return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
+			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
 		}
-	} else if e, ok := s.hostable(sc, req, o); !ok {
-		return p.end(e)
+	} else if e, ok := x.hostable(sc, o); !ok {
+		return x.peer.end(e)
 	} else {
-		if _, ok := mounted(sc, req.Cwd); !ok && o.Dir == "" {
-			e := workdirMismatch(sc, req, mount.ErrMismatch)
+		if _, ok := mounted(sc, x.req.Cwd); !ok && o.Dir == "" {
+			e := workdirMismatch(sc, x.req, mount.ErrMismatch)
 			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
-			return p.end(e)
+			return x.peer.end(e)
 		}
-		opts = startAt(sc, req, opts)
+		opts = startAt(sc, x.req, opts)
 		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
 		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
 	}
-	if err := s.Shells.Create(o.Name, opts); err != nil {
-		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
+	if err := x.server.Shells.Create(o.Name, opts); err != nil {
+		return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
 	}
-	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, nil)
+	return x.print(wire.Exit{Outcome: wire.Exited}, nil)
 }
 
 // hostable reports whether there may be a shell on the host, and what to say if not.
-func (s *Server) hostable(sc *SessionState, req *request, o ShellRequest) (Failure, bool) {
-	opts := startAt(sc, req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
-	if v, ok := hostShell(sc, req, opts); !ok {
-		req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
-		req.shell = &shellCall{name: o.Name}
-		return refusal(sc, req, v, s.verbNames()), false
+func (x *exchange) hostable(sc *SessionState, o ShellRequest) (Failure, bool) {
+	opts := startAt(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
+	if v, ok := hostShell(sc, x.req, opts); !ok {
+		x.req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
+		x.req.shell = &shellCall{name: o.Name}
+		return refusal(sc, x.req, v, x.server.verbNames()), false
 	}
 	if _, ok := sc.bash(); !ok {
 		return Failure{Status: StatusNotFound, Name: policy.Shell, Reason: "no bash on the host", Hint: "shells with state are bash: install it there"}, false
