@@ -52,7 +52,7 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	if err != nil { // then a person is asked
 		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
 	}
-	if !x.server.limitQuestions(ctx) {
+	if !x.server.refused.limitQuestions(ctx) {
 		err := x.deny(ctx, w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
 			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))

@@ -90,13 +90,12 @@ type Server struct {
 	stateChanged broadcast
 	newConns     connLimiter
 	running      table
-	owned        owned
+	left         leftovers
 	ongoing      sync.WaitGroup // jobs, and the patrol
 	calls        atomic.Int64
 	counter      processCounter
 	refused      refusals
-	asked        limit.TokenBucket // of questions that are written down
-	copied       atomic.Int64      // bytes of operands, as long as their calls last
+	copied       atomic.Int64 // bytes of operands, as long as their calls last
 	turns        turns
 }
 
@@ -173,7 +172,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 func (s *Server) Wait() {
 	s.ongoing.Wait()
 	s.counter.end()
-	s.sumRefusals()
+	s.refused.sum(s.Log)
 }
 
 // exchange is a call while it is served: who asks, for what, and which session answers.

@@ -45,7 +45,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 		}
 		return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
 	}
-	s.kill(id, cause)
+	s.running.kill(id, cause)
 	select {
 	case <-kept.Done():
 		return id, nil

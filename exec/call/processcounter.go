@@ -93,18 +93,18 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 // count counts the processes. When there are too many no call is let in, and the one that has
 // most of them ends. Then they are counted anew, so that no call is refused for those.
 func (t *processCounter) count(s *Server) int64 {
-	n, most := s.processes()
+	n, most := t.processes(s)
 	limit := t.checkLimit(s, n)
 	if n > limit.Max {
-		s.endTree(most, limit)
-		n, _ = s.processes()
+		t.endTree(s, most, limit)
+		n, _ = t.processes(s)
 		t.checkLimit(s, n)
 	}
 	return n
 }
 
 // processes counts the processes of all calls, and returns the largest tree of them.
-func (s *Server) processes() (n int64, most proctree.Size) {
+func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	for _, tree := range proctree.Sizes() {
 		if sc := s.state.Load(); sc != nil && tree.ID == sc.Session { // an agent, which is no call
 			continue
@@ -130,9 +130,9 @@ func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
 }
 
 // endTree ends a tree at once: one that grows is not asked first.
-func (s *Server) endTree(tree proctree.Size, over *limit.Error) {
+func (t *processCounter) endTree(s *Server, tree proctree.Size, over *limit.Error) {
 	s.Log.Warn("too many processes", "request", tree.ID, "processes", tree.Count, "limit", over.Max)
-	s.kill(tree.ID, over)
+	s.running.kill(tree.ID, over)
 	if err := proctree.EndNow(tree.ID); err != nil {
 		s.Log.Error("end processes", "request", tree.ID, "error", err)
 	}

@@ -5,6 +5,7 @@ package call
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -25,7 +26,8 @@ const (
 
 // refusals are those of one session.
 type refusals struct {
-	bucket limit.TokenBucket
+	bucket    limit.TokenBucket // of refusals with a record of their own
+	questions limit.TokenBucket // of questions that are written down
 
 	mu    sync.Mutex // guards the fields below
 	count int        // that have no record
@@ -38,17 +40,22 @@ type refusals struct {
 // AdjustRefusals sets how many refusals a second have a record of their own; 0 is the default.
 func (s *Server) AdjustRefusals(rate int64) {
 	s.refused.bucket.Adjust(rate)
-	s.asked.Adjust(rate)
+	s.refused.questions.Adjust(rate)
 }
 
-// deny writes down that req was refused, or counts it.
+// deny writes down that the request was refused, or counts it.
 func (x *exchange) deny(ctx context.Context, w *authorizedCall, reason string) error {
 	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
-	if x.server.refused.bucket.Take() {
-		x.server.sumRefusals()
-		return w.state.Audit.Write(r)
+	return x.server.refused.write(ctx, r, w.state.Audit, x.server.Log)
+}
+
+// write writes down r, or counts it and has the caller wait. Errors of later writes go to log.
+func (f *refusals) write(ctx context.Context, r audit.Record, to *audit.Log, log *slog.Logger) error {
+	if f.bucket.Take() {
+		f.sum(log)
+		return to.Write(r)
 	}
-	x.server.refused.add(r, w.state.Audit, x.server.sumRefusals)
+	f.add(r, to, log)
 	slow(ctx)
 	return nil
 }
@@ -65,21 +72,20 @@ func slow(ctx context.Context) bool {
 	}
 }
 
-// add counts r, and has sum called after a while.
-func (f *refusals) add(r audit.Record, log *audit.Log, sum func()) {
+// add counts r, and has the number written after a while.
+func (f *refusals) add(r audit.Record, to *audit.Log, log *slog.Logger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
 		f.since = time.Now()
-		f.timer = time.AfterFunc(summing, sum) // one that runs after Wait has nothing to write
+		f.timer = time.AfterFunc(summing, func() { f.sum(log) }) // one that runs after Wait has nothing to write
 	}
 	f.count++
-	f.last, f.log = r, log
+	f.last, f.log = r, to
 }
 
-// sumRefusals writes down how many refusals have no record.
-func (s *Server) sumRefusals() {
-	f := &s.refused
+// sum writes down how many refusals have no record.
+func (f *refusals) sum(log *slog.Logger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
@@ -90,15 +96,15 @@ func (s *Server) sumRefusals() {
 	r.Kind, r.Count, r.Since = audit.Refusals, f.count, f.since
 	r.Reason = fmt.Sprintf("limit of %d refusals with a record a second (limits.refusals)", f.bucket.Rate())
 	if err := f.log.Write(r); err != nil {
-		s.Log.Error("audit", "refusals", f.count, "error", err)
+		log.Error("audit", "refusals", f.count, "error", err)
 	}
 	f.count, f.last, f.log = 0, audit.Record{}, nil
 }
 
 // limitQuestions waits until one more question may be written down: a container that asks and leaves
 // would fill the disk, too. It reports false when ctx was done first.
-func (s *Server) limitQuestions(ctx context.Context) bool {
-	for !s.asked.Take() {
+func (f *refusals) limitQuestions(ctx context.Context) bool {
+	for !f.questions.Take() {
 		if !slow(ctx) {
 			return false
 		}

@@ -49,7 +49,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 		w.env = nil
 		x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
 		if !w.v.KeepProcesses {
-			x.server.own(x.req.ID)
+			x.server.left.add(x.req.ID, x.server.running.list)
 		}
 		w.cwd.Close() // the command stands in it now
 		started(pid)

@@ -69,30 +69,33 @@ func (t *table) drop(id string) {
 	}
 }
 
-// Running returns the calls whose commands run now, oldest first.
-func (s *Server) Running() []Running {
-	s.running.mu.Lock()
-	defer s.running.mu.Unlock()
-	all := make([]Running, 0, len(s.running.calls))
-	for _, r := range s.running.calls {
+// list returns the calls whose commands run now, oldest first.
+func (t *table) list() []Running {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Running, 0, len(t.calls))
+	for _, r := range t.calls {
 		all = append(all, r.Running)
 	}
 	slices.SortFunc(all, func(a, b Running) int { return a.Since.Compare(b.Since) })
 	return all
 }
 
-// Kill ends the command that runs for request, its whole tree as a hang-up would; but the
-// caller is still there, and learns of which signal it died. It reports whether there is
-// such a command. It does not wait.
-func (s *Server) Kill(request string) bool { return s.kill(request, errKilled) }
-
-// kill is Kill for another cause, which the caller is then told.
-func (s *Server) kill(request string, cause error) bool {
-	s.running.mu.Lock()
-	defer s.running.mu.Unlock()
-	r, runs := s.running.calls[request]
+// kill ends the command that runs for request, with the cause that its caller is told.
+func (t *table) kill(request string, cause error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, runs := t.calls[request]
 	if runs {
 		r.kill(cause)
 	}
 	return runs
 }
+
+// Running returns the calls whose commands run now, oldest first.
+func (s *Server) Running() []Running { return s.running.list() }
+
+// Kill ends the command that runs for request, its whole tree as a hang-up would; but the
+// caller is still there, and learns of which signal it died. It reports whether there is
+// such a command. It does not wait.
+func (s *Server) Kill(request string) bool { return s.running.kill(request, errKilled) }

@@ -28,7 +28,7 @@ func (c *Call) Running() []Running {
 }
 
 // Left returns the processes that ended commands of the container have left running.
-func (c *Call) Left() []proctree.Left { return c.x.server.ownLeft() }
+func (c *Call) Left() []proctree.Left { return c.x.server.left.list() }
 
 // End ends what has the id: a job, a call or a text of a shell that runs, and what one of these has left
 // running. It returns when that is gone. With a signal it only sends that to a job's command.
