@@ -13,16 +13,16 @@ import (
 
 // authorizedCall is what lets a request run: by which decision, where, and with what.
 type authorizedCall struct {
-	server *Server
-	state  *SessionState
-	v      policy.Verdict
-	cwd    *dir.Dir
-	runner Runner
-	env    []string
-	notes  []string     // for a person: what Args do not say
-	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
-	copies *copies      // of operands, or nil
-	turn   func()       // ends its turn among git commands, or nil
+	server     *Server
+	state      *SessionState
+	v          policy.Verdict
+	cwd        *dir.Dir
+	runner     Runner
+	env        []string
+	notes      []string     // for a person: what Args do not say
+	askProblem *git.Problem // for the caller: why it is asked about what a rule allows, or nil
+	copies     *copies      // of operands, or nil
+	turn       func()       // ends its turn among git commands, or nil
 }
 
 // close lets go of what the warrant holds.

@@ -144,7 +144,7 @@ func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answ
 		x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 		for {
 			next := x.server.stateChanged.listen()
-			if x.otherwise(w) {
+			if x.verdictChanged(w) {
 				done(errRedecide)
 				return
 			}
@@ -161,8 +161,8 @@ func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answ
 	return a, context.Cause(told) == errRedecide
 }
 
-// otherwise reports whether req would be decided otherwise now than it was as w.
-func (x *exchange) otherwise(w *authorizedCall) bool {
+// verdictChanged reports whether req would be decided otherwise now than it was as w.
+func (x *exchange) verdictChanged(w *authorizedCall) bool {
 	sc := x.server.state.Load()
 	if sc.Policy == w.state.Policy {
 		return false

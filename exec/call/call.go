@@ -89,14 +89,14 @@ type Server struct {
 	state        atomic.Pointer[SessionState]
 	stateChanged broadcast
 	newConns     connLimiter
-	running      table
+	running      runningCalls
 	left         leftovers
 	ongoing      sync.WaitGroup // jobs, and the patrol
 	calls        atomic.Int64
 	counter      processCounter
 	refused      refusals
 	copied       atomic.Int64 // bytes of operands, as long as their calls last
-	turns        turns
+	turns        gitTurns
 }
 
 // SetState changes what later calls depend on, and has those that wait for a person decided
@@ -242,7 +242,7 @@ func (w *authorizedCall) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.at(req), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.place(req), Approved: asked})
 }
 
 // verdictReceiver is a connection whose other end wants to know why its command runs.

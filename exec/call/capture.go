@@ -67,7 +67,7 @@ func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, 
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { p.in.Close() })()
-	b := counted{req: req}
+	b := countedBuffer{req: req}
 	n, err := io.Copy(&b, io.LimitReader(p.in, most+1))
 	switch {
 	case ctx.Err() != nil:
@@ -80,15 +80,15 @@ func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, 
 	return append([]byte{}, b.Bytes()...), nil
 }
 
-// counted is a buffer whose bytes count as arguments of their call.
-type counted struct {
+// countedBuffer is a buffer whose bytes count as arguments of their call.
+type countedBuffer struct {
 	b   bytes.Buffer
 	req *request
 }
 
-func (c *counted) Bytes() []byte { return c.b.Bytes() }
+func (c *countedBuffer) Bytes() []byte { return c.b.Bytes() }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *countedBuffer) Write(p []byte) (int, error) {
 	if err := c.req.holding.take(limit.Argv, int64(len(p))); err != nil {
 		return 0, err
 	}

@@ -126,7 +126,7 @@ func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executo
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
-	case errors.Is(err, errFull):
+	case errors.Is(err, errOutputLimit):
 		st.Code = wire.CodeFailed
 		return job.Error, outputLimitExceeded(req, w.v).Reason
 	}

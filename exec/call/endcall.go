@@ -37,7 +37,7 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 }
 
 // find returns the call of the container's that runs as id, or nil.
-func (t *table) find(id string) *entry {
+func (t *runningCalls) find(id string) *runningCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, runs := t.calls[id]; runs && !e.ByHost {

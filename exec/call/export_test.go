@@ -7,7 +7,7 @@ package call
 const (
 	MaxShown = maxShown
 	MaxCopy  = maxCopy
-	Chunk    = chunk
+	Chunk    = firstRead
 )
 
 // Copied returns how many bytes of operands the session has copied.

@@ -20,21 +20,21 @@ type leftovers struct {
 	ids map[string]bool
 }
 
-// maxOwned is how many of them are known. From then on those are forgotten that left nothing.
-const maxOwned = 4096
+// maxLeftovers is how many of them are known. From then on those are forgotten that left nothing.
+const maxLeftovers = 4096
 
 // add notes that the command of request id runs, and may leave something. running returns the calls
 // that run.
 func (l *leftovers) add(id string, running func() []Running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.ids) >= maxOwned {
+	if len(l.ids) >= maxLeftovers {
 		l.forget(running(), proctree.AllLeft())
 	}
 	if l.ids == nil {
 		l.ids = map[string]bool{}
 	}
-	if len(l.ids) < maxOwned {
+	if len(l.ids) < maxLeftovers {
 		l.ids[id] = true
 	}
 }

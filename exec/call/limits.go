@@ -30,9 +30,9 @@ func (s *Server) newReservation() *reservation {
 	return &reservation{from: &s.Limits, report: s.Memory, held: map[limit.Kind]int64{}}
 }
 
-// long tells how much all requests hold when this one, which is a long one, has begun or ended.
-func (h *reservation) long() {
-	if h.report != nil && h.held[limit.Argv] > chunk {
+// reportMemory tells how much all requests hold when this one, which is a long one, has begun or ended.
+func (h *reservation) reportMemory() {
+	if h.report != nil && h.held[limit.Argv] > firstRead {
 		h.report(h.from.Held(limit.Argv))
 	}
 }
@@ -61,7 +61,7 @@ func (h *reservation) release() {
 		for k, n := range h.held {
 			h.from.Give(k, n)
 		}
-		h.long()
+		h.reportMemory()
 	})
 }
 
@@ -79,17 +79,17 @@ func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err e
 	if !errors.As(err, &over) {
 		return false, fmt.Errorf("request %s: %w", x.req.ID, err)
 	}
-	w := limited(x.server.state.Load(), over)
+	w := refusedByLimit(x.server.state.Load(), over)
 	return false, errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, policy.Verdict{}, over)))
 }
 
-// limited is what a record of a refusal is made of that no rule has decided.
-func limited(sc *SessionState, over *limit.Error) *authorizedCall {
+// refusedByLimit is what a record of a refusal is made of that no rule has decided.
+func refusedByLimit(sc *SessionState, over *limit.Error) *authorizedCall {
 	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
-// chunk is how much of a request is counted and read at first, before the rest is.
-const chunk = 16 << 10
+// firstRead is how much of a request is counted and read at first, before the rest is.
+const firstRead = 16 << 10
 
 // readCounted reads a request of n bytes, which are counted before there is memory for them:
 // all of the rest at once, so that of many long requests that come together some are served,
@@ -97,7 +97,7 @@ const chunk = 16 << 10
 // there is no memory it returns the beginning, and the rest is read and dropped: the caller
 // has to be able to hear the answer.
 func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
-	first := make([]byte, min(n, chunk))
+	first := make([]byte, min(n, firstRead))
 	ctx := context.Background() // the gate has a deadline for callers
 	if err := held.wait(ctx, limit.Argv, int64(len(first))); err != nil {
 		return nil, errors.Join(err, drop(r, n))
@@ -111,7 +111,7 @@ func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
 	if err := held.wait(ctx, limit.Argv, int64(n-len(first))); err != nil {
 		return first, errors.Join(err, drop(r, n-len(first)))
 	}
-	held.long()
+	held.reportMemory()
 	b := make([]byte, n)
 	copy(b, first)
 	if _, err := io.ReadFull(r, b[len(first):]); err != nil {

@@ -22,10 +22,10 @@ type processCounter struct {
 }
 
 const (
-	// counting is how often processes are counted, and hasty how often where there are many.
-	counting, countingBusy = time.Second, 100 * time.Millisecond
-	// effort is how much longer than a count the pause after it is.
-	effort = 10
+	// countInterval is how often processes are counted, and hasty how often where there are many.
+	countInterval, busyCountInterval = time.Second, 100 * time.Millisecond
+	// countPauseFactor is how much longer than a count the pause after it is.
+	countPauseFactor = 10
 )
 
 // start has processes counted from now on, as long as there are any.
@@ -62,7 +62,7 @@ func (t *processCounter) full() error {
 }
 
 func (t *processCounter) run(s *Server, stop chan struct{}) {
-	pause := counting
+	pause := countInterval
 	for {
 		timer := time.NewTimer(pause)
 		select {
@@ -73,11 +73,11 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 		}
 		begin := time.Now()
 		n := t.count(s)
-		pause = counting
+		pause = countInterval
 		if n > s.Limits.Limit(limit.Processes).Max/2 {
-			pause = countingBusy
+			pause = busyCountInterval
 		}
-		pause = max(pause, effort*time.Since(begin))
+		pause = max(pause, countPauseFactor*time.Since(begin))
 		t.mu.Lock()
 		if n == 0 && s.Limits.Held(limit.Calls) == 0 {
 			if t.stop == stop { // else it was ended, and may go again

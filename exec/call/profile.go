@@ -64,20 +64,20 @@ func capOutput(s *executor.Streams, n int64) *outputCounter {
 	m.left.Store(n)
 	for _, w := range []*io.Writer{&s.Out, &s.Err} {
 		if *w != nil && *w != io.Discard {
-			*w = &metered{m, *w}
+			*w = &countedWriter{m, *w}
 		}
 	}
 	return m
 }
 
-type metered struct {
+type countedWriter struct {
 	m *outputCounter
 	w io.Writer
 }
 
-var errFull = errors.New("the output is more than the policy lets through")
+var errOutputLimit = errors.New("the output is more than the policy lets through")
 
-func (w *metered) Write(b []byte) (int, error) {
+func (w *countedWriter) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	over := -min(0, w.m.left.Add(-n))
 	if over == 0 {
@@ -89,10 +89,10 @@ func (w *metered) Write(b []byte) (int, error) {
 			return n, err
 		}
 	}
-	return int(max(0, n-over)), errFull
+	return int(max(0, n-over)), errOutputLimit
 }
 
-// given is stdin that is all there.
-type given struct{ *bytes.Reader }
+// capturedInput is stdin that is all there.
+type capturedInput struct{ *bytes.Reader }
 
-func (given) Close() error { return nil }
+func (capturedInput) Close() error { return nil }

@@ -181,12 +181,12 @@ func unanswered(req *request, w *authorizedCall) Failure {
 // cause is why a person is asked about what a rule allows, and what changes that, or nothing.
 func (w *authorizedCall) cause() string {
 	switch {
-	case w.asks == nil:
+	case w.askProblem == nil:
 		return ""
-	case w.asks.Fix == "":
-		return "it asks because " + w.asks.Reason
+	case w.askProblem.Fix == "":
+		return "it asks because " + w.askProblem.Reason
 	}
-	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
+	return "it asks because " + w.askProblem.Reason + ": " + w.askProblem.Fix
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.

@@ -18,10 +18,10 @@ import (
 // written, from time to time. What runs always has records of its own.
 
 const (
-	// summing is how long refusals are counted before their number is written.
-	summing = 10 * time.Second
-	// slowing is how long a caller waits whose refusal is only counted.
-	slowing = 250 * time.Millisecond
+	// summaryInterval is how long refusals are counted before their number is written.
+	summaryInterval = 10 * time.Second
+	// refusalDelay is how long a caller waits whose refusal is only counted.
+	refusalDelay = 250 * time.Millisecond
 )
 
 // refusals are those of one session.
@@ -62,7 +62,7 @@ func (f *refusals) write(ctx context.Context, r audit.Record, to *audit.Log, log
 
 // slow waits for a while. It reports false when ctx was done first.
 func slow(ctx context.Context) bool {
-	late := time.NewTimer(slowing)
+	late := time.NewTimer(refusalDelay)
 	defer late.Stop()
 	select {
 	case <-late.C:
@@ -78,7 +78,7 @@ func (f *refusals) add(r audit.Record, to *audit.Log, log *slog.Logger) {
 	defer f.mu.Unlock()
 	if f.count == 0 {
 		f.since = time.Now()
-		f.timer = time.AfterFunc(summing, func() { f.sum(log) }) // one that runs after Wait has nothing to write
+		f.timer = time.AfterFunc(summaryInterval, func() { f.sum(log) }) // one that runs after Wait has nothing to write
 	}
 	f.count++
 	f.last, f.log = r, to

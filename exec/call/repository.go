@@ -34,7 +34,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 		safe := req.Request
 		safe.GitDir = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.asks = repositoryProblem(w.cwd, req.Cwd)
+			w.askProblem = repositoryProblem(w.cwd, req.Cwd)
 		}
 	}
 	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
@@ -61,7 +61,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 		found.Fix = names.Plain(p.Fix)
 		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
 	}
-	w.asks = &found
+	w.askProblem = &found
 }
 
 // inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
@@ -123,7 +123,7 @@ const maxGitStderr = 200
 
 // quiet runs a command of hostexec's own, which reads nothing.
 func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
-	var complaint first
+	var complaint firstBytes
 	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
 	switch text, _, _ := strings.Cut(string(complaint), "\n"); {
 	case err != nil:
@@ -136,10 +136,10 @@ func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.W
 	return nil
 }
 
-// first keeps the first bytes that are written to it.
-type first []byte
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes []byte
 
-func (f *first) Write(p []byte) (int, error) {
+func (f *firstBytes) Write(p []byte) (int, error) {
 	*f = append(*f, p[:min(len(p), maxGitStderr-len(*f))]...)
 	return len(p), nil
 }

@@ -90,9 +90,9 @@ func (x *exchange) overArgv(over *limit.Error) error {
 	if sc == nil {
 		return x.peer.end(e)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), slowing)
+	ctx, cancel := context.WithTimeout(context.Background(), refusalDelay)
 	defer cancel()
-	return errors.Join(x.deny(ctx, limited(sc, over), over.Error()), x.peer.end(e))
+	return errors.Join(x.deny(ctx, refusedByLimit(sc, over), over.Error()), x.peer.end(e))
 }
 
 // release gives back what the request holds, unless it was lent.
@@ -127,13 +127,13 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
-		err = held.take(limit.Argv, header*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
+		err = held.take(limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
 	}
 	return msg, err
 }
 
-// header is what a string takes besides its bytes.
-const header = 16
+// stringOverhead is what a string takes besides its bytes.
+const stringOverhead = 16
 
 // newRequest freezes msg. It takes fds over only if it returns no error.
 func newRequest(msg wire.Exec, fds []int) (*request, error) {

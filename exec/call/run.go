@@ -59,7 +59,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	w.endTurn()
 	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
 	if err == nil && m != nil && m.full.Load() {
-		err = errFull
+		err = errOutputLimit
 	}
 	return st, ran, err
 }
@@ -72,7 +72,7 @@ func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *re
 		m = capOutput(s, w.v.Profile.Output)
 	}
 	if req.captured != nil {
-		s.In = given{bytes.NewReader(req.captured)}
+		s.In = capturedInput{bytes.NewReader(req.captured)}
 	}
 	return m
 }
@@ -111,7 +111,7 @@ func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err
 		e = tooLong(req, v)
 	case errors.Is(err, errCallerDeadline):
 		e = callerDeadlineExceeded(req, v.Rule)
-	case errors.Is(err, errFull):
+	case errors.Is(err, errOutputLimit):
 		e = outputLimitExceeded(req, v)
 	case err != nil:
 		e = notRun(req, v, err)

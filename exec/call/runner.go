@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	errNoContainers = errors.New("no command runs anywhere but on the host here")
-	errPlaced       = errors.New("where and container are not of shells with state, which live on")
+	errNoElsewhere = errors.New("no command runs anywhere but on the host here")
+	errPlaced      = errors.New("where and container are not of shells with state, which live on")
 )
 
 // findRunner finds what runs w, and builds the environment that it has there. A container gets
@@ -33,7 +33,7 @@ func (w *authorizedCall) findRunner(req *request) error {
 		return nil
 	}
 	if w.state.Elsewhere == nil {
-		return errNoContainers
+		return errNoElsewhere
 	}
 	copies := ""
 	if w.copies != nil {

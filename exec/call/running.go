@@ -20,14 +20,14 @@ type Running struct {
 	ByHost  bool // the person at the host runs it: the container does not see it
 }
 
-// table holds the running calls by request id.
-type table struct {
+// runningCalls holds the running calls by request id.
+type runningCalls struct {
 	mu    sync.Mutex // guards the field below
-	calls map[string]entry
+	calls map[string]runningCall
 }
 
-// entry is one call of a table, and what ends it.
-type entry struct {
+// runningCall is one call of a table, and what ends it.
+type runningCall struct {
 	Running
 	kill context.CancelCauseFunc
 	done chan struct{} // closed when it has ended
@@ -50,17 +50,17 @@ func (r *request) running(dir string, pid int) Running {
 }
 
 // set notes that r runs from now on.
-func (t *table) set(r Running, kill context.CancelCauseFunc) {
+func (t *runningCalls) set(r Running, kill context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
-		t.calls = map[string]entry{}
+		t.calls = map[string]runningCall{}
 	}
 	r.Since = time.Now()
-	t.calls[r.Request] = entry{r, kill, make(chan struct{})}
+	t.calls[r.Request] = runningCall{r, kill, make(chan struct{})}
 }
 
-func (t *table) drop(id string) {
+func (t *runningCalls) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, runs := t.calls[id]; runs {
@@ -70,7 +70,7 @@ func (t *table) drop(id string) {
 }
 
 // list returns the calls whose commands run now, oldest first.
-func (t *table) list() []Running {
+func (t *runningCalls) list() []Running {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := make([]Running, 0, len(t.calls))
@@ -82,7 +82,7 @@ func (t *table) list() []Running {
 }
 
 // kill ends the command that runs for request, with the cause that its caller is told.
-func (t *table) kill(request string, cause error) bool {
+func (t *runningCalls) kill(request string, cause error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, runs := t.calls[request]

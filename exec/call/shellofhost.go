@@ -74,7 +74,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 }
 
 // hostText returns o, which also notes that c runs once it has started.
-func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
+func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
 	told := o.Started
 	o.Started = func(request string, pid int) {
 		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}

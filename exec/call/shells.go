@@ -41,12 +41,12 @@ func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells != 
 // List returns the shells that the caller may use.
 func (s Shells) List() []shell.Info {
 	sc := s.c.x.server.now()
-	return slices.DeleteFunc(s.c.x.server.Shells.List(), func(i shell.Info) bool { return !usable(sc, s.c.x.req, i.In) })
+	return slices.DeleteFunc(s.c.x.server.Shells.List(), func(i shell.Info) bool { return !mayUseShell(sc, s.c.x.req, i.In) })
 }
 
 // Remove ends the shell with that name, if there is one and the caller may use it.
 func (s Shells) Remove(name string) {
-	if sh, err := s.c.x.server.Shells.Find(name); err == nil && usable(s.c.x.server.now(), s.c.x.req, sh.In()) {
+	if sh, err := s.c.x.server.Shells.Find(name); err == nil && mayUseShell(s.c.x.server.now(), s.c.x.req, sh.In()) {
 		s.c.x.server.Shells.Remove(name)
 	}
 }
@@ -58,12 +58,12 @@ func (s Shells) Create(ctx context.Context, r ShellRequest) error {
 
 // Run has a text decided, and runs it in its shell. It answers the call.
 func (s Shells) Run(ctx context.Context, r ShellRequest) error {
-	return s.c.x.inShell(ctx, r)
+	return s.c.x.runText(ctx, r)
 }
 
-// usable reports whether the caller may have anything to do with a shell in a container, or
+// mayUseShell reports whether the caller may have anything to do with a shell in a container, or
 // on the host: whether it could have made it. What it may not is none of its knowledge.
-func usable(sc *SessionState, req *request, in string) bool {
+func mayUseShell(sc *SessionState, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
 	}
@@ -102,16 +102,16 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 		if opts.In, err = sc.inside(ctx, o.In); err != nil {
 			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
 		}
-	} else if e, ok := x.hostable(sc, o); !ok {
+	} else if e, ok := x.mayCreateShell(sc, o); !ok {
 		return x.peer.end(e)
 	} else {
-		if _, ok := mounted(sc, x.req.Cwd); !ok && o.Dir == "" {
+		if _, ok := mountedDir(sc, x.req.Cwd); !ok && o.Dir == "" {
 			e := workdirMismatch(sc, x.req, mount.ErrMismatch)
 			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
 			return x.peer.end(e)
 		}
-		opts = startAt(sc, x.req, opts)
-		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
+		opts = withStartDir(sc, x.req, opts)
+		usual, ok := mountedDir(sc, cmp.Or(sc.Home, "/"))
 		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
 	}
 	if err := x.server.Shells.Create(o.Name, opts); err != nil {
@@ -120,9 +120,9 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	return x.print(wire.Exit{Outcome: wire.Exited}, nil)
 }
 
-// hostable reports whether there may be a shell on the host, and what to say if not.
-func (x *exchange) hostable(sc *SessionState, o ShellRequest) (Failure, bool) {
-	opts := startAt(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
+// mayCreateShell reports whether there may be a shell on the host, and what to say if not.
+func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bool) {
+	opts := withStartDir(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
 	if v, ok := hostShell(sc, x.req, opts); !ok {
 		x.req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
 		x.req.shell = &shellCall{name: o.Name}
@@ -137,7 +137,7 @@ func (x *exchange) hostable(sc *SessionState, o ShellRequest) (Failure, bool) {
 // inside is Inside, where there is one.
 func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
 	if sc.Inside == nil {
-		return nil, errNoContainers
+		return nil, errNoElsewhere
 	}
 	return sc.Inside(ctx, name)
 }
@@ -156,13 +156,13 @@ func (sc *SessionState) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// startAt is o with where a shell starts: Dir as the caller sees it, or else as the host does,
+// withStartDir is o with where a shell starts: Dir as the caller sees it, or else as the host does,
 // which each command is then told of; the caller's own directory if it says none. A shell that
 // finds nothing there starts in HOME.
-func startAt(sc *SessionState, req *request, o shell.Options) shell.Options {
-	find, at := named, o.Dir
+func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
+	find, at := chosenDir, o.Dir
 	if at == "" {
-		find, at = mounted, req.Cwd
+		find, at = mountedDir, req.Cwd
 	}
 	if d, ok := find(sc, at); ok {
 		o.Dir, o.DirInArgs = d, false
@@ -170,8 +170,8 @@ func startAt(sc *SessionState, req *request, o shell.Options) shell.Options {
 	return o
 }
 
-// mounted returns what the host calls the caller's directory dir, if that is mounted from there.
-func mounted(sc *SessionState, dir string) (string, bool) {
+// mountedDir returns what the host calls the caller's directory dir, if that is mounted from there.
+func mountedDir(sc *SessionState, dir string) (string, bool) {
 	d, err := sc.Dirs.Open(dir)
 	if err != nil {
 		return "", false
@@ -180,19 +180,19 @@ func mounted(sc *SessionState, dir string) (string, bool) {
 	return d.Path(), true
 }
 
-// named is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
+// chosenDir is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
 // stands for all of the container's: then the name is taken for a directory of the host.
-func named(sc *SessionState, name string) (string, bool) {
+func chosenDir(sc *SessionState, name string) (string, bool) {
 	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
 		return "", false
 	}
-	return mounted(sc, name)
+	return mountedDir(sc, name)
 }
 
-// exact returns the directory of the host for the absolute name, the container's if it is mounted,
+// resolveDir returns the directory of the host for the absolute name, the container's if it is mounted,
 // without links. It is what is shown and decided: a text runs there or not at all.
-func exact(sc *SessionState, name string) string {
-	if d, ok := named(sc, name); ok {
+func resolveDir(sc *SessionState, name string) string {
+	if d, ok := chosenDir(sc, name); ok {
 		return d
 	}
 	if d, err := dir.Open(name); err == nil {

@@ -52,16 +52,16 @@ func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	return dir.Open("/")
 }
 
-// at is where it runs, for people.
-func (w *authorizedCall) at(req *request) string {
+// place is where it runs, for people.
+func (w *authorizedCall) place(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
 		return req.shell.shell.Place()
 	}
 	return w.cwd.Path()
 }
 
-// inShell has a command for a shell decided like any other, and runs it there.
-func (x *exchange) inShell(ctx context.Context, o ShellRequest) error {
+// runText has a command for a shell decided like any other, and runs it there.
+func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	sh, err := x.server.Shells.Find(o.Name)
 	if err != nil {
 		return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session create " + quoteWord(o.Name)})
@@ -76,7 +76,7 @@ func (x *exchange) inShell(ctx context.Context, o ShellRequest) error {
 	}
 	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
 	if o.Dir != "" && path.IsAbs(o.Dir) && sh.In() == "" {
-		c.Dir = exact(x.server.now(), o.Dir)
+		c.Dir = resolveDir(x.server.now(), o.Dir)
 	}
 	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
 	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
@@ -182,7 +182,7 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	if r.x.req.shell.shell.In() != "" {
 		pid = 0
 	}
-	r.x.server.running.set(r.x.req.running(r.w.at(r.x.req), pid), kill)
+	r.x.server.running.set(r.x.req.running(r.w.place(r.x.req), pid), kill)
 }
 
 // exit returns how a call ends, from the end of its command, and the reason if the command did not
@@ -215,7 +215,7 @@ func (r *shellRun) endReason(err error) Failure {
 		e = tooLong(r.x.req, r.w.v)
 	case errors.Is(err, errCallerDeadline):
 		e = callerDeadlineExceeded(r.x.req, r.w.v.Rule)
-	case errors.Is(err, errFull):
+	case errors.Is(err, errOutputLimit):
 		e = outputLimitExceeded(r.x.req, r.w.v)
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
