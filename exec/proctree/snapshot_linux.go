@@ -38,8 +38,8 @@ var listsChildren = sync.OnceValue(func() bool {
 
 func childrenOf(pid int) (list []int) {
 	tasks := "/proc/" + strconv.Itoa(pid) + "/task"
-	for _, tid := range names(tasks) {
-		for f := range bytes.FieldsSeq(slurp(tasks + "/" + tid + "/children")) {
+	for _, tid := range dirNames(tasks) {
+		for f := range bytes.FieldsSeq(readProcFile(tasks + "/" + tid + "/children")) {
 			if child, err := strconv.Atoi(string(f)); err == nil {
 				list = append(list, child)
 			}
@@ -50,7 +50,7 @@ func childrenOf(pid int) (list []int) {
 
 func scanProc() childLister {
 	parents := map[int]int{}
-	for _, name := range names("/proc") {
+	for _, name := range dirNames("/proc") {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
@@ -150,7 +150,7 @@ func alive(pid int) bool {
 }
 
 func readStat(pid int) (s stat, ok bool) {
-	text := slurp("/proc/" + strconv.Itoa(pid) + "/stat")
+	text := readProcFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name, which the process chooses, is in parentheses and may contain some.
 	i := bytes.LastIndexByte(text, ')')
 	if i < 0 {
@@ -198,22 +198,22 @@ func markerOf(pid int) (value []byte, ok bool) {
 // or only NAME=. Of one that lets nobody read that, as agents which hold keys do, it
 // cannot be said that it was not.
 func hasVariable(pid int, marker string) bool {
-	return hasPrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
+	return hasVariablePrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
 }
 
 func environFile(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/environ" }
 
 // environ is the environment that a process was started with.
-func environ(pid int) []byte { return slurp(environFile(pid)) }
+func environ(pid int) []byte { return readProcFile(environFile(pid)) }
 
-// hasPrefix reports whether a variable of env begins with text.
-func hasPrefix(env []byte, text string) bool {
+// hasVariablePrefix reports whether a variable of env begins with text.
+func hasVariablePrefix(env []byte, text string) bool {
 	return bytes.HasPrefix(env, []byte(text)) || bytes.Contains(env, []byte("\x00"+text))
 }
 
-// slurp returns what a file of /proc says, nothing if it is gone. os.ReadFile would
+// readProcFile returns what a file of /proc says, nothing if it is gone. os.ReadFile would
 // first ask the poller about it.
-func slurp(name string) []byte {
+func readProcFile(name string) []byte {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
@@ -234,7 +234,7 @@ func slurp(name string) []byte {
 	}
 }
 
-func names(dir string) []string {
+func dirNames(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil
