@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// authorizedCall is what lets a request run: by which decision, where, and with what.
+// authorizedCall is a request that may run: the verdict that lets it, where it runs, and with what.
 type authorizedCall struct {
 	server     *Server
 	state      *SessionState
@@ -25,7 +25,7 @@ type authorizedCall struct {
 	turn       func()       // ends its turn among git commands, or nil
 }
 
-// close lets go of what the warrant holds.
+// close releases what w holds: the directory, copies, and its turn among git commands.
 func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
@@ -34,9 +34,9 @@ func (w *authorizedCall) close() {
 	w.endTurn()
 }
 
-// admit has the request decided, and asked about, and returns the warrant for it. Where it
-// may not run there is none, and the caller has been told. It does so on a stack that goes
-// when it is done: deciding needs a deep one, and running, which may last for days, does not.
+// admit has the request decided, and asks a person if the policy says so. If the request may not run, admit
+// answers the caller and returns nil. It uses a goroutine of its own: deciding needs a deep stack, and the
+// command may run for days on this one.
 func (x *exchange) admit(ctx context.Context) (w *authorizedCall, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
@@ -73,15 +73,15 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 	return w, err
 }
 
-// decide asks the policy, and finds on the host what the request names. A request that is
-// not denied gets a warrant.
+// decide asks the policy, and finds on the host what the request names. It returns nil and answers the
+// caller if the request is denied.
 func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	sc := x.server.now()
 	w := &authorizedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)
-	// What is known of a directory is known of the one that is held: the container can have
-	// put another one in its place by now.
+	// From here on only the held directory counts: the container may already have replaced the one
+	// of that name.
 	w.decideInRepository(ctx, x.req)
 	if x.req.Args[0] == policy.Shell && x.req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}

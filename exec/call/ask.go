@@ -20,13 +20,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reminderInterval is how often a caller that waits for a person is told so again.
+// reminderInterval is how often a waiting caller is reminded that a person has to answer.
 const reminderInterval = time.Minute
 
-// maxShown is how many bytes of arguments a person is shown, and all that waits may hold.
+// maxShown is the maximum size in bytes of what a person is shown of one request.
 const maxShown = 64 << 10
 
-// size is how much text args are to a reader: an empty one is a line, too.
+// size returns how much text args are to a reader. An empty argument is a line, too.
 func size(args []string) (n int) {
 	for _, arg := range args {
 		n += len(arg) + 1
@@ -34,11 +34,11 @@ func size(args []string) (n int) {
 	return n
 }
 
-// errRedecide says that the policy is not the one any more that had the request asked for.
+// errRedecide means that the policy changed while a person was asked.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
-// ask puts a request to a person, and reports whether it was approved. If it was not the
-// caller has been told; unless the error is errRedecide: then nobody has decided anything.
+// ask asks a person, and reports whether the request was approved. Otherwise it answers the caller, unless
+// the error is errRedecide: then the request has to be decided again.
 func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	ask := w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
@@ -83,7 +83,7 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	case approval.TimedOut:
 		return x.unanswered(w)
 	}
-	if a.By == "" { // nobody has read it
+	if a.By == "" { // no person has seen it
 		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
 	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
@@ -94,7 +94,7 @@ func (x *exchange) unanswered(w *authorizedCall) (bool, error) {
 	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, w)))
 }
 
-// approved writes down who allowed it: what cannot be written down does not happen.
+// approved records who approved the request. A request whose approval cannot be recorded does not run.
 func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error) {
 	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return false, fail(p, err, unwritten(err))
@@ -102,7 +102,7 @@ func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error)
 	return true, nil
 }
 
-// question is what a person is asked of w.
+// question returns what a person is asked about w.
 func (w *authorizedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
@@ -124,18 +124,18 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks, tells the caller that it waits, now and then again, and stops asking when the
-// policy would not have it asked any more, or otherwise: then changed is true.
+// wait asks a person, and tells the caller so, again and again. If the policy changes so that the request
+// would be decided differently, it withdraws the question, and changed is true.
 func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer done(nil)
 	asked := x.server.Queue.Changed()
-	// ends when the question is answered, with told.
+	// ends when the question is answered, which cancels told.
 	wg.Go(func() {
 		select {
-		case <-asked: // what is refused without asking has not waited
+		case <-asked: // a request that is refused at once has not waited
 		case <-told.Done():
 			return
 		}
@@ -161,7 +161,7 @@ func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answ
 	return a, context.Cause(told) == errRedecide
 }
 
-// verdictChanged reports whether req would be decided otherwise now than it was as w.
+// verdictChanged reports whether the policy would now decide the request differently than it decided w.
 func (x *exchange) verdictChanged(w *authorizedCall) bool {
 	sc := x.server.state.Load()
 	if sc.Policy == w.state.Policy {

@@ -20,8 +20,8 @@ import (
 // preview is how many bytes of a captured stdin a person is shown.
 const preview = 2 << 10
 
-// capture reads all of the caller's stdin where the verdict wants it seen before anything
-// runs. The command then reads that, and nothing else can come.
+// capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
+// then reads exactly these bytes.
 func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
 	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
 		return nil
@@ -47,7 +47,7 @@ func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
 
 func tooMuchInput(most int64) error { return fmt.Errorf("stdin has more than %d bytes", most) }
 
-// excerpt shows the beginning of b, and says that it is no more than that.
+// excerpt returns the beginning of b, quoted, and marks that it was cut.
 func excerpt(b []byte) string {
 	if len(b) <= preview {
 		return strconv.QuoteToASCII(string(b))
@@ -55,8 +55,8 @@ func excerpt(b []byte) string {
 	return strconv.QuoteToASCII(string(b[:preview])) + "..."
 }
 
-// captured has the shim send its stdin, and returns it; never nil. A terminal is not asked:
-// nobody knows that it is to be typed on.
+// captured has the shim send its stdin, and returns it; never nil. A terminal is not read, because its user
+// does not expect that input is wanted.
 func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, error) {
 	none := req.fds[0] == wire.FDNull || req.fds[0] == wire.FDTTY
 	req.drop(0)
@@ -80,7 +80,7 @@ func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, 
 	return append([]byte{}, b.Bytes()...), nil
 }
 
-// countedBuffer is a buffer whose bytes count as arguments of their call.
+// countedBuffer is a buffer whose bytes count towards the session's limit for arguments.
 type countedBuffer struct {
 	b   bytes.Buffer
 	req *request

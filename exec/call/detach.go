@@ -15,14 +15,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// A job is a call whose command goes on without its caller. It is decided, asked about and
-// written down as any other, while the caller waits; then its output goes to files, and what
-// ends it is kill, its own time, or the end of the session. One that is kept goes on when its
-// container has ended: the policy has to say that it may, or the person who is asked sees that
-// it would. Until it is ready, and its caller was told so, it ends with its caller, too: of
-// what is left nobody would know.
+// A job is a call whose command continues without its caller. It is decided and recorded as any
+// other call while the caller waits. Then its output goes to files, and it ends by itself, by kill, by
+// its timeout, or with the session. A kept job continues after its container has ended, if the policy
+// or the person who is asked allows that. Until the caller knows that the job is ready, the job ends
+// with its caller, because nobody would know its id.
 
-// detach has what req names decided, and starts it as a job.
+// detach has the request decided, and starts it as a job.
 func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
 	if x.server.Jobs == nil {
 		return x.peer.end(Failed("this session has no jobs"))
@@ -80,8 +79,8 @@ func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
 	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, kept.Info().PID))
 }
 
-// background runs w as the job kept until it has ended, and writes down how. If it could not
-// be started lost is told why, and nothing of it stays.
+// background runs w as the job kept until it has ended, and records how it ended. If the command could not
+// be started, it calls lost, and removes the job.
 func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
 	within, cancel := x.req.within(ctx, nil)
@@ -103,7 +102,7 @@ func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.
 	}
 }
 
-// jobResult says what became of a job, and puts into st what wait exits with.
+// jobResult returns the final status of a job, and sets in st the code that wait exits with.
 func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executor.Status, err error) (how job.Status, reason string) {
 	var limited *limit.Error
 	switch {

@@ -36,7 +36,7 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	}
 }
 
-// find returns the call of the container's that runs as id, or nil.
+// find returns the running call id of the container, or nil.
 func (t *runningCalls) find(id string) *runningCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// terminalVars are the variables that describe the caller's terminal. They, and what
-// --pass-env names, are all that a container may say about a command's environment.
+// terminalVars are the variables that describe the caller's terminal. A container can set these and the
+// names of --pass-env, and no others.
 var terminalVars = map[string]names.Form{
 	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
 	"COLUMNS":  {Chars: "0-9", Min: 1, Max: 5},
@@ -20,15 +20,15 @@ var terminalVars = map[string]names.Form{
 	"NO_COLOR": {Chars: " -~", Max: 32},
 }
 
-// cleanVars are the variables of the host's with which a clean environment begins.
+// cleanVars are the variables of the host that a clean environment starts with.
 var cleanVars = map[string]bool{
 	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TMPDIR": true, "TZ": true,
 	"LANG": true, "LANGUAGE": true, "LC_ALL": true, "LC_CTYPE": true, "LC_MESSAGES": true, "LC_COLLATE": true,
 	"LC_NUMERIC": true, "LC_TIME": true, "LC_MONETARY": true, "XDG_RUNTIME_DIR": true,
 }
 
-// environ builds a command's environment: the host's, or what the policy leaves of it, then
-// what the caller may add, then what the policy sets, and PWD as the directory that is held.
+// environ returns a command's environment: that of the host, or what the policy leaves of it, then the
+// caller's permitted variables, then those of the policy, and PWD as the held directory.
 func environ(host, caller, pass []string, want policy.Env, pwd string) []string {
 	set := callerVars(caller, pass)
 	for name, value := range want.Set {
@@ -49,8 +49,8 @@ func environ(host, caller, pass []string, want policy.Env, pwd string) []string 
 	return env
 }
 
-// callerVars is what the caller may say. Where it names a variable twice the first wins, as
-// getenv(3) has it.
+// callerVars returns the permitted variables of the caller. As with getenv(3), the first value of a name
+// counts.
 func callerVars(caller, pass []string) map[string]string {
 	set := map[string]string{}
 	for _, kv := range caller {
@@ -69,8 +69,8 @@ func callerVars(caller, pass []string) map[string]string {
 	return set
 }
 
-// setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be
-// set, or nil: a command must not run without a variable that its caller named.
+// setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be set, or
+// nil. A command must not run without a variable that its caller named.
 func (r *request) setEnv(env, pass []string) *Failure {
 	env = slices.Clone(env)
 	slices.Reverse(env)
@@ -95,8 +95,8 @@ func (r *request) setEnv(env, pass []string) *Failure {
 	return nil
 }
 
-// passedValues is what a caller says of the environment that the person at the host has let it say,
-// for whoever decides: a call with another value is another call.
+// passedValues returns notes for the person who decides: the values of passed variables that the container
+// has set.
 func passedValues(caller, pass []string, want policy.Env) (notes []string) {
 	set := callerVars(caller, pass)
 	for _, name := range slices.Sorted(slices.Values(pass)) {
