@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Status is how a call ended that its command did not end, in one word for programs.
-// docs/agents.md lists them.
+// Status says in one word, for programs, how a call ended that has no exit code of a command.
+// docs/agents.md lists the words.
 type Status string
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// gitTurns keeps apart the git commands of a session of which one may add the submodules that
-// another one, checked before, goes into. The zero value is ready.
+// gitTurns keeps git commands of a session apart if one of them could add submodules that another, already
+// checked, would enter. The zero value is ready.
 type gitTurns struct {
 	mu       sync.Mutex
 	looking  int
@@ -22,12 +22,12 @@ type gitTurns struct {
 	freed    chan struct{} // closed when somebody leaves, or nil
 }
 
-// turnTimeout is how long a command waits for others. A container can have those go on for ever.
+// turnTimeout is how long a command waits for others. A container can make those run for ever.
 const turnTimeout = 5 * time.Second
 
 var errGitBusy = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
 
-// take waits until a command of that kind may run. Its release may be called more than once.
+// take waits until a command of the kind o may run. release may be called more than once.
 func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
 	if o == git.Beside {
 		return func() {}, nil
@@ -49,7 +49,7 @@ func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err
 	}
 }
 
-// enter counts a command in, or returns what is closed when it may try again.
+// enter counts a command in and returns nil, or returns a channel that is closed when it may try again.
 func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *gitTurns) leave(o git.Overlap) {
 	}
 }
 
-// overlap returns what v has to do with other git commands, where rules trust a repository.
+// overlap returns how v may conflict with other git commands, if rules trust a repository.
 func overlap(p *policy.Policy, name string, v policy.Verdict) git.Overlap {
 	gitDir := p.Rules[name].GitDir
 	if gitDir == "" || v.Place.Contained() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {

@@ -10,21 +10,22 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// What a command has started may go on when it has ended itself: it stays until the session
-// ends, and until then it can be seen, and ended by the id of the request that it came of.
+// Processes that a command has started may outlive it. They run until the session ends. Until then ps
+// shows them, and kill ends them by the id of their request.
 
-// leftovers are the requests whose commands may have left processes that the container sees and ends.
-// Others are the person's: what notifies, and what a rule leaves for the person to use.
+// leftovers are the requests of the container whose commands may have left processes. Other processes
+// belong to the person at the host: notifiers, and what a rule with leave: true has started. The container
+// neither sees nor ends those.
 type leftovers struct {
 	mu  sync.Mutex // guards the field below
 	ids map[string]bool
 }
 
-// maxLeftovers is how many of them are known. From then on those are forgotten that left nothing.
+// maxLeftovers is the maximum number of them. Beyond it, requests that have left nothing are forgotten.
 const maxLeftovers = 4096
 
-// add notes that the command of request id runs, and may leave something. running returns the calls
-// that run.
+// add notes that the command of request id runs, and may leave processes. running returns the calls that
+// run.
 func (l *leftovers) add(id string, running func() []Running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +40,7 @@ func (l *leftovers) add(id string, running func() []Running) {
 	}
 }
 
-// forget leaves those that run or have left something. The lock is the caller's.
+// forget removes the requests that neither run nor have left anything. The caller holds the lock.
 func (l *leftovers) forget(running []Running, left []proctree.Left) {
 	before := l.ids
 	l.ids = map[string]bool{}
@@ -58,7 +59,7 @@ func (l *leftovers) has(id string) bool {
 	return l.ids[id]
 }
 
-// list returns what commands of the container's have left running.
+// list returns the processes that commands of the container have left.
 func (l *leftovers) list() []proctree.Left {
 	return slices.DeleteFunc(proctree.AllLeft(), func(p proctree.Left) bool { return !l.has(p.ID) })
 }
@@ -66,8 +67,8 @@ func (l *leftovers) list() []proctree.Left {
 // endLeftInside is EndLeft for a caller in the container.
 func (s *Server) endLeftInside(id string) bool { return s.left.has(id) && s.EndLeft(id) }
 
-// EndLeft ends what the command of request id has left running, and returns when it is gone.
-// It reports whether there was anything.
+// EndLeft ends the processes that the command of request id has left, and returns when they are gone. It
+// reports whether there were any.
 func (s *Server) EndLeft(id string) bool {
 	was, err := proctree.EndLeft(id, proctree.DefaultGrace)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// programOf is the program that runs what is called name.
+// programOf returns the name of the program behind a command.
 func programOf(name string) string {
 	if name == policy.Shell {
 		return "bash"
@@ -29,15 +29,14 @@ func programOf(name string) string {
 
 var errChanged = errors.New("it is not the program whose sha256 the policy names")
 
-// notFoundError is that no program of the host's has the name that was called.
+// notFoundError means that the host has no program with the name of the command.
 type notFoundError struct{}
 
 func (notFoundError) Error() string { return "not found on the host" }
 func (notFoundError) Unwrap() error { return fs.ErrNotExist }
 
-// findProgram completes the path of what a rule or a list runs, and refuses a program that
-// the container could have written. What --proxy names was looked at when the session
-// began.
+// findProgram completes the path of the program that a rule or a list runs. It refuses a program that the
+// container could have written. Programs of --proxy were checked when the session began.
 func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
@@ -79,7 +78,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	return nil
 }
 
-// search returns the PATH of a command. The one that the policy sets is cleaned as the host's is.
+// search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
 func (sc *SessionState) search(env *policy.Env) string {
 	if path, ok := env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
@@ -89,7 +88,7 @@ func (sc *SessionState) search(env *policy.Env) string {
 	return osenv.Get(sc.Environ, "PATH")
 }
 
-// knownDigests remembers what files hold for as long as they look unchanged.
+// knownDigests are the digests of files that look unchanged since they were read.
 var knownDigests = digestCache{known: map[string]cachedDigest{}}
 
 type digestCache struct {

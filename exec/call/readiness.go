@@ -15,8 +15,8 @@ import (
 
 var errNotReady = errors.New("it was not ready in time")
 
-// await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
-// be, or says that the caller has gone.
+// await returns when the job is ready. The error is job.ErrEnded or errNotReady if it will not be, or says
+// that the caller has gone.
 func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
 		return nil
@@ -34,8 +34,8 @@ func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	return nil
 }
 
-// answerNotReady answers the caller of a job that did not become ready. It ends if it has not, and
-// the last that it wrote is shown.
+// answerNotReady answers the caller of a job that did not become ready. It ends the job, and shows its last
+// output.
 func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readiness, why error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
@@ -70,7 +70,7 @@ func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readines
 	return fail(x.peer, why, "wait for the job: "+names.Printable(why.Error()))
 }
 
-// describeEnd says in a few words how a job did.
+// describeEnd returns in a few words how a job ended.
 func describeEnd(info job.Info) string {
 	text := fmt.Sprintf("exit code %d", info.Code)
 	if info.Signal != "" {
@@ -82,7 +82,7 @@ func describeEnd(info job.Info) string {
 	return text
 }
 
-// maxTail is how many bytes are shown of what a job wrote last.
+// maxTail is how many bytes of a job's last output are shown.
 const maxTail = 4 << 10
 
 // tail returns the last lines that a job wrote, to either stream.
@@ -101,7 +101,7 @@ func tail(ctx context.Context, kept *job.Job) []byte {
 	return b
 }
 
-// lastBytes keeps the last of what is written to it.
+// lastBytes keeps the last bytes that are written to it.
 type lastBytes struct {
 	bytes     []byte
 	truncated bool // there was more

@@ -13,18 +13,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// What is refused is written down one by one as long as it is no more than a few a second. A
-// container that makes more would fill the disk with them: of these only the number is
-// written, from time to time. What runs always has records of its own.
+// Up to a few refusals a second have records of their own. More would let a container fill the disk: of
+// these, only the number is recorded, from time to time. Commands that run always have their own records.
 
 const (
-	// summaryInterval is how long refusals are counted before their number is written.
+	// summaryInterval is how long refusals are counted before their number is recorded.
 	summaryInterval = 10 * time.Second
 	// refusalDelay is how long a caller waits whose refusal is only counted.
 	refusalDelay = 250 * time.Millisecond
 )
 
-// refusals are those of one session.
+// refusals limits the records of refusals and questions of one session.
 type refusals struct {
 	bucket    limit.TokenBucket // of refusals with a record of their own
 	questions limit.TokenBucket // of questions that are written down
@@ -43,13 +42,13 @@ func (s *Server) AdjustRefusals(rate int64) {
 	s.refused.questions.Adjust(rate)
 }
 
-// deny writes down that the request was refused, or counts it.
+// deny records that the request was refused, or counts it.
 func (x *exchange) deny(ctx context.Context, w *authorizedCall, reason string) error {
 	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
 	return x.server.refused.write(ctx, r, w.state.Audit, x.server.Log)
 }
 
-// write writes down r, or counts it and has the caller wait. Errors of later writes go to log.
+// write writes r, or counts it and makes the caller wait. Errors of later writes go to log.
 func (f *refusals) write(ctx context.Context, r audit.Record, to *audit.Log, log *slog.Logger) error {
 	if f.bucket.Take() {
 		f.sum(log)
@@ -60,7 +59,7 @@ func (f *refusals) write(ctx context.Context, r audit.Record, to *audit.Log, log
 	return nil
 }
 
-// slow waits for a while. It reports false when ctx was done first.
+// slow waits for a while. It reports false if ctx ended first.
 func slow(ctx context.Context) bool {
 	late := time.NewTimer(refusalDelay)
 	defer late.Stop()
@@ -101,8 +100,8 @@ func (f *refusals) sum(log *slog.Logger) {
 	f.count, f.last, f.log = 0, audit.Record{}, nil
 }
 
-// limitQuestions waits until one more question may be written down: a container that asks and leaves
-// would fill the disk, too. It reports false when ctx was done first.
+// limitQuestions waits until one more question may be recorded: a container that asks and leaves could fill
+// the disk, too. It reports false if ctx ended first.
 func (f *refusals) limitQuestions(ctx context.Context) bool {
 	for !f.questions.Take() {
 		if !slow(ctx) {

@@ -21,10 +21,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// decideInRepository has the policy decide, with what is known of the repository in w.cwd. A .git that the
-// container cannot write may have been written before, and git goes into submodules: if the
-// command would run, and its repository counts as the host's, git itself is asked what that
-// repository names, and where it goes.
+// decideInRepository has the policy decide, with the facts about the repository in w.cwd. A .git that the
+// container cannot write now may have been written before, and git enters submodules. If the command would
+// run, and the repository counts as the host's, git itself is asked what the repository names and where it
+// leads.
 func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
@@ -43,7 +43,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	}
 	v := w.v
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
-		return // decide says so
+		return // decide reports it
 	}
 	err := w.inTurn(ctx, req, v)
 	if err == nil {
@@ -64,8 +64,8 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	w.askProblem = &found
 }
 
-// inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
-// until it has run: what was checked stays so.
+// inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
+// has ended, so that the repository stays as it was checked.
 func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
 		return w.repository(ctx, req, v)
@@ -80,8 +80,7 @@ func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verd
 	return err
 }
 
-// repositoryProblem says why the repository of d, which the container calls cwd, is not one that only
-// the host writes.
+// repositoryProblem says why the container could write the repository of d, which it calls cwd.
 func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 	at := names.Plain(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
@@ -96,7 +95,7 @@ func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 
 func isGit(name string) bool { return strings.TrimRight(name, "0123456789.-") == "git" }
 
-// distrusting is p without its trust in the repository of the command name.
+// distrusting returns p without trust in the repository of the command name.
 func distrusting(p *policy.Policy, name string) *policy.Policy {
 	q := *p
 	q.Rules = maps.Clone(p.Rules)
@@ -118,10 +117,10 @@ func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.
 	return check.Do(ctx)
 }
 
-// maxGitStderr is how much of what such a command writes to stderr is shown.
+// maxGitStderr is how much of git's stderr is shown.
 const maxGitStderr = 200
 
-// quiet runs a command of hostexec's own, which reads nothing.
+// quiet runs a command for hostexec itself, with /dev/null as stdin.
 func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
 	var complaint firstBytes
 	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})

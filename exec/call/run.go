@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// run runs w between the given streams, and reports whether it was started. The error is
-// errKilled when a person has ended it, and how it did is then to be told all the same.
+// run runs w with the given streams, and reports whether it was started. The error is errKilled if a person
+// has ended it; st is then valid, too.
 func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authorizedCall) (st executor.Status, ran bool, err error) {
 	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -57,15 +57,15 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	defer x.server.running.drop(x.req.ID)
 	st, err = w.runner.Run(ctx, w.command(x.req), streams)
 	w.endTurn()
-	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
+	w.copies.remove() // before the caller gets its answer, so that its next call can use the same names
 	if err == nil && m != nil && m.full.Load() {
 		err = errOutputLimit
 	}
 	return st, ran, err
 }
 
-// limitStreams leaves of s what w's profile opens, by way of the recording. Where output is limited
-// the meter tells of it; else it is nil.
+// limitStreams removes from s what the profile of w does not allow, and adds the recording. The counter
+// reports whether the output was cut; it is nil if output is not limited.
 func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Profile.Whole {
@@ -77,7 +77,7 @@ func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *re
 	return m
 }
 
-// recording begins to keep what w writes, where the verdict wants that; else it is nil.
+// recording starts the recording of w, if the verdict demands one. Otherwise it returns nil.
 func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 	if !w.v.Record {
 		return nil, nil
@@ -87,7 +87,7 @@ func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 	})
 }
 
-// command is what runs for req.
+// command returns the command for req.
 func (w *authorizedCall) command(req *request) executor.Command {
 	return executor.Command{
 		ID:            req.ID,
@@ -100,7 +100,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 	}
 }
 
-// ending turns what became of a command into the frame that says so.
+// ending returns the last frame of a call from its command's status and error.
 func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
 	var e Failure
 	var limited *limit.Error

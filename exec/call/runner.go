@@ -13,12 +13,11 @@ var (
 	errPlaced      = errors.New("where and container are not of shells with state, which live on")
 )
 
-// findRunner finds what runs w, and builds the environment that it has there. A container gets
-// nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
-// and what the host's secrets are for is not to run there.
+// findRunner finds what runs w, and builds its environment. A container gets no environment of the host
+// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
 func (w *authorizedCall) findRunner(req *request) error {
 	if req.shell != nil && w.v.Place.Contained() {
-		return errPlaced // inShell runs it in the shell that there is
+		return errPlaced // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
 		for name, value := range w.v.Env.Set {

@@ -26,17 +26,17 @@ type runningCalls struct {
 	calls map[string]runningCall
 }
 
-// runningCall is one call of a table, and what ends it.
+// runningCall is a running call, and what ends it.
 type runningCall struct {
 	Running
 	kill context.CancelCauseFunc
 	done chan struct{} // closed when it has ended
 }
 
-// errKilled is why a command ends that a person has ended.
+// errKilled is the cause of a command that a person has ended.
 var errKilled = errors.New("a person ended it")
 
-// errKilledInside is errKilled of a command that another call of the container's has ended.
+// errKilledInside is the cause of a command that hostexec kill in the container has ended.
 var errKilledInside error = killedInside{}
 
 type killedInside struct{}
@@ -44,7 +44,7 @@ type killedInside struct{}
 func (killedInside) Error() string { return "hostexec kill ended it" }
 func (killedInside) Unwrap() error { return errKilled }
 
-// running is r while its command runs in dir.
+// running returns the description of r while its command runs in dir.
 func (r *request) running(dir string, pid int) Running {
 	return Running{Request: r.ID, Args: r.Args, Dir: dir, PID: pid}
 }
@@ -95,7 +95,6 @@ func (t *runningCalls) kill(request string, cause error) bool {
 // Running returns the calls whose commands run now, oldest first.
 func (s *Server) Running() []Running { return s.running.list() }
 
-// Kill ends the command that runs for request, its whole tree as a hang-up would; but the
-// caller is still there, and learns of which signal it died. It reports whether there is
-// such a command. It does not wait.
+// Kill ends the process tree of the command that runs for request. Its caller learns of the signal. Kill
+// reports whether there is such a command, and does not wait.
 func (s *Server) Kill(request string) bool { return s.running.kill(request, errKilled) }

@@ -61,8 +61,8 @@ func (s Shells) Run(ctx context.Context, r ShellRequest) error {
 	return s.c.x.runText(ctx, r)
 }
 
-// mayUseShell reports whether the caller may have anything to do with a shell in a container, or
-// on the host: whether it could have made it. What it may not is none of its knowledge.
+// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in
+// is empty: whether it could have created the shell.
 func mayUseShell(sc *SessionState, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
@@ -71,7 +71,7 @@ func mayUseShell(sc *SessionState, req *request, in string) bool {
 	return ok
 }
 
-// hostShell decides whether the policy has any use for a shell on the host, created with o.
+// hostShell decides whether the policy allows any command in a shell on the host that is created with o.
 func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict, bool) {
 	asked := req.Request
 	asked.Args = append([]string{policy.Shell}, o.Args(shell.Command{Text: ":"})...)
@@ -85,8 +85,8 @@ func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict,
 	return v, slices.ContainsFunc(sc.Policy.Rules[policy.Shell].Rules, func(r policy.Rule) bool { return r.Do != policy.Deny })
 }
 
-// createShell makes a shell, if the policy has any use for one. Each of its commands is
-// decided for itself, and so is what it is created with.
+// createShell creates a shell, if the policy allows any command in it. Each command in it is decided later,
+// together with the options of the shell.
 func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	sc := x.server.now()
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
@@ -94,7 +94,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	}
 	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
 	if o.In != "" {
-		// Whether there is such a container is only for those to know who may use it.
+		// A caller that may not use the container must not learn whether it exists.
 		if !sc.Policy.PermitsShellIn(o.In) {
 			return x.peer.end(unreachable(o))
 		}
@@ -120,7 +120,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	return x.print(wire.Exit{Outcome: wire.Exited}, nil)
 }
 
-// mayCreateShell reports whether there may be a shell on the host, and what to say if not.
+// mayCreateShell reports whether the caller may have a shell on the host, and how to answer if not.
 func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bool) {
 	opts := withStartDir(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
 	if v, ok := hostShell(sc, x.req, opts); !ok {
@@ -134,7 +134,7 @@ func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bo
 	return Failure{}, true
 }
 
-// inside is Inside, where there is one.
+// inside calls Inside, if there is one.
 func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
 	if sc.Inside == nil {
 		return nil, errNoElsewhere
@@ -142,7 +142,7 @@ func (sc *SessionState) inside(ctx context.Context, name string) (shell.Containe
 	return sc.Inside(ctx, name)
 }
 
-// bash is the program that shells are.
+// bash returns the path of the program for shells.
 func (sc *SessionState) bash() (string, bool) {
 	if c, ok := sc.Policy.Lookup(policy.Shell); ok && c.Path != "" {
 		return c.Path, true
@@ -156,9 +156,9 @@ func (sc *SessionState) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// withStartDir is o with where a shell starts: Dir as the caller sees it, or else as the host does,
-// which each command is then told of; the caller's own directory if it says none. A shell that
-// finds nothing there starts in HOME.
+// withStartDir returns o with the directory where the shell starts: the host's path of Dir, or Dir itself,
+// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in
+// HOME if its directory does not exist.
 func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
 	find, at := chosenDir, o.Dir
 	if at == "" {
@@ -170,7 +170,7 @@ func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options
 	return o
 }
 
-// mountedDir returns what the host calls the caller's directory dir, if that is mounted from there.
+// mountedDir returns the host's path of the caller's directory dir, if that is mounted from the host.
 func mountedDir(sc *SessionState, dir string) (string, bool) {
 	d, err := sc.Dirs.Open(dir)
 	if err != nil {
@@ -180,8 +180,8 @@ func mountedDir(sc *SessionState, dir string) (string, bool) {
 	return d.Path(), true
 }
 
-// chosenDir is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
-// stands for all of the container's: then the name is taken for a directory of the host.
+// chosenDir is mountedDir for a directory that the caller names with --cwd. With --workdir-host, one
+// directory stands for all directories of the container; the name is then a path of the host.
 func chosenDir(sc *SessionState, name string) (string, bool) {
 	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
 		return "", false
@@ -189,8 +189,8 @@ func chosenDir(sc *SessionState, name string) (string, bool) {
 	return mountedDir(sc, name)
 }
 
-// resolveDir returns the directory of the host for the absolute name, the container's if it is mounted,
-// without links. It is what is shown and decided: a text runs there or not at all.
+// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the
+// container's mount, if there is one. This path is shown and decided, and a text runs nowhere else.
 func resolveDir(sc *SessionState, name string) string {
 	if d, ok := chosenDir(sc, name); ok {
 		return d

@@ -23,21 +23,21 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// shellCall is a request that is a command for a shell.
+// shellCall has the shell of a request that is a command for one.
 type shellCall struct {
 	name  string
 	shell *shell.Shell
 	tty   bool // its caller's stderr is a terminal
 }
 
-// open holds the directory where a request runs: a shell stands where it stands.
+// open holds the directory where a request runs. A command for a shell runs where its shell is.
 func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	if r.shell == nil {
 		return t.Open(r.Cwd)
 	}
 	at := r.shell.shell.At()
 	if r.shell.shell.In() != "" {
-		at = "/" // nothing of the host's has to do with it
+		at = "/" // a shell in a container has no directory on the host
 	}
 	for _, at := range []string{at, os.Getenv("HOME")} {
 		d, err := dir.Open(at)
@@ -52,7 +52,7 @@ func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	return dir.Open("/")
 }
 
-// place is where it runs, for people.
+// place returns where w runs, for people.
 func (w *authorizedCall) place(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
 		return req.shell.shell.Place()
@@ -60,7 +60,7 @@ func (w *authorizedCall) place(req *request) string {
 	return w.cwd.Path()
 }
 
-// runText has a command for a shell decided like any other, and runs it there.
+// runText has a text for a shell decided like any other command, and runs it there.
 func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	sh, err := x.server.Shells.Find(o.Name)
 	if err != nil {
@@ -81,14 +81,14 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
 	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
 	for i := range x.req.fds {
-		x.req.drop(i) // nothing of the caller's goes to the shell
+		x.req.drop(i) // a shell gets none of the caller's descriptors
 	}
 	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
 	defer w.close()
-	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has put others in their place
+	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has replaced the arguments
 		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, w.v, err)))
 	}
 	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
@@ -111,7 +111,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	return x.peer.exit(e)
 }
 
-// shellRun is a command for a shell that may run.
+// shellRun is a text for a shell that may run.
 type shellRun struct {
 	x     *exchange
 	w     *authorizedCall
@@ -121,7 +121,7 @@ type shellRun struct {
 	since time.Time
 }
 
-// run runs the command, tells of it as the caller wants, and says how the call ends.
+// run runs the text, shows its output in the form that the caller wants, and returns how the call ends.
 func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
@@ -161,15 +161,15 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	return e
 }
 
-// reportBusy tells who sits at a terminal why nothing happens.
+// reportBusy tells a caller at a terminal why nothing happens.
 func (r *shellRun) reportBusy() {
 	if r.x.req.shell.tty {
 		io.WriteString(r.x.peer.writer(wire.KindStderr), Line("%s", shell.Busy(r.o.Name)))
 	}
 }
 
-// timeLimit is how long a text may take, as the policy or its caller wants, and what it fails
-// with then, as shell.Command has it.
+// timeLimit returns the shorter of the limits of the policy and of the caller, and the error that a text
+// over that limit fails with.
 func timeLimit(policys, callers time.Duration) (time.Duration, error) {
 	if policys > 0 && (callers == 0 || policys < callers) {
 		return policys, errTooLong
@@ -177,7 +177,7 @@ func timeLimit(policys, callers time.Duration) (time.Duration, error) {
 	return callers, nil
 }
 
-// running notes that the command runs. A pid of a container's is none of the host's.
+// running registers the text as running. A pid in a container means nothing on the host.
 func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	if r.x.req.shell.shell.In() != "" {
 		pid = 0

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// view is how a caller is shown what its command in a shell does.
+// view shows a caller the output and the end of its text.
 type view interface {
 	Out() io.Writer
 	Err() io.Writer
@@ -30,7 +30,7 @@ func (r *shellRun) view() (view, error) {
 	return report.Object(r.x.server.Shells.Spool)
 }
 
-// plainView passes on what is written, as it is.
+// plainView passes the output on unchanged.
 type plainView struct{ *shellRun }
 
 func (v plainView) Out() io.Writer    { return v.x.peer.writer(wire.KindStdout) }
