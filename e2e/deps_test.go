@@ -44,6 +44,9 @@ var rooms = map[string]string{
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names",
 	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
 
+	"exec/verb":          "exec/call exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
+	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
+
 	"shim":           "shim/wire",
 	"shim/room":      "shim/wire",
 	"plugin/config":  "plugin/state exec/policy exec/limit exec/names",
@@ -58,7 +61,7 @@ var rooms = map[string]string{
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
 	"plugin/cli":                   "exec/names",

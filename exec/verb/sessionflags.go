@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
-
-// sessionOptions are what the words of hostexec session take.
-type sessionOptions struct {
-	name    string
-	env     []string
-	dir     string
-	in      string // a container
-	timeout time.Duration
-	json    bool
-	text    string
-}
 
 // sessionVerbs are the words, each with the options that it takes and whether it wants a
 // name and a text.
@@ -37,7 +26,7 @@ var sessionVerbs = map[string]struct {
 }
 
 // parseSession reads what follows a word: options, a name, and a text behind -- .
-func parseSession(word string, args []string) (o sessionOptions, err error) {
+func parseSession(word string, args []string) (o call.ShellRequest, err error) {
 	takes, ok := sessionVerbs[word]
 	if !ok {
 		return o, fmt.Errorf("session: unknown verb: %s", names.Quoted(word))
@@ -60,7 +49,7 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 			}
 			value, args = args[0], args[1:]
 		}
-		if err := o.set(option, value); err != nil {
+		if err := setOption(&o, option, value); err != nil {
 			return o, err
 		}
 	}
@@ -75,36 +64,33 @@ func parseSession(word string, args []string) (o sessionOptions, err error) {
 		return o, fmt.Errorf("session %s: takes no text", word)
 	}
 	if takes.name {
-		o.name = words[0]
+		o.Name = words[0]
 	}
 	if takes.text {
-		o.text = strings.Join(args[1:], " ")
+		o.Text, o.Start = strings.Join(args[1:], " "), word == "start"
 	}
-	return o, shell.CheckEnv(o.env)
+	return o, shell.CheckEnv(o.Env)
 }
 
-func (o *sessionOptions) set(option, value string) error {
+func setOption(o *call.ShellRequest, option, value string) error {
 	switch option {
 	case "--env":
-		o.env = append(o.env, value)
+		o.Env = append(o.Env, value)
 	case "--cwd":
-		o.dir = value
+		o.Dir = value
 	case "--json":
-		o.json = true
+		o.JSON = true
 	case "--in":
 		if !names.Container.Matches(value) {
-			return fmt.Errorf("--in: %s cannot be the name of a container", quoted(truncate(value)))
+			return fmt.Errorf("--in: %s cannot be the name of a container", names.Printable(call.Truncate(value)))
 		}
-		o.in = value
+		o.In = value
 	case "--timeout":
-		d, err := parseTimeout(value)
+		d, err := call.ParseTimeout(value)
 		if err != nil {
-			return fmt.Errorf("--timeout: %w: %s", err, quoted(truncate(value)))
+			return fmt.Errorf("--timeout: %w: %s", err, names.Printable(call.Truncate(value)))
 		}
-		o.timeout = d
+		o.Timeout = d
 	}
 	return nil
 }
-
-// shown is the name of the shell, for texts.
-func (o *sessionOptions) shown() string { return "session " + quoteWord(o.name) }

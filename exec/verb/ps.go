@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package verb
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,8 +15,10 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // row is one line of ps: a call that runs, or a job.
@@ -33,11 +36,11 @@ type row struct {
 }
 
 // rows returns the calls that run, all jobs, and what of either goes on, oldest first.
-func (s *Server) rows() []row {
+func rows(c *call.Call) []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
 	now := time.Now()
-	for _, kept := range s.jobs() {
+	for _, kept := range c.Jobs() {
 		info := kept.Info()
 		seen[info.ID] = true
 		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: listed(info.Args), PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
@@ -48,12 +51,12 @@ func (s *Server) rows() []row {
 		}
 		list = append(list, r)
 	}
-	for _, c := range s.Running() {
-		if !seen[c.Request] && !c.ByHost {
-			list = append(list, row{ID: c.Request, Kind: "call", Status: job.Running, Args: listed(c.Args), PID: c.PID, Started: c.Since, Seconds: now.Sub(c.Since).Seconds()})
+	for _, r := range c.Running() {
+		if !seen[r.Request] {
+			list = append(list, row{ID: r.Request, Kind: "call", Status: job.Running, Args: listed(r.Args), PID: r.PID, Started: r.Since, Seconds: now.Sub(r.Since).Seconds()})
 		}
 	}
-	for _, l := range s.ownLeft() {
+	for _, l := range c.Left() {
 		r := leftRow(l)
 		r.Seconds = now.Sub(r.Started).Seconds()
 		list = append(list, r)
@@ -62,24 +65,32 @@ func (s *Server) rows() []row {
 	return list
 }
 
+// KindLeft is what ps calls it.
+const KindLeft = "left"
+
+// leftRow is a row of what a call or a job left.
+func leftRow(l proctree.Left) row {
+	return row{ID: l.ID, Kind: KindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
+}
+
 // listed returns the beginning of args, as a list shows them.
 func listed(args []string) []string {
 	short, _ := names.TruncateArgs(args, names.MaxListed)
 	return short
 }
 
-func (s *Server) ps(p *peer, req *request, args []string) error {
+func ps(c *call.Call, args []string) error {
 	switch {
 	case len(args) == 0:
-		return s.print(p, req, done, renderRows(s.rows()))
+		return c.Print(renderRows(rows(c)))
 	case slices.Equal(args, []string{"--json"}):
-		b, err := json.MarshalIndent(s.rows(), "", "  ")
+		b, err := json.MarshalIndent(rows(c), "", "  ")
 		if err != nil {
-			return fail(p, err, "ps cannot be shown")
+			return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
 		}
-		return s.print(p, req, done, append(names.ASCII(b), '\n'))
+		return c.Print(append(names.ASCII(b), '\n'))
 	}
-	return p.end(usageError("ps takes only --json"))
+	return c.Fail(call.UsageError("ps takes only --json"))
 }
 
 func renderRows(rows []row) []byte {
@@ -96,7 +107,7 @@ func renderRows(rows []row) []byte {
 		if r.Keep {
 			kind += ", kept"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, quoted(shellescape.QuoteCommand(r.Args)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, names.Printable(shellescape.QuoteCommand(r.Args)))
 	}
 	w.Flush()
 	return b.Bytes()
