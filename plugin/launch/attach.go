@@ -21,7 +21,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -29,7 +28,7 @@ import (
 // Attach makes a session for a container that runs.
 func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
 	api := dockerCLI.Client()
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ type Launch struct {
 	filled func() error // returns when the share is filled; nil before Create
 
 	Link  *watch.Link
-	Page  sync.WaitGroup // of the page's start
+	Aside sync.WaitGroup // what the container need not wait for
 	Ready chan struct{}  // closed when the watcher serves, or Err is set
 	Err   error          // why it does not
 
@@ -69,7 +69,7 @@ type Launch struct {
 // Begin makes the session's record and starts its watcher, which is ready when Create
 // needs it. The caller calls Finish. stdio is for watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,9 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}()
 	rec := p.Record
 	// ends when the page has been started, or need not be; Finish waits for it.
-	l.Page.Go(func() { StartPage(store, rec, p.Config) })
+	l.Aside.Go(func() { StartPage(store, rec, p.Config) })
+	// ends when what killed watchers have left has been ended; Finish waits for it.
+	l.Aside.Go(func() { sessions.EndUnkept(store) })
 	return l, nil
 }
 
@@ -303,7 +305,7 @@ func remove(api client.APIClient, id string) {
 // Finish ends run's part. Without a container there is no session.
 func (l *Launch) Finish() error {
 	<-l.Ready
-	l.Page.Wait()
+	l.Aside.Wait()
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
@@ -326,7 +328,7 @@ func (l *Launch) EndAgent() error {
 		return l.Finish()
 	}
 	<-l.Ready
-	l.Page.Wait()
+	l.Aside.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), LeaveTime)
 	defer cancel()
 	_ = l.Link.Over(ctx) // a watcher that has gone hears no more, and need not

@@ -90,17 +90,22 @@ func SweepLost(store *state.Store) error {
 }
 
 // OpenSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were
-// killed together: most people look before they prune. Prune reports what cannot be ended.
+// killed together: most people look before they prune.
 func OpenSwept() (*state.Store, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
-	ids, _ := store.IDs() // the caller lists them, too
-	for _, id := range ids {
-		_ = watch.EndUnkept(store.Dir(id)) // as above
-	}
+	EndUnkept(store)
 	return store, nil
+}
+
+// EndUnkept ends the commands of sessions whose watcher and keeper were killed together.
+func EndUnkept(store *state.Store) {
+	ids, _ := store.IDs() // who needs them lists them, too
+	for _, id := range ids {
+		_ = watch.EndUnkept(store.Dir(id)) // prune reports what cannot be ended
+	}
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {

@@ -71,7 +71,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return exit(code, errors.Join(err, l.Finish()))
 	}
-	l.Page.Wait()
+	l.Aside.Wait()
 	_ = l.Link.Done() // the record goes with the watcher, which stays with jobs that are kept
 	return exit(code, nil)
 }
