@@ -99,8 +99,9 @@ type Watcher struct {
 	wg             sync.WaitGroup // all that serve started
 }
 
-// settling is how long after its start a watcher begins to save memory. Collections would delay the start.
-const settling = time.Second
+// settling is how long after its start a watcher begins to save memory: when its container runs, also on a busy machine,
+// and relays are up. Collections would delay both.
+const settling = 3 * time.Second
 
 // saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
 // all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
