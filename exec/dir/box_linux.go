@@ -233,13 +233,19 @@ func (b *SharedDir) create(name string, text []byte, owner Entry) (*os.File, err
 }
 
 // exclusive has the kernel make a file or say that there is something: that goes, and is
-// tried no oftener than somebody can mean well by it.
+// tried no oftener than somebody can mean well by it. Its mode does not depend on the umask.
 func (b *SharedDir) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
 		fd, err := unix.Openat(b.fd, name, how, 0o600)
-		if err != unix.EEXIST {
+		if err == nil {
+			if err = unix.Fchmod(fd, 0o600); err != nil {
+				unix.Close(fd)
+			}
 			return fd, err
+		}
+		if err != unix.EEXIST {
+			return -1, err
 		}
 		if err := b.remove(name); err != nil && err != unix.ENOENT {
 			return -1, err
