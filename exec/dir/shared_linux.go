@@ -145,13 +145,20 @@ func (d *SharedDir) create(name string, text []byte, owner Entry) (*os.File, err
 	return f, nil
 }
 
-// exclusive makes a new file. It removes an entry that has the name, and gives up if that happens three times.
+// exclusive makes a new file, whose mode does not depend on the umask. It removes an entry that has the name, and
+// gives up if that happens three times.
 func (d *SharedDir) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
 		fd, err := unix.Openat(d.fd, name, how, 0o600)
-		if err != unix.EEXIST {
+		if err == nil {
+			if err = unix.Fchmod(fd, 0o600); err != nil {
+				unix.Close(fd)
+			}
 			return fd, err
+		}
+		if err != unix.EEXIST {
+			return -1, err
 		}
 		if err := d.remove(name); err != nil && err != unix.ENOENT {
 			return -1, err
