@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -274,7 +273,7 @@ func unwritten(err error) string { return "the audit log cannot be written" + fu
 // log.
 func fullDisk(err error) string {
 	var at *fs.PathError
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || !errors.As(err, &at) {
+	if !limit.DiskFull(err) || !errors.As(err, &at) {
 		return ""
 	}
 	return ": no space left in " + names.Plain(filepath.Dir(at.Path)) + " on the host"
