@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -94,7 +95,7 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
 func Requested(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !Within(Resolved(home), Resolved(rec.InvokedIn)) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(Resolved(home), Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {

@@ -13,6 +13,7 @@ import (
 	apimount "github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -29,7 +30,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 		}
 		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !watch.Within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}

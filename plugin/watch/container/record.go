@@ -8,8 +8,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // warn writes down what there is to know of the session's container, in the record that is saved
@@ -41,7 +41,7 @@ func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !watch.Within(m.Destination, state.Target) {
+		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !names.Within(m.Destination, state.Target) {
 			dirs = append(dirs, m.Source)
 		}
 	}

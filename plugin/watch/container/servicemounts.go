@@ -23,7 +23,7 @@ import (
 // is there that preflight refuses: it is told of each before it starts. Others that run get a
 // relay of their own, where that is how calls come, for their run or life.
 func (m *Mode) watchOthers(ctx, life context.Context, api watch.Engine) error {
-	made := m.serviceFilter()
+	made := serviceFilter(m.s.Record)
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
@@ -119,7 +119,7 @@ type unknownMountsError struct {
 // are about to start with them. One that is gone again is passed over, and no other that cannot
 // be looked at. It returns those that run.
 func (m *Mode) lookAtAll(ctx context.Context, api watch.Engine) (run []string, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: m.serviceFilter()})
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
 		return nil, unknownMountsError{err, client.IsErrConnectionFailed(err)}
 	}
@@ -135,7 +135,7 @@ func (m *Mode) lookAtAll(ctx context.Context, api watch.Engine) (run []string, e
 		if err != nil {
 			return nil, unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
-		if !m.has(c) {
+		if !has(c, m.s.Record.Dir) {
 			continue // made without us
 		}
 		if err := m.mounts.refuse(c); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -105,7 +106,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return watch.ShownIn(source, xServers) && (err == nil || watch.Within(watch.Resolved(source), xServers))
+	return watch.ShownIn(source, xServers) && (err == nil || names.Within(watch.Resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.

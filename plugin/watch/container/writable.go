@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -25,7 +26,7 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Source != "" && !watch.Within(m.Destination, state.Target) {
+		if m.Source != "" && !names.Within(m.Destination, state.Target) {
 			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
