@@ -52,7 +52,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	if m.s.Carriers.ByFiles {
 		m.s.Go(func() { m.requests.watch(ctx, api, id) })
 	}
-	looked := m.admission.lookAtStart(ctx, api, id)
+	looked := m.admission.checkAtStart(ctx, api, id)
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
 		looked()
@@ -61,7 +61,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 		}
 		m.admission.containerKnown.shut() // until it is known what it mounts when it runs again
 		m.s.Life.Down.Store(true)
-		if began, exit, err = m.again(ctx, api, id); err != nil {
+		if began, exit, err = m.waitRestart(ctx, api, id); err != nil {
 			return err
 		}
 		m.name.note(ctx, api, id) // it may have been renamed since the look of above
@@ -159,7 +159,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	}
 	m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
-	m.warn(c, found)
+	m.setWarnings(c, found)
 	if err := m.s.Record.Save(); err != nil {
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
@@ -243,9 +243,9 @@ func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	m.s.Life.Down.Store(false)
 }
 
-// again returns when the container runs again and the session is set up for it, with when
+// waitRestart returns when the container runs again and the session is set up for it, with when
 // that run began and a wait for its end; or with why there is no session any more.
-func (m *Mode) again(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
+func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
 	for {
 		if err := settle(ctx, api, id); err != nil {
 			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, id) }, err); err != nil {
@@ -284,7 +284,7 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 	if err := m.setState(c); err != nil {
 		return c.State.StartedAt, err
 	}
-	m.rewarn(c, m.mounts.warnings(c))
+	m.updateWarnings(c, m.mounts.warnings(c))
 	return c.State.StartedAt, nil
 }
 

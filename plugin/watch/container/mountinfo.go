@@ -21,7 +21,7 @@ import (
 // runningMounts refuses a container that runs with a mount of the state directory, other than
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
-func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*look, error)) error {
+func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
 	text, ok := mountInfoOf(c)
 	if !ok {
 		return nil
@@ -46,7 +46,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*l
 }
 
 // mounts refuses a mount of a container's mount table.
-func (l *look) mounts(table string, share mount.Place, given []mount.Place) error {
+func (l *protectedView) mounts(table string, share mount.Place, given []mount.Place) error {
 	all := mount.ParseMountInfo(table)
 	for _, m := range all {
 		if repeated(m, all) {
@@ -69,7 +69,7 @@ func repeated(m mount.Info, all []mount.Info) bool {
 }
 
 // mounted refuses a mount that a container has.
-func (l *look) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
+func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
 	if l.overlaps(m.Place()) {
 		for _, g := range given {
 			if m.Place() == g && (m.ReadOnly || g != share) {

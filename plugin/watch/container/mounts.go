@@ -68,7 +68,7 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	look := sync.OnceValues(mc.newLook) // most containers have no mount that needs it
+	look := sync.OnceValues(mc.viewProtected) // most containers have no mount that needs it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {

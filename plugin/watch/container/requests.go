@@ -64,7 +64,7 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 			continue
 		}
 		before, last = now, time.Now()
-		bytes, err := r.measure(root, unnamed(first))
+		bytes, err := r.measure(root, deletedFileBytes(first))
 		held.Force(max(0, bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {

@@ -47,7 +47,7 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 		m.s.Calls.Containers.RemoveLeft(ctx)
 	}
 	for {
-		c, err := m.nextOf(ctx, api)
+		c, err := m.nextContainer(ctx, api)
 		if err != nil {
 			return err
 		}
@@ -64,13 +64,13 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 	}
 }
 
-// nextOf waits for a container of the service's that runs. The error says that there will
+// nextContainer waits for a container of the service's that runs. The error says that there will
 // be none.
-func (m *Mode) nextOf(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
+func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
 	m.s.Life.Down.Store(true)
 	said := ""
 	for over := time.Now().Add(restartDelay); ; {
-		c, stopped, err := m.look(ctx, api)
+		c, stopped, err := m.findRunning(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(restartDelay)
@@ -95,9 +95,9 @@ func (m *Mode) nextOf(ctx context.Context, api watch.Engine) (c container.Inspec
 	}
 }
 
-// look finds a container of the service's that runs, of several the first. stopped: there is
+// findRunning finds a container of the service's that runs, of several the first. stopped: there is
 // none, but others that may be started.
-func (m *Mode) look(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
+func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
 		return found, false, err
@@ -173,13 +173,13 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	if err := m.mounts.refuse(c); err != nil {
 		return err
 	}
-	if _, err := m.seeAll(ctx, api); err != nil {
+	if _, err := m.awaitMounts(ctx, api); err != nil {
 		return err
 	}
 	if err := m.setState(c); err != nil {
 		return err
 	}
-	m.rewarn(c, found)
+	m.updateWarnings(c, found)
 	m.came()
 	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
 	if err := m.s.Record.Save(); err != nil {
@@ -214,7 +214,7 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 		wg.Go(func() { m.requests.watch(here, api, id) })
 	}
 	wg.Go(func() {
-		if err := m.watchOthers(here, ctx, api); err != nil {
+		if err := m.followOthers(here, ctx, api); err != nil {
 			m.admission.containerKnown.shut()
 			leave(err)
 		}

@@ -25,7 +25,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	if mc.record.RemoteFiles {
 		return list
 	}
-	look := sync.OnceValues(mc.newLook) // as in refuse
+	look := sync.OnceValues(mc.viewProtected) // as in refuse
 	for _, m := range c.Mounts {
 		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
 			continue

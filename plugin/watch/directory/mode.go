@@ -115,7 +115,7 @@ func (m *Mode) askToEnd(why error) {
 // setState sets up a session without a container: every call is made where it began. Callers say
 // where they stand, which is a directory of a container that nobody here knows.
 func (m *Mode) setState() error {
-	mounts := watch.Requested(m.s.Record.Session)
+	mounts := watch.WritableByRequesters(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
 	if err != nil {
 		return err
