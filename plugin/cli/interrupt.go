@@ -38,13 +38,13 @@ const patience = 3
 const settling = 100 * time.Millisecond
 
 // Interruptible returns a context that ends, with an Interrupted as its cause, when this process gets a
-// signal or docker reports one. The signals are INT, TERM, and those of also. After the container has
+// signal or docker reports one. The signals are INT, TERM, QUIT, and those of also. After the container has
 // started, docker run passes on the signals that this process gets; bridge adds those that only docker got.
 func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
 	// parent ends when docker reports a signal, but without its number. attend handles that.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
-	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
+	signal.Notify(signals, append(noticed(append(also, syscall.SIGQUIT)...), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
@@ -62,7 +62,7 @@ func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Sig
 
 // attend handles signals and docker's report until done is closed.
 func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
-	heard := 0
+	heard, ends := 0, 0
 	parent := os.Getppid()
 	var settle <-chan time.Time
 	for {
@@ -71,8 +71,11 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			return
 		case s := <-signals:
 			heard++
-			cancel(&Interrupted{s.(syscall.Signal)}) // every signal here is a syscall.Signal
-			if heard == patience {
+			cancel(&Interrupted{s.(syscall.Signal)}) // all are
+			if s == syscall.SIGQUIT {                // docker run passes on as many as come
+				continue
+			}
+			if ends++; ends == patience {
 				giveUp(dockerCLI)
 			}
 		case <-docker:
