@@ -77,7 +77,8 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	return api, nil
 }
 
-// elsewhere is a scene's Elsewhere: the session's container lends its directories.
+// elsewhere returns a session state's Elsewhere. The containers of calls get the directories of the session's
+// container.
 func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
@@ -145,7 +146,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 	return kept, err
 }
 
-// inside returns the container ref for a shell to live in; exact wants its name.
+// find returns the container ref for a shell to live in; exact wants its name.
 func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shell.Container, error) {
 	api, err := c.session()
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	return container.Find(ctx, api, ref, exact)
 }
 
-// insideOf is a scene's Inside.
+// findExact is a session state's Inside.
 func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
 	return c.find(ctx, name, true)
 }
@@ -162,7 +163,7 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 // sweeping is how long an engine may take over what is left over: a container waits.
 const sweeping = 5 * time.Second
 
-// removeLeftContainers removes what a watcher before this one has left of commands' containers.
+// RemoveLeft removes what a watcher before this one has left of commands' containers.
 func (c *CallContainers) RemoveLeft(ctx context.Context) {
 	mine := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()

@@ -264,7 +264,7 @@ func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (be
 }
 
 // setUpAgain sets the session up for a container that was started again. Its mounts were made
-// anew: a directory that it could write may lead elsewhere by now, to what preflight refuses.
+// anew: a directory that it could write may lead elsewhere by now, to what is refused.
 // It returns when the container was started, or "" if that has to be asked again.
 func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (began string, err error) {
 	c, err := inspect(ctx, api, id)

@@ -61,7 +61,7 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	return notes, mc.refuse(c)
 }
 
-// preflight refuses a container that could reach what decides over it: the state
+// refuse refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {

@@ -20,7 +20,7 @@ import (
 // run --volume says more of one. All can call as soon as they run.
 
 // followOthers returns when ctx is done, or with an error when a container of the service's
-// is there that preflight refuses: it is told of each before it starts. Others that run get a
+// is there whose mounts are refused: it is told of each before it starts. Others that run get a
 // relay of their own, where that is how calls come, for their run or life.
 func (m *Mode) followOthers(ctx, life context.Context, api watch.Engine) error {
 	made := serviceFilter(m.s.Record)
@@ -85,7 +85,7 @@ func (m *Mode) relayOthers(life context.Context, api watch.Engine, run []string)
 	}
 }
 
-// awaitMounts has lookAtAll look until it has seen all of them, and returns what that does. Then
+// awaitMounts calls checkAll until that knows the mounts of all containers, and returns what it returns. Then
 // there is no doubt.
 func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) (run []string, err error) {
 	for said := ""; ; {
@@ -115,7 +115,7 @@ type unknownMountsError struct {
 	away bool // the engine is, which starts none then
 }
 
-// checkAll refuses what is in the way of preflight among the service's containers, those that
+// checkAll refuses mounts of the service's containers, including those that
 // are about to start with them. One that is gone again is passed over, and no other that cannot
 // be looked at. It returns those that run.
 func (m *Mode) checkAll(ctx context.Context, api watch.Engine) (run []string, err error) {

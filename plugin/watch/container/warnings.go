@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// warnings tells what makes the container's walls thinner than the user may think, and which of
+// warnings returns what weakens the container's isolation, and which of
 // the user's own files it can change.
 func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
@@ -39,7 +39,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	return list
 }
 
-// warnings tells what makes the container's walls thinner than the user may think.
+// warnings returns what weakens the container's isolation.
 func warnings(c container.InspectResponse) (list []string) {
 	h := c.HostConfig
 	if h == nil {

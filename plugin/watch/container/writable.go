@@ -51,7 +51,7 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
-		// Where there is none, preflight has the words.
+		// Where there is none, refuse says so.
 		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
 			cmd.Path = other
@@ -88,7 +88,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse) error {
 	return nil
 }
 
-// alsoBy notes what another container that makes calls of this session can write.
+// addOther notes what another container that makes calls of this session can write.
 func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range mc.sources(c) {
 		if !slices.Contains(mc.others, m) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package directory is the mode of a watcher whose calls come as files in directories of this host, which a container
+// may have been given. Nothing here knows a container.
 package directory
 
 import (
