@@ -96,7 +96,7 @@ func attachOne(ctx context.Context, store *state.Store) (unlock func(), err erro
 
 // rootsAlone refuses a container in which users other than root could replace the shims.
 func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
-	err := watchcontainer.RootsAlone(ctx, api, c.ID)
+	err := watchcontainer.CheckShimOwner(ctx, api, c.ID)
 	if err == nil {
 		return nil
 	}

@@ -84,7 +84,7 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 // passable refuses a container in which users other than root could make the removal delete other files. If a
 // directory was replaced, the shim notices that itself and does not enter it.
 func passable(ctx context.Context, api client.APIClient, id string) error {
-	err := watchcontainer.RootsAlone(ctx, api, id)
+	err := watchcontainer.CheckShimOwner(ctx, api, id)
 	var replaceable *watchcontainer.ReplaceableError
 	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
 		return nil

@@ -35,7 +35,7 @@ func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
 			mounts = append(mounts, mount.Point{Source: source})
 		}
 		if rec.Proxy != nil {
-			mounts = append(mounts, watch.Requested(rec)...)
+			mounts = append(mounts, watch.WritableByRequesters(rec)...)
 		}
 	}
 	table, terr := mount.NewTable(mounts, mount.Default{})

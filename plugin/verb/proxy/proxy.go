@@ -202,7 +202,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 
 // resolveOwn is launch.ResolveCommands for the directories of PATH that the callers cannot write.
 func resolveOwn(p *launch.Plan) error {
-	owner, err := mount.NewTable(watch.Requested(p.Record), mount.Default{})
+	owner, err := mount.NewTable(watch.WritableByRequesters(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}
