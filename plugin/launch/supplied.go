@@ -29,13 +29,8 @@ func ownerHere(store *state.Store, workspace string) (*dir.Table, error) {
 		mounts = append(mounts, dir.Mount{Source: workspace})
 	}
 	all, err := store.List()
-	for _, rec := range all {
-		for _, source := range rec.Writable {
-			mounts = append(mounts, dir.Mount{Source: source})
-		}
-		if rec.Proxy != nil {
-			mounts = append(mounts, watch.Requested(rec)...)
-		}
+	for _, source := range state.Written(all) {
+		mounts = append(mounts, dir.Mount{Source: source})
 	}
 	table, terr := dir.NewTable(mounts, dir.Default{})
 	if err == nil {

@@ -44,10 +44,6 @@ func environ(s *state.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []string
-	for _, rec := range recs {
-		all = append(all, rec.Writable...)
-	}
-	env, _ := executor.Environ(os.Environ(), dir.Written(all))
+	env, _ := executor.Environ(os.Environ(), dir.Written(state.Written(recs)))
 	return env, nil
 }
