@@ -68,6 +68,9 @@ type SessionState struct {
 	Inside func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // those that were looked at
+
+	others         *dir.Table // what containers of other sessions write, or nil
+	othersPrograms *programs
 }
 
 // Server serves the calls of one session. Set its fields before the first Serve.
@@ -102,7 +105,10 @@ type Server struct {
 // SetState changes what later calls depend on, and has those that wait for a person decided
 // again.
 func (s *Server) SetState(sc *SessionState) {
-	sc.programs = &programs{} // what Dirs says of one may have changed
+	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // what Dirs says of one may have changed
+	if sc.Dirs != nil {
+		sc.others = sc.Dirs.Others()
+	}
 	s.state.Store(sc)
 	s.stateChanged.notify()
 }

@@ -36,7 +36,7 @@ func (notFoundRunner) Unwrap() error { return fs.ErrNotExist }
 
 // findProgram completes the path of what a rule or a list runs, and refuses a program that
 // the container could have written. What --proxy names was looked at when the session
-// began.
+// began, but containers of other sessions may have come since.
 func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
@@ -60,7 +60,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		v.Command.Path = path
 	}
 	if v.Profile.Whole && v.SHA256 == "" {
-		return nil
+		return sc.undisturbed(v.Command.Path, search)
 	}
 	real, err := filepath.EvalSymlinks(v.Command.Path)
 	if err != nil {
@@ -74,6 +74,17 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	}
 	if sum, err := digests.of(real); err != nil || sum != v.SHA256 {
 		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
+	}
+	return nil
+}
+
+// undisturbed refuses a program that the container of another session could have written.
+func (sc *SessionState) undisturbed(path, search string) error {
+	if sc.others == nil {
+		return nil
+	}
+	if err := sc.othersPrograms.own(path, search, sc.others); err != nil && !errors.Is(err, fs.ErrNotExist) { // then it does not run
+		return err
 	}
 	return nil
 }

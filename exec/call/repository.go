@@ -33,7 +33,7 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 		safe := req.Request
 		safe.GitDir = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.asks = repositoryProblem(w.cwd, req.Cwd)
+			w.asks = repositoryProblem(w.cwd, req.Cwd, sc.others)
 		}
 	}
 	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
@@ -80,8 +80,8 @@ func (s *Server) inTurn(ctx context.Context, req *request, w *authorizedCall, v 
 }
 
 // repositoryProblem says why the repository of d, which the container calls cwd, is not one that only
-// the host writes.
-func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
+// the host writes. others is what containers of other sessions write, or nil.
+func repositoryProblem(d *dir.Dir, cwd string, others *dir.Table) *git.Problem {
 	at := plainText(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
 	switch {
@@ -89,6 +89,9 @@ func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 		return &git.Problem{Reason: "there is no " + at, Fix: "run git in the directory that has .git"}
 	case err == nil && !fi.IsDir():
 		return &git.Problem{Reason: at + " is no directory, but leads to a repository elsewhere, as in a worktree or a submodule", Fix: "run git in the main work tree"}
+	}
+	if others != nil && others.Writable(path.Join(d.Path(), ".git")) {
+		return &git.Problem{Reason: "the container of another session can write " + at, Fix: "mount it read-only there, too"}
 	}
 	return &git.Problem{Reason: "the container can write " + at, Fix: "mount it read-only (-v DIR/.git:DIR/.git:ro)"}
 }

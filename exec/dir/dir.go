@@ -48,6 +48,9 @@ type Table struct {
 	all      bool    // fallback stands for every directory of the container
 	closed   bool
 	writes   *writes
+
+	others       []mount // what containers of other sessions write; guarded by mu, as is the next
+	othersWrites *writes
 }
 
 // Default is where commands run when a container has no directory of the host.

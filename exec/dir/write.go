@@ -14,7 +14,7 @@ import (
 
 // ReadOnly reports whether name is a directory in d, which the container calls cwd, that the
 // container can neither write nor replace: it is mounted read-only, and from there, and no
-// other mount shows any of it to be written.
+// other mount shows any of it to be written, in this container or in one of another session.
 func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
 	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
@@ -25,7 +25,7 @@ func (t *Table) ReadOnly(d *Dir, cwd, name string) bool {
 		return false
 	}
 	defer inner.Close()
-	return holds(d.fd, name, inner.fd) && !t.shows(inner.path) && !t.known().within(inner.path)
+	return holds(d.fd, name, inner.fd) && !t.shows(inner.path) && !t.known().within(inner.path) && !t.knownOthers().overlaps(inner.path)
 }
 
 // within reports whether this host has mounted something below the directory p that the

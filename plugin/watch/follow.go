@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
@@ -140,7 +138,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 	fresh := c.State.Status == container.StateCreated
 	found := w.warnings(c)
 	list := append(slices.Clone(found), w.adapt(c)...)
-	if err := w.preflight(c); err != nil {
+	if err := w.admissible(c); err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
@@ -155,10 +153,7 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
-	w.rec.Container, w.rec.ContainerName, w.rec.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-	w.rec.Writable = w.dirs.Sources()
-	w.warn(c, found)
-	if err := w.save(); err != nil {
+	if err := w.noteContainer(c, found); err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(fresh, err)
 	}
@@ -171,6 +166,16 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 	}
 	link.bound(list, where(w.dirs))
 	return c.State.StartedAt, exit, nil
+}
+
+// noteContainer saves which container the session has, and what that can write. found are its warnings.
+func (w *Watcher) noteContainer(c container.InspectResponse, found []string) error {
+	w.stateMu.Lock()
+	defer w.stateMu.Unlock()
+	w.rec.Container, w.rec.ContainerName, w.rec.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+	w.rec.Writable = w.dirs.Sources()
+	w.warn(c, found)
+	return w.save()
 }
 
 // setUpFailed is the end of a session that could not be set up. Its folder goes with a
@@ -306,15 +311,8 @@ func (w *Watcher) setProxyState() error {
 func (w *Watcher) applyState(name string, dirs *dir.Table) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
-	env, found := executor.Environ(w.environ(), dirs)
-	for _, f := range found {
-		w.log.Warn("environment of commands", "finding", f.String())
-	}
-	path, left := executor.Path(executor.Getenv(w.environ(), "PATH"), dirs)
-	if len(left) > 0 {
-		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
-	}
-	w.server.SetState(&call.SessionState{
+	w.heedOthersLocked(dirs)
+	sc := &call.SessionState{
 		Session:   w.rec.ID,
 		Project:   filepath.Base(w.rec.InvokedIn),
 		Branch:    branch(w.rec.InvokedIn),
@@ -326,14 +324,14 @@ func (w *Watcher) applyState(name string, dirs *dir.Table) {
 		Home:      w.workdir(),
 		PassEnv:   w.rec.PassEnv,
 		NewPrivs:  w.rec.NewPrivs,
-		Environ:   env,
-		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
 		Scratch:   filepath.Join(w.Dir, "scratch"),
 
 		Recordings: w.store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
 		Inside:     w.insideOf,
-	})
+	}
+	w.environmentLocked(sc)
+	w.server.SetState(sc)
 	old := w.dirs
 	w.dirs = dirs
 	if old != nil {

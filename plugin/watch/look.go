@@ -27,17 +27,17 @@ type protectedRoute struct {
 	route dir.Route
 }
 
-// newLook identifies what is protected.
-func (w *Watcher) newLook() (*look, error) {
+// newLook identifies what is protected. session is the folder of the session.
+func newLook(all []protected, session string) (*look, error) {
 	v, err := dir.ReadView()
 	if err != nil {
 		return nil, err
 	}
-	l := &look{view: v, files: append(firstFiles(w.store.Home), state.LockFile(w.Dir))}
-	for _, p := range w.protected() {
+	l := &look{view: v, files: []string{state.LockFile(session)}}
+	for _, p := range all {
 		switch p.against {
 		case refuse:
-			l.stateDir, l.at = p.path, v.Locate(p.path)
+			l.stateDir, l.at, l.files = p.path, v.Locate(p.path), append(l.files, firstFiles(p.path)...)
 		case refuseWritable:
 			l.kept = append(l.kept, protectedRoute{p, v.Route(p.path)})
 		default:

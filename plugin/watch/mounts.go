@@ -47,17 +47,33 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	w.Notify = Notify(w.load().Notify)
 	w.notifier = w.newNotifier(nil)
 	notes = slices.Concat(w.warnings(c), w.adapt(c), w.supplied(w.owner(c)))
-	return notes, w.preflight(c)
+	return notes, w.admissible(c)
 }
 
 // preflight refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
-func (w *Watcher) preflight(c container.InspectResponse) error {
+func (w *Watcher) preflight(c container.InspectResponse) error { return w.judge(c, w.protected()) }
+
+// admissible is preflight of a container that is new. Sessions that are there already come first: it may
+// not write what they run, nor may their containers write what this session runs.
+func (w *Watcher) admissible(c container.InspectResponse) error {
+	theirs, err := w.programsOfOthers()
+	if err == nil {
+		err = w.judge(c, append(w.protected(), theirs...))
+	}
+	if err == nil {
+		err = w.undisturbed()
+	}
+	return err
+}
+
+// judge refuses a container that could reach what is protected.
+func (w *Watcher) judge(c container.InspectResponse, all []protected) error {
 	if w.rec.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	l, err := w.newLook()
+	l, err := newLook(all, w.Dir)
 	if err != nil {
 		return err
 	}
@@ -81,7 +97,7 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			return err
 		}
 	}
-	if err := w.dependable(c); err != nil {
+	if err := w.dependable(c, all); err != nil {
 		return err
 	}
 	return w.runningMounts(l, c)

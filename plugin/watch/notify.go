@@ -43,9 +43,14 @@ func (w *Watcher) newQueue() *approval.Queue {
 func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
 	getenv := os.Getenv
+	owner := dir.Written(nil)
 	if w.rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := dir.NewTable(Requested(w.rec), dir.Default{}) // it fails only for a Default with a directory
-		own, _ := executor.Path(os.Getenv("PATH"), owner)
+		owner.Also(Requested(w.rec))
+	}
+	if others, err := w.readOthers(); err == nil { // else the session is refused
+		owner.SetOthers(others.writable)
+	}
+	if own, left := executor.Path(os.Getenv("PATH"), owner); len(left) > 0 {
 		getenv = func(name string) string {
 			if name == "PATH" {
 				return own

@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // load reads the configuration. What it says of the audit log and of notifications holds
@@ -60,9 +58,10 @@ func auditing(c config.Audit) audit.Options {
 	return o
 }
 
-// refresh looks whether the configuration has changed, and has everything decided by the
-// new one from here on.
+// refresh looks whether the configuration or another session has changed, and has everything decided
+// by the new ones from here on.
 func (w *Watcher) refresh() {
+	w.refreshOthers()
 	if c := w.config.Load(); c == nil || !c.Stale() {
 		return
 	}
@@ -76,18 +75,10 @@ func (w *Watcher) refresh() {
 	w.server.SetState(&sc)
 }
 
-// proxied is what --proxy and --proxy-shell named.
-func (w *Watcher) proxied() []state.Command {
-	if w.rec.Shell == nil {
-		return w.rec.Commands
-	}
-	return append(slices.Clone(w.rec.Commands), *w.rec.Shell)
-}
-
 // commands returns what the session's --proxy flags said.
 func (w *Watcher) commands() []policy.Command {
 	var list []policy.Command
-	for _, c := range w.proxied() {
+	for _, c := range w.rec.Proxied() {
 		action, err := policy.ParseAction(c.Action) // an unknown one denies
 		if err != nil {
 			w.log.Error("policy", "command", c.Name, "error", err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // objection is what hostexec does about a mount that shows a protected file.
@@ -32,11 +33,10 @@ const narrower = "something narrower"
 // everything else that a person mounts is that person's choice.
 func (w *Watcher) protected() (all []protected) {
 	all = append(all, protected{w.store.Home, "is hostexec's own state", refuse, ""})
-	for _, cmd := range w.proxied() {
-		if cmd.Path == "" || cmd.Where != nil && cmd.Where.Image != "" {
-			continue // it is denied, or its path is the image's
+	for _, cmd := range w.rec.Proxied() {
+		if onThisHost(cmd) {
+			all = append(all, protected{cmd.Path, "--proxy " + cmd.Name + " runs", refuseWritable, "proxy a program outside of it"})
 		}
-		all = append(all, protected{cmd.Path, "--proxy " + cmd.Name + " runs", refuseWritable, "proxy a program outside of it"})
 	}
 	for _, path := range w.notifier.Programs() {
 		all = append(all, protected{path, "tells you that requests wait", refuseWritable, narrower})
@@ -56,6 +56,11 @@ func (w *Watcher) protected() (all []protected) {
 		all = append(all, protected{w.rec.Agent.Config, "says what agent runs, and whether on this host", refuseWritable, "move that file out of it"})
 	}
 	return append(all, personal()...)
+}
+
+// onThisHost reports whether a command has a program of this host's: not if it is denied, or the program is an image's.
+func onThisHost(cmd state.Command) bool {
+	return cmd.Path != "" && (cmd.Where == nil || cmd.Where.Image == "")
 }
 
 // systemPlugins are where docker looks for its plugins, after the user's own directory.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/docker/docker/api/types/container"
+
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -38,6 +40,7 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 	if err := w.holdProxy(); err != nil {
 		return nil, err
 	}
+	w.proxy.note(w.adapt(container.InspectResponse{})...)
 	places, err := w.proxyPlaces()
 	if err == nil {
 		err = w.setProxyState() // requests that are there already are heard at once
@@ -46,6 +49,9 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 		if at, ok := w.notifierOf(w.dirs); ok {
 			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
 		}
+	}
+	if err == nil {
+		err = w.undisturbed()
 	}
 	if err == nil {
 		w.rec.Writable = w.dirs.Sources()

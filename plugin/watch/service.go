@@ -170,7 +170,7 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	found := w.warnings(c)
 	list := append(slices.Clone(found), w.adapt(c)...)
-	if err := w.preflight(c); err != nil {
+	if err := w.admissible(c); err != nil {
 		return err
 	}
 	if _, err := w.seeAll(ctx, api); err != nil {
@@ -181,10 +181,6 @@ func (w *Watcher) admit(ctx context.Context, api Engine, c container.InspectResp
 	}
 	w.rewarn(c, found)
 	w.came()
-	w.rec.Writable = w.dirs.Sources()
-	if err := w.save(); err != nil {
-		return err
-	}
 	link.bound(append(list, w.supplied(w.dirs)...), where(w.dirs))
 	w.down.Store(false)
 	w.containerKnown.open()

@@ -80,7 +80,7 @@ func (w *Watcher) lookAgain() bool {
 	if c == nil {
 		return true
 	}
-	l, err := w.newLook()
+	l, err := newLook(w.protected(), w.Dir)
 	if err == nil {
 		err = w.runningMounts(l, c.InspectResponse)
 	}

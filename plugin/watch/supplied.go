@@ -56,8 +56,11 @@ func Requested(rec state.Session) (list []dir.Mount) {
 // of it has. It returns what a person should know of that.
 func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	owner := w.owner(c)
+	if others, err := w.readOthers(); err == nil { // else admissible has the words
+		owner.SetOthers(others.writable)
+	}
 	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
-	all := slices.Clone(w.proxied()) // calls of an earlier container may still be decided by the old ones
+	all := slices.Clone(w.rec.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
@@ -65,7 +68,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 		}
 		// Where there is none, preflight has the words.
 		if other, ok := executor.LookPath(filepath.Base(cmd.Path), path); ok {
-			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
+			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
 			cmd.Path = other
 		}
 	}
@@ -81,10 +84,10 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 
 // dependable refuses a container that could write what one of the files that are kept depends
 // on: by another name of a mount, as the interpreter of a script, or as a library.
-func (w *Watcher) dependable(c container.InspectResponse) error {
+func (w *Watcher) dependable(c container.InspectResponse, all []protected) error {
 	owner := w.owner(c)
 	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
-	for _, k := range w.protected() {
+	for _, k := range all {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
 		case !ok || k.against != refuseWritable:
@@ -149,12 +152,12 @@ func (w *Watcher) widen(fresh []dir.Mount) {
 	}
 	sc := *old
 	sc.Dirs.Also(fresh)
-	var found []executor.Finding
-	sc.Environ, found = executor.Environ(w.environ(), sc.Dirs)
-	for _, f := range found {
-		w.log.Warn("environment of commands", "finding", f.String())
-	}
+	w.environmentLocked(&sc)
 	w.server.SetState(&sc)
+	w.rec.Writable = sc.Dirs.Sources()
+	if err := w.save(); err != nil {
+		w.log.Error("write down what the container can write", "error", err)
+	}
 }
 
 // environ is the environment that this process was started with. Its own PATH loses what a

@@ -42,7 +42,7 @@ func HostCode(p *policy.Policy, commands []state.Command, from string, grades ..
 // warn writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
 func (w *Watcher) warn(c container.InspectResponse, found []string) {
-	list := append(slices.Clone(found), w.supplied(w.dirs)...)
+	list := append(slices.Clone(found), w.supplied(w.owner(c))...)
 	if w.unreachable != "" {
 		list = append(list, w.unreachable)
 	}
@@ -64,12 +64,13 @@ func printable(text string) string {
 	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
 }
 
-// rewarn is warn of a container that was started again, and saves it.
+// rewarn is warn of a container that was started again, and saves it with what that can write.
 func (w *Watcher) rewarn(c container.InspectResponse, found []string) {
 	w.stateMu.Lock() // the container may be renamed meanwhile
 	defer w.stateMu.Unlock()
-	old := w.rec.Warnings
-	if w.warn(c, found); slices.Equal(old, w.rec.Warnings) {
+	old, wrote := w.rec.Warnings, w.rec.Writable
+	w.rec.Writable = w.dirs.Sources()
+	if w.warn(c, found); slices.Equal(old, w.rec.Warnings) && slices.Equal(wrote, w.rec.Writable) {
 		return
 	}
 	if err := w.save(); err != nil {
@@ -83,7 +84,7 @@ func (w *Watcher) hostCode(dirs []string, why string) []string {
 	if sc == nil || len(dirs) == 0 {
 		return nil
 	}
-	here := slices.DeleteFunc(slices.Clone(w.proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
+	here := slices.DeleteFunc(slices.Clone(w.rec.Proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
 	for _, name := range sc.Policy.Names() {
 		known := slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == name })
 		if !known && sc.Policy.Place(name).Image == "" {
@@ -107,12 +108,16 @@ func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
 }
 
 // known is what there is to know of the session now: of its container, of others that have its
-// share, and of the configuration.
+// share, of those of other sessions, and of the configuration.
 func (w *Watcher) known() (list []string) {
 	for _, p := range []*[]string{w.warned.Load(), w.warnedOthers.Load()} {
 		if p != nil {
 			list = append(list, *p...)
 		}
+	}
+	if p := w.warnedSessions.Load(); p != nil {
+		own := list
+		list = append(list, slices.DeleteFunc(slices.Clone(*p), func(text string) bool { return slices.Contains(own, text) })...)
 	}
 	if c := w.config.Load(); c != nil {
 		for _, text := range c.Warnings {

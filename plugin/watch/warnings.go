@@ -21,7 +21,7 @@ func (w *Watcher) warnings(c container.InspectResponse) []string {
 	if w.rec.RemoteFiles {
 		return list
 	}
-	l, err := w.newLook()
+	l, err := newLook(w.protected(), w.Dir)
 	if err != nil {
 		return append(list, err.Error())
 	}

@@ -71,7 +71,10 @@ type Watcher struct {
 	transport      atomic.Pointer[transport]
 	warned         atomic.Pointer[[]string] // of the container that is shown
 	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
-	relay          *carrier.Relay           // nil where no relay has a place
+	warnedSessions atomic.Pointer[[]string] // of the containers of other sessions
+	readSessions   atomic.Pointer[otherSessions]
+	heededSessions atomic.Pointer[otherSessions] // those that calls depend on
+	relay          *carrier.Relay                // nil where no relay has a place
 	replicas       replicas
 	http           *carrier.HTTP // nil where no calls come over HTTP
 	unreachable    string        // why they do not, or ""

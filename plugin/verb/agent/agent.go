@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,13 +16,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const agentLong = `Run one agent over stdin and stdout, on this host or in a container
@@ -202,16 +203,16 @@ func unwritten(store *state.Store, file string) error {
 	if err != nil {
 		return err
 	}
-	for _, rec := range recs {
-		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
-			return &agent.Error{
-				Type:    agent.InvalidConfig,
-				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
-				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
-			}
-		}
+	recs = slices.DeleteFunc(recs, func(rec state.Session) bool { return rec.Proxy != nil }) // of proxy it is not known who has the directory
+	rec, ok := watch.WriterOf(recs, file)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &agent.Error{
+		Type:    agent.InvalidConfig,
+		Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
+		Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
+	}
 }
 
 // configured returns what is said of the agent: in --config's file alone, if there is one.
