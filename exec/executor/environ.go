@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ContainerAccess reports which files of the host a container can change. exec/dir.Table implements it.
+// ContainerAccess reports which files of the host a container can change. exec/mount.Table implements it.
 type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory
@@ -60,16 +60,6 @@ func Environ(env []string, owner ContainerAccess) (kept []string, found []Findin
 		kept = slices.DeleteFunc(kept, func(kv string) bool { return strings.HasPrefix(kv, "GIT_CONFIG_COUNT=") })
 	}
 	return kept, found
-}
-
-// Getenv returns the value of a variable in env, or "". The first value counts, as in getenv(3).
-func Getenv(env []string, name string) string {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // Path returns path, a PATH, without the entries that the container controls. An empty PATH would

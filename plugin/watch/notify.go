@@ -10,8 +10,9 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -43,7 +44,7 @@ func (w *Watcher) newQueue() *approval.Queue {
 func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
 	getenv := os.Getenv
-	owner := dir.Written(nil)
+	owner := mount.Written(nil)
 	if w.rec.Proxy != nil { // who makes requests may have been there before
 		owner.Also(Requested(w.rec))
 	}
@@ -62,7 +63,7 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(w.Notify.Command) > 0 {
-		if path, ok := notify.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
+		if path, ok := osenv.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
 			n.Command = append([]string{path}, w.Notify.Command[1:]...)
 		} else {
 			w.log.Error("notify.command is not found in PATH", "command", w.Notify.Command[0])

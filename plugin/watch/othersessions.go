@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -61,7 +62,7 @@ func (w *Watcher) refreshOthers() {
 
 // heedOthersLocked has dirs know what containers of other sessions can write. It reports whether
 // that is news.
-func (w *Watcher) heedOthersLocked(dirs *dir.Table) bool {
+func (w *Watcher) heedOthersLocked(dirs *mount.Table) bool {
 	was := w.heededSessions.Load()
 	now, err := w.readOthers()
 	if err != nil {
@@ -72,7 +73,7 @@ func (w *Watcher) heedOthersLocked(dirs *dir.Table) bool {
 	}
 	w.heededSessions.Store(now)
 	dirs.SetOthers(now.writable)
-	alone := dir.Written(nil)
+	alone := mount.Written(nil)
 	alone.SetOthers(now.writable)
 	var notes []string
 	for _, text := range w.supplied(alone) {
@@ -88,10 +89,10 @@ func (w *Watcher) environmentLocked(sc *call.SessionState) {
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
 	}
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), sc.Dirs)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), sc.Dirs)
 	_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	sc.Environ = env
-	sc.Find = func(name string) (string, bool) { return executor.LookPath(name, path) }
+	sc.Find = func(name string) (string, bool) { return osenv.LookPath(name, path) }
 }
 
 // programsOfOthers lists the programs that sessions with a watcher proxy, but for this session. A session
@@ -120,8 +121,8 @@ func (w *Watcher) undisturbed() error {
 	if err != nil || len(others.writable) == 0 {
 		return err
 	}
-	owner := dir.Written(others.writable)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	owner := mount.Written(others.writable)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), owner)
 	for _, k := range w.protected() {
 		if k.against != refuseWritable {
 			continue
@@ -137,7 +138,7 @@ func (w *Watcher) undisturbed() error {
 // WriterOf returns the first session whose container can write the host's file.
 func WriterOf(recs []state.Session, file string) (rec state.Session, ok bool) {
 	i := slices.IndexFunc(recs, func(rec state.Session) bool {
-		return len(rec.Writable) > 0 && dir.Written(rec.Writable).ControlsFilesIn(file)
+		return len(rec.Writable) > 0 && mount.Written(rec.Writable).ControlsFilesIn(file)
 	})
 	if i < 0 {
 		return rec, false

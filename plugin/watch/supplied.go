@@ -10,8 +10,9 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -19,13 +20,13 @@ import (
 // and so is what a variable of the environment names there. Commands run without these.
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
-func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
+func (w *Watcher) sources(c container.InspectResponse) (list []mount.Point) {
 	if w.rec.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
 		if m.Source != "" && !within(m.Destination, state.Target) {
-			list = append(list, dir.Mount{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
+			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
 	return list
@@ -33,21 +34,21 @@ func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
 
 // owner knows what c can write, and what other containers that make calls of this session can.
 // It holds no directory.
-func (w *Watcher) owner(c container.InspectResponse) *dir.Table {
-	t, _ := dir.NewTable(slices.Concat(w.sources(c), w.beyond), dir.Default{}) // it fails only for a Default with a directory
+func (w *Watcher) owner(c container.InspectResponse) *mount.Table {
+	t, _ := mount.NewTable(slices.Concat(w.sources(c), w.beyond), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
 // Requested are the directories that those can write who make the requests of docker hostexec
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
-func Requested(rec state.Session) (list []dir.Mount) {
+func Requested(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !within(resolved(home), resolved(rec.InvokedIn)) {
-		list = append(list, dir.Mount{Source: rec.InvokedIn})
+		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {
 		requests, _ := rec.Proxy.Dir(name)
-		list = append(list, dir.Mount{Source: requests})
+		list = append(list, mount.Point{Source: requests})
 	}
 	return list
 }
@@ -59,7 +60,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	if others, err := w.readOthers(); err == nil { // else admissible has the words
 		owner.SetOthers(others.writable)
 	}
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), owner)
 	all := slices.Clone(w.rec.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
@@ -67,7 +68,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 			continue
 		}
 		// Where there is none, preflight has the words.
-		if other, ok := executor.LookPath(filepath.Base(cmd.Path), path); ok {
+		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
 			cmd.Path = other
 		}
@@ -86,7 +87,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 // on: by another name of a mount, as the interpreter of a script, or as a library.
 func (w *Watcher) dependable(c container.InspectResponse, all []protected) error {
 	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), owner)
 	for _, k := range all {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {
@@ -116,7 +117,7 @@ func (w *Watcher) notifierOf(owner executor.ContainerAccess) (at string, ok bool
 
 // supplied returns what a person should know of PATH, of variables, and of the configuration's
 // commands in a session with such an owner.
-func (w *Watcher) supplied(owner *dir.Table) (notes []string) {
+func (w *Watcher) supplied(owner *mount.Table) (notes []string) {
 	c := w.config.Load()
 	if c == nil {
 		c = w.load()
@@ -132,7 +133,7 @@ func (w *Watcher) supplied(owner *dir.Table) (notes []string) {
 }
 
 // alsoBy notes what another container that makes calls of this session can write.
-func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
+func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range w.sources(c) {
 		if !slices.Contains(w.beyond, m) {
 			w.beyond = append(w.beyond, m)
@@ -143,7 +144,7 @@ func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
 }
 
 // widen has commands run without what other containers supply, from here on.
-func (w *Watcher) widen(fresh []dir.Mount) {
+func (w *Watcher) widen(fresh []mount.Point) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
 	old := w.server.State()

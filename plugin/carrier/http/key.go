@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+)
+
+// Token is the name of the file in a share that has the session's token.
+const Token = "token"
+
+// KeptKey returns the key in file, and makes one if there is none. Its mode is 0600.
+func KeptKey(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return MadeKey(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	if key := strings.TrimSpace(string(b)); len(key) == hex.EncodedLen(32) {
+		return key, nil
+	}
+	return "", fmt.Errorf("read the key: there is none in %s", file)
+}
+
+// MadeKey puts a new key into file, of mode 0600, and returns it.
+func MadeKey(file string) (string, error) {
+	key := names.RandomHex(32)
+	if err := atomicwriter.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write the key: %w", err)
+	}
+	return key, nil
+}
+
+// WriteToken has the container that share is mounted in know its token.
+func WriteToken(share, token string) error {
+	if err := carrier.WriteFile(share, Token, token); err != nil {
+		return fmt.Errorf("write the token: %w", err)
+	}
+	return nil
+}
+
+// sameKey compares keys in a time that does not tell where they differ. No key is the same
+// as none.
+func sameKey(got, want string) bool {
+	return want != "" && subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
+}

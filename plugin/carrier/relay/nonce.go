@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relay
+
+import (
+	"fmt"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+)
+
+// nonce is the name of a file in a session's share: by its text a relay proves that it sees this share.
+const nonce = "nonce"
+
+// WriteNonce puts a nonce into share and returns it.
+func WriteNonce(share string) (string, error) {
+	text := names.RandomHex(16)
+	if err := carrier.WriteFile(share, nonce, text); err != nil {
+		return "", fmt.Errorf("mark the share: %w", err)
+	}
+	return text, nil
+}
