@@ -47,7 +47,7 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 // onSignals calls act with each signal to this process until act returns false or stop is called.
 func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, noticed(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
+	signal.Notify(signals, notIgnored(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	word := docker.Done()
@@ -72,9 +72,9 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 	}
 }
 
-// noticed returns the signals that this process does not ignore. signal.Notify would undo the effect of
+// notIgnored returns the signals that this process does not ignore. signal.Notify would undo the effect of
 // nohup(1).
-func noticed(signals ...os.Signal) []os.Signal {
+func notIgnored(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(signals, signal.Ignored)
 }
 
@@ -92,7 +92,7 @@ func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig sy
 	select {
 	case s := <-signals:
 		return s.(syscall.Signal), false
-	case <-time.After(settling):
+	case <-time.After(signalDelay):
 		return syscall.SIGTERM, true
 	}
 }
