@@ -246,7 +246,7 @@ func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 	return folders
 }
 
-// Recordless returns the ids of those MinAge folders that have no record file at all and that no process
+// Recordless returns the ids of those HalfMade folders that have no record file at all and that no process
 // has locked. A folder with an unreadable record is left for the user to inspect.
 func (s *Store) Recordless(age time.Duration) (ids []string) {
 	for _, folder := range s.IncompleteFolders(age) {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// MinAge makes, and returns, two sessions without a readable record that a container tells of: the folder of one is empty, that
+// HalfMade makes, and returns, two sessions without a readable record that a container tells of: the folder of one is empty, that
 // of the other has a damaged record. Both are old.
 func HalfMade(t *testing.T, store *state.Store) (empty, damaged state.Session) {
 	t.Helper()
