@@ -95,12 +95,3 @@ func (r *request) waiting(ctx context.Context) (context.Context, context.CancelF
 	}
 	return context.WithTimeoutCause(ctx, r.approvalTimeout, errCallerLeft)
 }
-
-// callerDeadlineExceeded answers a request whose caller has no more time.
-func callerDeadlineExceeded(req *request, rule string) Failure {
-	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
-		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
-}
-
-// Truncate is the beginning of s, for a line that tells of it.
-func Truncate(s string) string { return s[:min(len(s), 80)] }

@@ -34,7 +34,7 @@ func Alive(t *testing.T) (hold string, gone func()) {
 	if err := MakeFIFO(fifo); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0) // so that a writer does not wait for this
+	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0) // so that a writer does not wait for this
 	if err != nil {
 		t.Fatal(err)
 	}
