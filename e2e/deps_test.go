@@ -22,7 +22,7 @@ var rooms = map[string]string{
 	"shim/wire":        "",
 	"exec/dir":         "",
 	"exec/dir/dirtest": "",
-	"exec/mount":       "exec/dir",
+	"exec/mount":       "exec/dir exec/names",
 	"exec/limit":       "",
 	"exec/names":       "",
 	"exec/osenv":       "",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // What the container can write. Two mounts may lead to one directory, and a link of the
@@ -34,7 +35,7 @@ func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 // container can write there.
 func (w *writes) within(p string) bool {
 	return w.err != nil || slices.ContainsFunc(w.below, func(m Info) bool {
-		_, below := cutPrefix(m.At, p)
+		_, below := names.CutDir(m.At, p)
 		return below
 	})
 }

@@ -267,8 +267,7 @@ func (w *Watcher) leftOf(ctx context.Context, api Engine, id string) error {
 }
 
 func (w *Watcher) remove(ctx context.Context, api Engine, id string) {
-	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) {
+	if err := room.Remove(ctx, api, id); err != nil {
 		w.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -56,7 +57,7 @@ func (l *look) source(source string, writable, recursive bool) error {
 	}
 	if l.showsState(at) {
 		alias := ""
-		if !within(at.Path, l.at.Path) && !within(l.at.Path, at.Path) {
+		if !names.Within(at.Path, l.at.Path) && !names.Within(l.at.Path, at.Path) {
 			alias = ", which has another name there"
 		}
 		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)

@@ -8,13 +8,13 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/docker/docker/api/types/container"
 	apimount "github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -29,7 +29,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 		}
 		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}
@@ -130,10 +130,4 @@ func resolved(path string) string {
 		return real
 	}
 	return filepath.Clean(path)
-}
-
-// within reports whether path is dir or below it, by whole elements.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

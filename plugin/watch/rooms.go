@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -109,9 +110,9 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 	for _, m := range mounts {
 		why := ""
 		switch {
-		case within(m.Target, state.Target):
+		case names.Within(m.Target, state.Target):
 			continue // the container has something else there
-		case within(state.Target, m.Target), copies != "" && within(filepath.Clean(copies), m.Target):
+		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
 		case m.Source != "" && engineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
@@ -121,11 +122,11 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			kept = append(kept, m)
 			continue
 		}
-		if within(cwd, m.Target) {
+		if names.Within(cwd, m.Target) {
 			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
 		}
 	}
-	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && within(cwd, m.Target) }) {
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && names.Within(cwd, m.Target) }) {
 		err = nil // there is a nearer one
 	}
 	return kept, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -25,7 +26,7 @@ func (w *Watcher) sources(c container.InspectResponse) (list []mount.Point) {
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Source != "" && !within(m.Destination, state.Target) {
+		if m.Source != "" && !names.Within(m.Destination, state.Target) {
 			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
@@ -43,7 +44,7 @@ func (w *Watcher) owner(c container.InspectResponse) *mount.Table {
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
 func Requested(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !within(resolved(home), resolved(rec.InvokedIn)) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(resolved(home), resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {

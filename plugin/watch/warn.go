@@ -99,7 +99,7 @@ func (w *Watcher) writable(c container.InspectResponse) (dirs []string) {
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !within(m.Destination, state.Target) {
+		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !names.Within(m.Destination, state.Target) {
 			dirs = append(dirs, m.Source)
 		}
 	}

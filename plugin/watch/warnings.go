@@ -13,6 +13,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // warnings tells what makes the container's walls thinner than the user may think, and which of
@@ -110,7 +112,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return shownIn(source, xServers) && (err == nil || within(resolved(source), xServers))
+	return shownIn(source, xServers) && (err == nil || names.Within(resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.
@@ -127,6 +129,6 @@ func shownIn(source string, paths ...string) bool {
 	source = resolved(source)
 	return slices.ContainsFunc(paths, func(p string) bool {
 		p = resolved(p)
-		return within(p, source) || within(source, p)
+		return names.Within(p, source) || names.Within(source, p)
 	})
 }
