@@ -65,11 +65,11 @@ func TestPreflightLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plant(t, filepath.Join(base, "usr", "tool"), "")
-	plant(t, filepath.Join(base, "work", "bin", "tool"), "@"+filepath.Join(base, "usr", "tool"))
-	plant(t, filepath.Join(base, "work", "config.yaml"), "version: 1\n")
-	plant(t, filepath.Join(base, "bin"), "@work/bin")
-	plant(t, filepath.Join(base, "mount"), "@work")
+	writeFileOrLink(t, filepath.Join(base, "usr", "tool"), "")
+	writeFileOrLink(t, filepath.Join(base, "work", "bin", "tool"), "@"+filepath.Join(base, "usr", "tool"))
+	writeFileOrLink(t, filepath.Join(base, "work", "config.yaml"), "version: 1\n")
+	writeFileOrLink(t, filepath.Join(base, "bin"), "@work/bin")
+	writeFileOrLink(t, filepath.Join(base, "mount"), "@work")
 	home := filepath.Join(base, "home")
 	for _, tt := range []struct{ name, tool, file, want string }{
 		{"nothing", "usr/tool", "config.yaml", ""},
@@ -79,7 +79,7 @@ func TestPreflightLinks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			defer os.RemoveAll(home)
 			if tt.file[0] == '@' {
-				plant(t, filepath.Join(home, "config.yaml"), tt.file)
+				writeFileOrLink(t, filepath.Join(home, "config.yaml"), tt.file)
 			}
 			w := &Watcher{
 				Dir: filepath.Join(home, "sessions", "0123456789ab"), store: &state.Store{Home: home},
