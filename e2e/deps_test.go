@@ -61,15 +61,19 @@ var allowedImports = map[string]string{
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names exec/osenv",
-	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv",
+	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
+		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv",
+	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
+	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
+	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/container",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
-		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/mount exec/executor " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv",
 
 	// Verbs do not import each other.
@@ -79,7 +83,7 @@ var allowedImports = map[string]string{
 		"exec/names",
 	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch exec/dir exec/names",
+		"plugin/watch plugin/watch/container exec/dir exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
@@ -90,7 +94,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
-		"plugin/sessions plugin/state plugin/watch exec/names",
+		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +

@@ -5,6 +5,7 @@ package call
 import (
 	"cmp"
 	"context"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -117,7 +118,23 @@ func (s *Server) createShell(ctx context.Context, p *peer, req *request, o Shell
 	if err := s.Shells.Create(o.Name, opts); err != nil {
 		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
 	}
-	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, nil)
+	return s.print(p, req, missingDir(sc, req, opts), nil)
+}
+
+// missingDir returns the answer to the caller that has made a shell, with a warning if the shell does not find
+// its directory. It reports nothing about the host's directories unless the caller may run any text there.
+func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
+	answer := wire.Exit{Outcome: wire.Exited}
+	if o.In != nil || o.Dir == "" {
+		return answer
+	}
+	if v, _ := hostShell(sc, req, o); v.Action != policy.Allow {
+		return answer
+	}
+	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
+		answer.Text = Line("warning: %s is not a directory of the host: the shell starts in HOME", quoteWord(o.Dir))
+	}
+	return answer
 }
 
 // hostable reports whether there may be a shell on the host, and what to say if not.

@@ -156,3 +156,31 @@ func TestMisplacedShell(t *testing.T) {
 		})
 	}
 }
+
+// TestShellWithoutItsDirectory: who makes a shell in a directory that is not there is warned, unless the
+// answer would tell what there is on the host.
+func TestShellWithoutItsDirectory(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		action policy.Action
+		dir    string
+		warned bool
+	}{
+		{policy.Allow, missing, true},
+		{policy.Allow, file, true},
+		{policy.Allow, t.TempDir(), false},
+		{policy.Ask, missing, false},
+	} {
+		s := calltest.NewShellServer(t, calltest.ShellPolicy(tt.action))
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, "hostexec", "session", "create", "--cwd", tt.dir, "s")
+		c.Read(t, wire.KindExit)
+		if warned := strings.HasSuffix(c.Exit.Text, "starts in HOME\n"); c.Exit.Code != 0 || warned != tt.warned {
+			t.Errorf("%v, --cwd %s: %+v, want a warning: %v", tt.action, tt.dir, c.Exit, tt.warned)
+		}
+	}
+}

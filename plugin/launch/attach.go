@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // Attach creates a session for a running container.
@@ -97,12 +97,12 @@ func lockAttach(ctx context.Context, store *state.Store) (unlock func(), err err
 
 // checkShimsProtected refuses a container in which users other than root could replace the shims.
 func checkShimsProtected(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
-	err := watch.RootsAlone(ctx, api, c.ID)
+	err := watchcontainer.RootsAlone(ctx, api, c.ID)
 	if err == nil {
 		return nil
 	}
 	name, instead := path.Base(c.Name), "make it with docker hostexec run"
-	var replaceable *watch.ReplaceableError
+	var replaceable *watchcontainer.ReplaceableError
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err

@@ -23,7 +23,7 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
@@ -84,8 +84,8 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 // checkRemovable refuses a container in which users other than root could make the removal delete other files. If a
 // directory was replaced, the shim notices that itself and does not enter it.
 func checkRemovable(ctx context.Context, api client.APIClient, id string) error {
-	err := watch.RootsAlone(ctx, api, id)
-	var replaceable *watch.ReplaceableError
+	err := watchcontainer.RootsAlone(ctx, api, id)
+	var replaceable *watchcontainer.ReplaceableError
 	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
 		return nil
 	}

@@ -5,12 +5,16 @@ package watch
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Supplied returns where a command would run code, or take settings, that owner can write: in
@@ -85,4 +89,18 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 			s.add(where, rule, "env: %s", f)
 		}
 	}
+}
+
+// Requested are the directories that those can write who make the requests of docker hostexec
+// proxy: where these lie, and where commands run, which a container may have been given. That is
+// not so of a whole home directory, from which programs and settings come.
+func Requested(rec state.Session) (list []mount.Point) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(Resolved(home), Resolved(rec.InvokedIn)) {
+		list = append(list, mount.Point{Source: rec.InvokedIn})
+	}
+	for _, name := range rec.Names() {
+		requests, _ := rec.Proxy.Dir(name)
+		list = append(list, mount.Point{Source: requests})
+	}
+	return list
 }

@@ -62,7 +62,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			// A page that was started on a terminal ends with the terminal.
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 			defer stop()
 			return serveUI(ctx, dockerCLI, store, opts)
 		}),

@@ -52,8 +52,8 @@ or of docker by KILL, ends them at once. Client and PID file are removed.
 
 EXIT STATUS
   0    it was told to end
-  1    another proxy serves that command there, or the command line is wrong
-  125  it could not begin; a line on stderr says why`
+  1    another proxy serves that command there
+  125  it could not begin, or the command line is wrong; a line on stderr says why`
 
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
@@ -83,6 +83,9 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		ValidArgsFunction: launch.CompleteProxy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := cli.RefuseEmpty(cmd.Flags(), "dir")
+			if cmd.Flags().Changed("dir") && cmd.Flags().Changed("global") {
+				err = errors.New("--dir and --global exclude each other")
+			}
 			if err == nil {
 				err = runProxy(cmd.Context(), dockerCLI, opts, args)
 			}
@@ -100,7 +103,6 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
 	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
 	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
-	cmd.MarkFlagsMutuallyExclusive("dir", "global")
 	return cmd
 }
 

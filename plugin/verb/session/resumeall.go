@@ -62,7 +62,7 @@ const (
 
 // keepResuming resumes lost sessions until ctx ends.
 func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	defer stop()
 	tick := time.NewTicker(resumeInterval)
 	defer tick.Stop()

@@ -73,7 +73,7 @@ func shellsOf(ctx context.Context, dir string) ([]shell.Info, error) {
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {
 	if format == formatter.TableFormatKey {
-		format = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Age}}\t{{.Directory}}"
+		format = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Directory}}"
 	}
 	out := formatter.Context{Output: w, Format: formatter.Format(format)}
 	return out.Write(newShellRow(), func(row func(formatter.SubContext) error) error {
