@@ -58,7 +58,7 @@ func (s *Shell) startHost(b StartConfig) (*shellProcess, error) {
 	})
 	select {
 	case <-up:
-		g.subtree = proctree.LookAt(l.pid, l.id)
+		g.subtree = proctree.NewSubtree(l.pid, l.id)
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
@@ -104,8 +104,10 @@ func (g *hostBackend) writeLine(line string) error {
 	return nil
 }
 
-func (g *hostBackend) look(string) subtree              { return proctree.LookAt(g.process.pid, g.process.id) }
-func (g *hostBackend) copied(pid int, _ string) subtree { return proctree.LookAt(pid, g.process.id) }
+func (g *hostBackend) look(string) subtree { return proctree.NewSubtree(g.process.pid, g.process.id) }
+func (g *hostBackend) copied(pid int, _ string) subtree {
+	return proctree.NewSubtree(pid, g.process.id)
+}
 
 func (g *hostBackend) cwd() string {
 	dir, _ := os.Readlink("/proc/" + strconv.Itoa(g.process.pid) + "/cwd")
