@@ -353,7 +353,7 @@ func testDeafPipe(t *testing.T, r *room) {
 	r.ReplyTimeout = 3 * time.Second
 	s := r.shell(t, "one")
 	r.text(t, s, ":")
-	life := s.process.id
+	first := s.process
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
 	name := strings.Repeat("x", maxNames)
@@ -361,16 +361,9 @@ func testDeafPipe(t *testing.T, r *room) {
 		t.Errorf("it ended with %v", got.failed)
 	}
 	r.Remove("one")
-	eventually(t, "nothing is left", func() bool {
-		procs, _ := os.ReadDir("/proc")
-		for _, p := range procs {
-			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
-			if bytes.Contains(line, []byte("hostexec-warden\x00"+life)) {
-				return false
-			}
-		}
-		return true
-	})
+	if first.hasLeftovers() {
+		t.Error("something is left")
+	}
 	if got := r.do(t.Context(), r.shell(t, "two"), Command{Text: ":", Env: []string{name + "x=1"}}); !errors.Is(got.failed, errNames) {
 		t.Errorf("longer names: %v", got.failed)
 	}

@@ -4,10 +4,12 @@ package shell
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,18 +17,24 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// hostBackend is the ground of a shell's process on this host.
-type hostBackend struct {
+// hostProcess is a shell's bash on this host.
+type hostProcess struct {
 	pool    *Pool
-	process *shellProcess
-	in      *os.File // the shell reads what to do from the other end
+	id      string // its marker
+	bash    string // its program
+	bashPID int
+	last    int // status of the last command; guarded by the turn
+
+	in      *os.File // bash reads its lines from the other end
 	cancel  context.CancelCauseFunc
-	subtree proctree.Subtree // the shell as it was then
+	subtree proctree.Subtree // bash, as it was when it started
 	hangUp  sync.Once
+	dead    chan struct{} // closed when bash has ended
+	code    int           // how it has ended; valid once dead is closed
 }
 
-// startHost starts a process on this host.
-func (s *Shell) startHost(b StartConfig) (*shellProcess, error) {
+// startHost starts bash on this host.
+func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	dir, err := s.dir(b)
 	if err != nil {
 		return nil, err
@@ -38,34 +46,36 @@ func (s *Shell) startHost(b StartConfig) (*shellProcess, error) {
 	}
 	defer r.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	l := newShellProcess()
-	g := &hostBackend{pool: s.pool, process: l, in: w, cancel: cancel}
-	l.backend = g
+	p := &hostProcess{pool: s.pool, id: newProcessID(), bash: b.Path, in: w, cancel: cancel, dead: make(chan struct{})}
 	up, failed := make(chan struct{}), make(chan error, 1)
-	c := executor.Command{ID: l.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
+	c := executor.Command{ID: p.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
-		l.pid = pid
+		p.bashPID = pid
 		close(up)
 	}}
-	// ends when the shell does; end and Pool.Close see to that and wait.
+	// Ends when bash does. Shell.end and Pool.Close end bash and wait.
 	s.pool.wg.Go(func() {
 		defer w.Close()
 		defer cancel(nil)
 		st, err := s.pool.Runner.Run(ctx, c, streams)
-		l.end(st.Code)
+		p.code = st.Code
+		close(p.dead)
 		failed <- err
 	})
 	select {
 	case <-up:
-		g.subtree = proctree.LookAt(l.pid, l.id)
+		p.subtree = proctree.LookAt(p.bashPID, p.id)
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
-	return l, g.writeLine(hello)
+	return p, p.writeLine(hello)
 }
 
-// dir holds the directory where the shell starts: that of b, which was decided, or else what
-// its options name. The caller closes it, which leaves b's open.
+// newProcessID returns the marker of a new shell process.
+func newProcessID() string { return strings.ToLower(rand.Text()) }
+
+// dir opens the directory where the shell starts: the one of b, which was decided, or else the one that
+// the shell's options name. The caller closes it; b's own stays open.
 func (s *Shell) dir(b StartConfig) (*os.File, error) {
 	var errs []error
 	if b.Dir != 0 {
@@ -92,39 +102,51 @@ func (s *Shell) dir(b StartConfig) (*os.File, error) {
 	return nil, fmt.Errorf("start shell: %w", errors.Join(errs...))
 }
 
-// writeLine writes less than the pipe holds, but for a shell that hears nothing any more: that one is
-// given up.
-func (g *hostBackend) writeLine(line string) error {
-	g.in.SetWriteDeadline(time.Now().Add(g.pool.replyTimeout()))
-	if _, err := g.in.WriteString(line); err != nil {
-		g.kill()
-		return fmt.Errorf("tell the shell: %w", err)
+// writeLine sends a line to bash. A line fits into the pipe, unless bash has stopped reading. Then
+// the shell is killed.
+func (p *hostProcess) writeLine(line string) error {
+	p.in.SetWriteDeadline(time.Now().Add(p.pool.replyTimeout()))
+	if _, err := p.in.WriteString(line); err != nil {
+		p.kill()
+		return fmt.Errorf("send a line to the shell: %w", err)
 	}
 	return nil
 }
 
-func (g *hostBackend) look(string) subtree              { return proctree.LookAt(g.process.pid, g.process.id) }
-func (g *hostBackend) copied(pid int, _ string) subtree { return proctree.LookAt(pid, g.process.id) }
+// waitDeath waits for the end of a bash that reads no more lines, and returns how it ended.
+func (p *hostProcess) waitDeath() error {
+	<-p.dead
+	return &TerminatedError{p.code}
+}
 
-func (g *hostBackend) cwd() string {
-	dir, _ := os.Readlink("/proc/" + strconv.Itoa(g.process.pid) + "/cwd")
+func (p *hostProcess) usable() bool { return !closed(p.dead) }
+
+func (p *hostProcess) pid() int {
+	if closed(p.dead) {
+		return 0
+	}
+	return p.bashPID
+}
+
+func (p *hostProcess) cwd() string {
+	dir, _ := os.Readlink("/proc/" + strconv.Itoa(p.bashPID) + "/cwd")
 	return dir
 }
 
-func (g *hostBackend) left() <-chan struct{} { return g.process.ended }
-func (g *hostBackend) hasLeftovers() bool    { return proctree.HasLeftovers(g.process.id) }
+func (p *hostProcess) ended() bool        { return closed(p.dead) }
+func (p *hostProcess) wait()              { <-p.dead }
+func (p *hostProcess) hasLeftovers() bool { return proctree.HasLeftovers(p.id) }
 
-func (g *hostBackend) remove() {
-	if _, err := proctree.EndLeft(g.process.id, g.pool.grace()); err != nil {
-		g.pool.Log.Error("end what a shell has left", "error", err)
+func (p *hostProcess) removeLeftovers() {
+	if _, err := proctree.EndLeft(p.id, p.pool.grace()); err != nil {
+		p.pool.Log.Error("end what a shell has left", "error", err)
 	}
 }
 
-// kill has the runner end the tree. The shell itself, like each that is interactive, does
-// not mind TERM: it goes by HUP, or the end of what it reads. It would go on with its text when
-// a child of it has ended.
-func (g *hostBackend) kill() {
-	g.hangUp.Do(g.subtree.HangUp) // a second HangUp would suspend it once more
-	g.in.Close()
-	g.cancel(endError{g.pool.grace()})
+// kill ends the tree through the runner. An interactive bash ignores TERM; it ends on HUP, or at
+// the end of its input. Without the HUP it would go on with its text after the end of a child.
+func (p *hostProcess) kill() {
+	p.hangUp.Do(p.subtree.HangUp) // a second HangUp would suspend it again
+	p.in.Close()
+	p.cancel(endError{p.pool.grace()})
 }

@@ -21,8 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == proctree.MonitorName {
+	switch filepath.Base(os.Args[0]) {
+	case proctree.MonitorName:
 		os.Exit(proctree.Monitor(os.Args))
+	case ProgramName:
+		os.Exit(Serve(os.Args))
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
@@ -64,12 +67,12 @@ type room struct {
 	in    Container // nil: on this host
 }
 
-// everywhere runs a test on the host, and over a warden's stdio as in a container.
+// everywhere runs a test on the host, and over the stdio of the program as in a container.
 func everywhere(t *testing.T, test func(*testing.T, *room)) {
 	t.Run("host", func(t *testing.T) { test(t, newRoom(t)) })
 	t.Run("inside", func(t *testing.T) {
 		r := newRoom(t)
-		r.in = here{r.birth.Env}
+		r.in = here{t, r.birth.Env}
 		r.birth.Env = nil
 		r.Pool.ReplyTimeout = 10 * patience // the tests give up before
 		test(t, r)
@@ -77,11 +80,27 @@ func everywhere(t *testing.T, test func(*testing.T, *room)) {
 }
 
 // here is a container that is none: its processes are children of this one.
-type here struct{ env []string }
+type here struct {
+	t   testing.TB
+	env []string
+}
 
 func (here) Name() string { return "here" }
 
-func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+// Program is this test.
+func (here) Program(context.Context) (io.ReadCloser, int64, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, 0, err
+	}
+	fi, err := f.Stat()
+	return f, fi.Size(), err
+}
+
+func (h here) Start(_ context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	if root {
+		return nil, nil, errors.New("its user could not write anywhere")
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = h.env
 	in, err := cmd.StdinPipe()
@@ -95,12 +114,18 @@ func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	ended := make(chan error, 1)
+	ended := make(chan int, 1)
+	go func() { // ends with the process
+		st, err := cmd.Process.Wait()
+		if err != nil {
+			h.t.Error(err)
+		}
+		ended <- st.ExitCode()
+	}()
 	exit := func(ctx context.Context) (int, error) {
-		go func() { ended <- cmd.Wait() }() // ends with the process
 		select {
-		case err := <-ended:
-			return cmd.ProcessState.ExitCode(), err
+		case code := <-ended:
+			return code, nil
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}

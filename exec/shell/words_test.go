@@ -48,7 +48,9 @@ type called string
 
 func (c called) Name() string { return string(c) }
 
-func (called) Start(context.Context, []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+func (called) Program(context.Context) (io.ReadCloser, int64, error) { return nil, 0, nil }
+
+func (called) Start(context.Context, []string, bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
 	return nil, nil, errors.ErrUnsupported
 }
 

@@ -4,11 +4,13 @@ package watch
 
 import (
 	"context"
+	"os"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
 // Shells implements control.ShellHost.
@@ -31,7 +33,9 @@ func (w *Watcher) inside(ctx context.Context, ref string, exact bool) (shell.Con
 	if err != nil {
 		return nil, err
 	}
-	return container.Find(ctx, api, ref, exact)
+	return container.Find(ctx, api, ref, exact, func(arch string) (*os.File, error) {
+		return inject.ShellProgram(w.store.Home, inject.Arch(arch))
+	})
 }
 
 // insideOf is a scene's Inside.
