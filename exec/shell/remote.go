@@ -142,7 +142,7 @@ func (r *remoteCommand) result(ctx context.Context, result runResult) (int, erro
 	case resultUntrusted:
 		return 0, &UntrustedError{r.process.shell.name}
 	case resultFailed:
-		return 0, &ContainerError{r.process.in.Name(), printable([]byte(result.Text))}
+		return 0, fmt.Errorf("container %s: %s", r.process.in.Name(), printable([]byte(result.Text)))
 	case resultCanceled:
 		if cause != nil {
 			return 0, cause

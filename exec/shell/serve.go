@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
@@ -129,7 +131,10 @@ func (s *server) setUp(setup setupRequest) (host *executor.Host, dir string, err
 	// commands have the default.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	host.Session = setup.ID
-	s.pool = &Pool{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
+	// Output waits on the container's disk, to which the container's own limits apply.
+	unlimited := new(limit.Session)
+	unlimited.Adjust(limit.Limits{limit.Spool: math.MaxInt64})
+	s.pool = &Pool{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, Limits: unlimited, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
 	err = s.pool.Create(shellName, Options{Env: stringsOf(setup.Env), Dir: start, Foreign: setup.Foreign, Usual: setup.Usual})
 	if err == nil {
 		s.shell, err = s.pool.Find(shellName)
