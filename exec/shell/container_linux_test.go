@@ -19,15 +19,15 @@ import (
 // TestProgramKilled is a text that ends the program that runs it: the shell has died then, and what it ran is
 // ended.
 func TestProgramKilled(t *testing.T) {
-	r := newRoom(t)
-	r.in = here{t, r.birth.Env}
+	r := newFixture(t)
+	r.in = here{t, r.config.Env}
 	s := r.shell(t, "one")
 	for _, supervisor := range []string{"", "$PPID"} {
 		r.text(t, s, `:`)
 		dirs, id := containerDirs(s), newID()
 		ctx, cancel := patient(t.Context())
 		text := `setsid sleep 1000 & read -r _ _ _ up _ <"/proc/$PPID/stat"; kill -KILL ` + supervisor + ` "$up"; sleep 1000`
-		_, err := s.Exec(ctx, r.birth, Command{ID: id, Text: text}, Output{Out: io.Discard, Err: io.Discard})
+		_, err := s.Exec(ctx, r.config, Command{ID: id, Text: text}, Output{Out: io.Discard, Err: io.Discard})
 		cancel()
 		var dead *TerminatedError
 		if !errors.As(err, &dead) {
@@ -94,11 +94,11 @@ func (s scriptedStdio) Close() error {
 	return errors.Join(s.in.Close(), s.theirs.Close(), s.PipeReader.Close())
 }
 
-// alone is a room without a host.
-func alone(t *testing.T, c Container) *room {
+// alone is a fixture without a host.
+func alone(t *testing.T, c Container) *fixture {
 	p := &Pool{Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, ReplyTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() { check(t, p.Close()) })
-	return &room{Pool: p, in: c}
+	return &fixture{Pool: p, in: c}
 }
 
 // says is a frame of a container's, for the first command.
@@ -170,7 +170,7 @@ func TestMuchOutput(t *testing.T) {
 	slow, ended := make(stalled), make(chan error)
 	// Ends with the command.
 	go func() {
-		_, err := s.Exec(t.Context(), r.birth, Command{ID: newID(), Text: "yes"}, Output{Out: slow, Err: slow})
+		_, err := s.Exec(t.Context(), r.config, Command{ID: newID(), Text: "yes"}, Output{Out: slow, Err: slow})
 		ended <- err
 	}()
 	eventually(t, "the container is given up", func() bool {
@@ -223,9 +223,9 @@ func (c slow) Start(context.Context, []string, bool) (io.ReadWriteCloser, func(c
 	return nil, nil, errors.New("it has taken too long")
 }
 
-// TestCloseWhileBorn closes a pool while somebody has a shell start: Close waits for that, and
+// TestCloseWhileStarting closes a pool while somebody has a shell start: Close waits for that, and
 // no other starts.
-func TestCloseWhileBorn(t *testing.T) {
+func TestCloseWhileStarting(t *testing.T) {
 	c := slow{make(chan struct{}), make(chan struct{}), new(atomic.Bool)}
 	r := alone(t, c)
 	s := r.shell(t, "one")

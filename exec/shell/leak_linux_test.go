@@ -16,7 +16,7 @@ import (
 // process is left of a command, and of the shells nothing is left after Close.
 func TestLeak(t *testing.T) { everywhere(t, testLeak) }
 
-func testLeak(t *testing.T, r *room) {
+func testLeak(t *testing.T, r *fixture) {
 	warm := r.shell(t, "warm")
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
@@ -67,7 +67,7 @@ func testLeak(t *testing.T, r *room) {
 	eventually(t, "the shells' descriptors are closed", func() bool { return count(t, "/proc/self/fd") <= fds })
 }
 
-// kept is what a pool keeps in its directory: done, the drawer's sheets, and a script.
+// kept is how many entries a pool keeps in its directory: done, the files of the next command, and a script.
 const kept = 1 + 3 + 1
 
 // containerDirs are the directories that a shell in a container has there: of its output, and of its program.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// FuzzWords wants words to say exactly what they were made of.
-func FuzzWords(f *testing.F) {
+// FuzzArgs wants words to say exactly what they were made of.
+func FuzzArgs(f *testing.F) {
 	f.Add("", "A=1\nB=2", "--env=x", "/w", "make test")
 	f.Add("web", "", "", "", "--env")
 	f.Add("--in", "A=--cwd", "--env", "", "")
