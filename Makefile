@@ -15,7 +15,7 @@ SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.zst)
 SHELLS   := $(ARCHES:%=plugin/inject/shells/linux-%.zst)
 SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go shim/room/*.go shim/wire/*.go))
 SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd/hostexec-shell/*.go \
-	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names)))
+	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names osenv)))
 
 # Tests named Integration need an engine, as do the measurements; all others must not.
 UNIT     := -skip 'Integration|TestBench'

@@ -57,7 +57,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
-		proxy.NewCommand(dockerCLI),
+		cli.ArgsAsRun(proxy.NewCommand(dockerCLI)),
 		cli.ArgsAsRun(run.NewAttachCommand(dockerCLI)),
 		run.NewDetachCommand(dockerCLI),
 		session.NewStatusCommand(dockerCLI),

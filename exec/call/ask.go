@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -112,7 +113,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
 	}
 	if !slices.Equal(w.v.Args, req.Args) {
-		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, q.Notes...)
+		q.Notes = append([]string{"called as " + names.Printable(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
 	case req.keep:
@@ -169,38 +170,4 @@ func (s *Server) otherwise(req *request, w *authorizedCall) bool {
 	v := sc.Policy.Decide(req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
 	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
-}
-
-// What a caller is told of its question.
-
-func waiting(req *request) string {
-	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
-}
-
-func denied(req *request, w *authorizedCall, a approval.Answer) end {
-	e := end{status: statusDenied, name: quoteWord(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: w.v.Rule, request: req.ID}
-	if a.Outcome == approval.Refused {
-		e.status, e.reason, e.hint = statusRefused, a.Reason, w.cause()
-	}
-	return e
-}
-
-func unanswered(req *request, w *authorizedCall) end {
-	e := end{status: statusTimeout, name: quoteWord(req.Args[0]), reason: "Command timed out waiting for approval", rule: w.v.Rule, request: req.ID,
-		hint: "docker hostexec pending --watch on the host shows such requests"}
-	if why := w.cause(); why != "" {
-		e.hint = why
-	}
-	return e
-}
-
-// cause is why a person is asked about what a rule allows, and what changes that, or nothing.
-func (w *authorizedCall) cause() string {
-	switch {
-	case w.asks == nil:
-		return ""
-	case w.asks.Fix == "":
-		return "it asks because " + w.asks.Reason
-	}
-	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
 }

@@ -73,6 +73,7 @@ type SessionState struct {
 // Server serves the calls of one session. Set its fields before the first Serve.
 type Server struct {
 	Version string
+	Verbs   Verbs // answers hostexec ps and others; nil has none
 	Runner  Runner
 	Queue   *approval.Queue // of the questions that policy has
 	Log     *slog.Logger
@@ -156,7 +157,12 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.verb(life, session, ctx, p, req)
+		return s.answerVerb(ctx, &Call{s: s, p: p, req: req, lifetime: func(keep bool) context.Context {
+			if keep {
+				return life
+			}
+			return session
+		}})
 	}
 	return s.command(ctx, p, req)
 }
@@ -172,7 +178,7 @@ func (s *Server) Wait() {
 // command has what req names decided, and runs it.
 func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	req.chooseStdin(s.State().Agent != "")
 	within, cancel := req.within(ctx, p)
@@ -247,4 +253,4 @@ func (w *authorizedCall) reportVerdict(conn net.Conn) {
 }
 
 // fail answers a call that hostexec itself could not serve.
-func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(failed(why))) }
+func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(Failed(why))) }

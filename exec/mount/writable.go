@@ -98,8 +98,12 @@ func (t *Table) ControlsFilesIn(p string) bool {
 	if t.Writable(p) {
 		return true
 	}
+	sources := t.known().sources
+	if len(sources) == 0 {
+		return false
+	}
 	fi, err := os.Stat(p)
-	return err == nil && slices.ContainsFunc(t.known().sources, func(l Location) bool {
+	return err == nil && slices.ContainsFunc(sources, func(l Location) bool {
 		return sameFile(path.Dir(l.Path), fi) && isFile(l.Path)
 	})
 }

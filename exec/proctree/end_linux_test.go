@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 const (
@@ -56,7 +59,7 @@ func TestEnd(t *testing.T) {
 
 // A command that cleans up gets the time for it, and TERM only once.
 func TestGrace(t *testing.T) {
-	tr := start(t, newParent(t), sh("trap 'n=x$n; while read l; do :; done < $0; echo $n; exit 3' TERM; echo ready; while :; do sleep 0.01; done", fifo(t)))
+	tr := start(t, newParent(t), sh("trap 'n=x$n; while read l; do :; done < $0; echo $n; exit 3' TERM; echo ready; while :; do sleep 0.01; done", exectest.FIFO(t)))
 	tr.ready(t)
 	ended := make(chan error, 1)
 	// ends when the tree has; the test waits for its value.
@@ -94,7 +97,7 @@ func TestEndOnlyIts(t *testing.T) {
 	a.ready(t)
 	b.ready(t)
 	var before []proc
-	eventually(t, "the neighbour has settled", func() bool {
+	exectest.Eventually(t, "the neighbour has settled", func() bool {
 		before = b.tree().alive
 		return len(before) == 2
 	})
@@ -163,7 +166,7 @@ func TestParentEndLeaves(t *testing.T) {
 // orphan waits until this process has adopted one, and returns its pid.
 func orphan(t *testing.T) (pid int) {
 	t.Helper()
-	eventually(t, "there is an orphan", func() bool {
+	exectest.Eventually(t, "there is an orphan", func() bool {
 		for _, child := range newChildLister().of(os.Getpid()) {
 			if alive(child) && sessionOf(child) != sessionOf(0) {
 				pid = child
@@ -198,7 +201,7 @@ func TestKin(t *testing.T) {
 	tr := start(t, newParent(t), sh("sleep 1000 & (sleep 1000 & sleep 1000; :) & echo ready; wait"))
 	tr.ready(t)
 	mine := func(_ int, c *Child) bool { return c == tr.Child }
-	eventually(t, "two ways show one tree", func() bool {
+	exectest.Eventually(t, "two ways show one tree", func() bool {
 		a, b := childLister{of: childrenOf}.snapshot(mine).alive, scanProc().snapshot(mine).alive
 		return len(a) == 5 && sameMembers(a, b)
 	})
@@ -224,5 +227,44 @@ func TestEndKeepsFound(t *testing.T) {
 		t.Error(err)
 	}
 	tr.gone(t)
+	tr.Reap()
+}
+
+// A shell starts no further command when the one that it waits for is ended, even if it gets TERM
+// much later than that one: after hundreds of its other children.
+func TestEndStartsNothing(t *testing.T) {
+	const many = "i=0; while [ $i -lt 300 ]; do sleep 1000 & i=$((i+1)); done; echo ready; "
+	for name, script := range map[string]string{
+		"a command":               "sleep 1000; echo went on",
+		"one in its own session":  "setsid sleep 1000; echo went on",
+		"a pipe":                  "sleep 1000 | sleep 1000; echo went on",
+		"a shell in a background": "(sleep 1000; echo went on) & wait $!; echo went on",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := start(t, newParent(t), sh(many+script))
+			tr.ready(t)
+			if err := tr.End(patience); err != nil {
+				t.Error(err)
+			}
+			if rest, _ := io.ReadAll(tr.out); len(rest) > 0 {
+				t.Errorf("TERM was followed by %q", rest)
+			}
+			if ws := tr.Reap(); ws.Signal() != unix.SIGTERM {
+				t.Errorf("Reap = %v, want TERM", ws)
+			}
+		})
+	}
+}
+
+// What a handler of TERM starts to clean up gets no TERM.
+func TestEndLeavesCleanup(t *testing.T) {
+	tr := start(t, newParent(t), sh("trap 'sleep 0.1; echo $?; exit 3' TERM; echo ready; while :; do sleep 0.01; done"))
+	tr.ready(t)
+	if err := tr.End(patience); err != nil {
+		t.Error(err)
+	}
+	if got := tr.ready(t); got != "0" {
+		t.Errorf("the handler's command ended with %s, want 0", got)
+	}
 	tr.Reap()
 }

@@ -36,7 +36,7 @@ func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx 
 }
 
 func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
-	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGQUIT: 131, syscall.SIGTERM: 143} {
 		signals, _, ctx := attending(t)
 		signals <- sig
 		<-ctx.Done()
@@ -139,7 +139,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	if got := noticed(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
 		t.Errorf("noticed = %v, want TERM alone", got)
 	}
-	stop := onSignals(context.Background(), func(sig syscall.Signal) bool {
+	stop := onSignals(context.Background(), endSignals, func(sig syscall.Signal) bool {
 		t.Errorf("got %v", sig)
 		return true
 	})

@@ -16,7 +16,7 @@ import (
 // to that. ctx bounds the waiting for the session's lock.
 func AnswerLost(ctx context.Context, session string) {
 	lock := state.ExistingLock(state.LockFile(session))
-	if ok, err := lock.TryLockContext(ctx, looking/10); err != nil || !ok {
+	if ok, err := lock.TryLockContext(ctx, Poll/10); err != nil || !ok {
 		return
 	}
 	defer lock.Close()

@@ -4,7 +4,9 @@ package watch
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +23,7 @@ import (
 //	run <- watcher    ready                  the doors are open
 //	run -> watcher    http JSON              listen there for HTTP, a Gateway
 //	run <- watcher    listening ADDRESS      it does
+//	run -> watcher    inspected JSON         what the engine says of the container that comes next
 //	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
 //	run <- watcher    warn TEXT ...          what the user should know of its mounts
 //	run <- watcher    where TEXT             in which directories of this host commands run
@@ -74,6 +77,21 @@ func (l *Link) Ready(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("start watcher: %w", err)
+	}
+	return nil
+}
+
+// Inspected tells the watcher, before Bind, what the engine has said of a container that was just created: while
+// something is copied into that the engine says it nobody else.
+func (l *Link) Inspected(raw []byte) error {
+	var line bytes.Buffer
+	line.WriteString("inspected ")
+	if err := json.Compact(&line, raw); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	line.WriteByte('\n')
+	if _, err := l.f.Write(line.Bytes()); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
 	}
 	return nil
 }
@@ -190,10 +208,10 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// watcherLink is the watcher's end.
-type watcherLink struct {
+// Launcher is the watcher's end of a Link: what starts the session.
+type Launcher struct {
 	f      *os.File
-	lines  chan string // closed when run has gone; it ends with "" if it was killed
+	Lines  chan string // closed when run has gone; it ends with "" if it was killed
 	closed chan struct{}
 	reader sync.WaitGroup
 }
@@ -201,20 +219,20 @@ type watcherLink struct {
 // maxLine is more than an agent's arguments and environment can have: the kernel takes less.
 const maxLine = 16 << 20
 
-func newWatcherLink(f *os.File) *watcherLink {
-	u := &watcherLink{f: f, lines: make(chan string), closed: make(chan struct{})}
+func newLauncher(f *os.File) *Launcher {
+	u := &Launcher{f: f, Lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
 	u.reader.Go(u.read)
 	return u
 }
 
-func (u *watcherLink) read() {
-	defer close(u.lines)
+func (u *Launcher) read() {
+	defer close(u.Lines)
 	in := bufio.NewScanner(u.f)
 	in.Buffer(nil, maxLine)
 	for in.Scan() {
 		select {
-		case u.lines <- in.Text():
+		case u.Lines <- in.Text():
 		case <-u.closed:
 			return
 		}
@@ -222,37 +240,37 @@ func (u *watcherLink) read() {
 }
 
 // recorded waits for the session's record; it reports false when there will be none.
-func (u *watcherLink) recorded(ctx context.Context) bool {
+func (u *Launcher) recorded(ctx context.Context) bool {
 	select {
-	case line := <-u.lines:
+	case line := <-u.Lines:
 		return line == "recorded"
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (u *watcherLink) stopping() { fmt.Fprintln(u.f, "stopping") }
+func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
 
-func (u *watcherLink) ready() { fmt.Fprintln(u.f, "ready") }
+func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
 
-func (u *watcherLink) bound(warnings []string, where string) {
-	u.warn(warnings)
+func (u *Launcher) Bound(warnings []string, where string) {
+	u.Warn(warnings)
 	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 
-func (u *watcherLink) warn(warnings []string) {
+func (u *Launcher) Warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
 }
 
-func (u *watcherLink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
 
 // letGo ends the link before the watcher does: run need not wait for that.
-func (u *watcherLink) letGo() { u.f.Close() }
+func (u *Launcher) LetGo() { u.f.Close() }
 
-func (u *watcherLink) close() {
+func (u *Launcher) close() {
 	u.f.Close()
 	close(u.closed)
 	u.reader.Wait()

@@ -5,11 +5,15 @@ package watch
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Supplied returns where a command would run code, or take settings, that owner can write: in
@@ -17,10 +21,10 @@ import (
 // stays. Nothing of it is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
-	for _, f := range append(found, executor.WritableSettings(executor.Getenv(env, "HOME"), owner)...) {
+	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
-	search, _ := executor.Path(executor.Getenv(env, "PATH"), owner)
+	search, _ := executor.Path(osenv.Get(env, "PATH"), owner)
 	s := supplies{owner: owner, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
@@ -84,4 +88,18 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 			s.add(where, rule, "env: %s", f)
 		}
 	}
+}
+
+// Requested are the directories that those can write who make the requests of docker hostexec
+// proxy: where these lie, and where commands run, which a container may have been given. That is
+// not so of a whole home directory, from which programs and settings come.
+func Requested(rec state.Session) (list []mount.Point) {
+	if home, err := os.UserHomeDir(); err != nil || !Within(Resolved(home), Resolved(rec.InvokedIn)) {
+		list = append(list, mount.Point{Source: rec.InvokedIn})
+	}
+	for _, name := range rec.Names() {
+		requests, _ := rec.Proxy.Dir(name)
+		list = append(list, mount.Point{Source: requests})
+	}
+	return list
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// Status is how a call ended that its command did not end, in one word for programs.
+// docs/agents.md lists them.
+type Status string
+
+const (
+	StatusDenied        Status = "denied"         // by a person
+	StatusRefused       Status = "refused"        // by policy, or unasked
+	StatusTimeout       Status = "timeout"        // nobody answered
+	StatusNotProxied    Status = "not_proxied"    // no command of the session's
+	StatusNotFound      Status = "not_found"      // not on the host any more
+	StatusNotExecutable Status = "not_executable" // on the host
+	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
+	StatusUnsupported   Status = "unsupported"    // by what carries the call
+	StatusFailed        Status = "failed"         // hostexec itself; the shim says the same
+)
+
+// exitKinds are what each status means to the shim.
+var exitKinds = map[Status]struct {
+	outcome wire.Outcome
+	code    byte
+}{
+	StatusDenied:        {wire.Refused, wire.CodeRefused},
+	StatusRefused:       {wire.Refused, wire.CodeRefused},
+	StatusTimeout:       {wire.TimedOut, wire.CodeTimeout},
+	StatusNotProxied:    {wire.Refused, wire.CodeNotFound},
+	StatusNotFound:      {wire.Failed, wire.CodeNotFound},
+	StatusNotExecutable: {wire.Failed, wire.CodeRefused},
+	StatusTerminated:    {wire.Failed, wire.CodeFailed},
+	StatusUnsupported:   {wire.Failed, wire.CodeFailed},
+	StatusFailed:        {wire.Failed, wire.CodeFailed},
+}
+
+// Failure is how a call ends that its command does not end. Its strings are printable ASCII,
+// and empty where there is nothing to say.
+type Failure struct {
+	Status  Status
+	Code    byte   // the exit code of a verb; zero: the status's
+	Line    string // a verb's own line for people
+	Name    string // of the command
+	Reason  string
+	Rule    string // which decided
+	Request string
+	Hint    string // what to do next
+}
+
+// exit returns the code that the shim exits with.
+func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
+
+// Text is e as people read it: one line.
+func (e Failure) Text() string {
+	if e.Line != "" {
+		return e.Line
+	}
+	s := e.Reason
+	if e.Name != "" {
+		s = e.Name + ": " + s
+	}
+	if e.Request != "" {
+		s += " (request " + e.Request + ")"
+	}
+	if e.Hint != "" {
+		s += ": " + e.Hint
+	}
+	return Line("%s", s)
+}
+
+// json is e as programs read it: one line of JSON, with all its fields always there.
+func (e Failure) json() string {
+	b, err := json.Marshal(struct {
+		Status  Status `json:"status"`
+		Code    byte   `json:"code"`
+		Reason  string `json:"reason"`
+		Rule    string `json:"rule"`
+		Request string `json:"request"`
+		Hint    string `json:"hint"`
+	}{e.Status, e.exit(), e.Reason, e.Rule, e.Request, e.Hint})
+	if err != nil {
+		panic("call: " + err.Error()) // strings always marshal
+	}
+	return string(append(names.ASCII(b), '\n'))
+}
+
+// frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
+func (e Failure) frame(asJSON bool) wire.Exit {
+	way := exitKinds[e.Status] // of a status that is none: Failed, and the shim knows its code
+	text := e.Text()
+	if asJSON {
+		text += e.json()
+	}
+	if e.Code != 0 { // the verb's own
+		return wire.Exit{Outcome: wire.Exited, Code: e.Code, Text: text}
+	}
+	return wire.Exit{Outcome: way.outcome, Code: way.code, Text: text}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+var errNotReady = errors.New("it was not ready in time")
+
+// await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
+// be, or says that the caller has gone.
+func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
+	if r.none() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, errNotReady)
+	defer cancel()
+	if r.Line != nil {
+		if err := kept.AwaitLine(ctx, r.Line); err != nil {
+			return err
+		}
+	}
+	if r.Port != 0 {
+		return kept.AwaitPort(ctx, r.Port)
+	}
+	return nil
+}
+
+// answerNotReady answers the caller of a job that did not become ready. It ends if it has not, and
+// the last that it wrote is shown.
+func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept *job.Job, r Readiness, why error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+	}
+	if errors.Is(why, errNotReady) {
+		s.Kill(req.ID)
+	}
+	select {
+	case <-kept.Done():
+	case <-ctx.Done():
+		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+	}
+	if err := s.begin(p, req); err != nil {
+		return err
+	}
+	if _, err := p.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
+		return err
+	}
+	name := quoteWord(req.Args[0])
+	switch {
+	case errors.Is(why, errNotReady):
+		return p.end(Failure{Status: StatusTimeout, Name: name, Request: req.ID, Reason: fmt.Sprintf("not ready within %s, and ended", r.Timeout)})
+	case errors.Is(why, job.ErrEnded):
+		info := kept.Info()
+		code := info.Code
+		if code == 0 {
+			code = 1 // it did not do what it was to
+		}
+		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
+			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
+	}
+	return fail(p, why, "wait for the job: "+names.Printable(why.Error()))
+}
+
+// describeEnd says in a few words how a job did.
+func describeEnd(info job.Info) string {
+	text := fmt.Sprintf("exit code %d", info.Code)
+	if info.Signal != "" {
+		text = "signal " + info.Signal
+	}
+	if info.Reason != "" {
+		text += ", " + info.Reason
+	}
+	return text
+}
+
+// maxTail is how many bytes are shown of what a job wrote last.
+const maxTail = 4 << 10
+
+// tail returns the last lines that a job wrote, to either stream.
+func tail(ctx context.Context, kept *job.Job) []byte {
+	var last lastBytes
+	if err := kept.Copy(ctx, &job.Parser{Out: &last, Err: &last}, false); err != nil {
+		return nil
+	}
+	b := last.bytes
+	if last.truncated {
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// lastBytes keeps the last of what is written to it.
+type lastBytes struct {
+	bytes     []byte
+	truncated bool // there was more
+}
+
+func (e *lastBytes) Write(b []byte) (int, error) {
+	e.bytes = append(e.bytes, b...)
+	if over := len(e.bytes) - maxTail; over > 0 {
+		e.bytes, e.truncated = append(e.bytes[:0], e.bytes[over:]...), true
+	}
+	return len(b), nil
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// TestRefusalHints: a refusal names the way that needs no restart, and what a mistyped word may have
+// meant. What it shows to be copied is what a shell takes as it is.
+func TestRefusalHints(t *testing.T) {
+	for _, tt := range []struct {
+		words []string
+		want  string
+		not   string
+	}{
+		{[]string{"terraform", "apply"}, "docker hostexec policy add --ask -- terraform apply on the host", "is it"},
+		{[]string{"terraform", "apply", "-var=x=1"}, "policy add --ask -- terraform apply -var=x=1 on the host", ""},
+		{[]string{"terraform", "$(rm -rf ~)"}, "policy add --ask -- terraform ... on the host", "rm -rf"},
+		{[]string{"terraform", "a;b"}, "policy add --ask -- terraform ... on the host", "a;b"},
+		{[]string{"terraform", ""}, "policy add --ask -- terraform ... on the host", ""},
+		{[]string{"terraform", strings.Repeat("x", 65)}, "policy add --ask -- terraform ... on the host", "xxx"},
+		{strings.Fields("terraform" + strings.Repeat(" x", 12)), "policy add --ask -- terraform ... on the host", ""},
+		{[]string{"git", "push"}, "to be asked for it from now on, docker hostexec policy add --ask -- git push there", ""},
+		{[]string{"git", "gc"}, "policy explain -- git ... on the host tells why", "policy add"},
+		{[]string{"gti", "push"}, "did you mean hostexec git?", ""},
+		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
+		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
+	} {
+		s, _ := calltest.Scene(t)
+		sc := *s.State()
+		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
+			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},
+			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"gc"}}}},
+		}}}}
+		for i := range sc.Policy.Rules["git"].Rules {
+			if err := sc.Policy.Rules["git"].Rules[i].Compile(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.SetState(&sc)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, append([]string{"hostexec"}, tt.words...)...)
+		c.Read(t, wire.KindExit)
+		if !strings.Contains(c.Exit.Text, tt.want) || tt.not != "" && strings.Contains(c.Exit.Text, tt.not) {
+			t.Errorf("%.60q: %q, want %q and not %q", tt.words, c.Exit.Text, tt.want, tt.not)
+		}
+	}
+}

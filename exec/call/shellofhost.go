@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// byHost is the rule of what the person at the host runs in a shell: nobody is asked.
+const byHost = "docker hostexec shell"
+
+// RunShell runs c in a shell for the person at the host, who is called by. It is written
+// down as what that person approved.
+func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
+	sc := s.now()
+	if sc == nil {
+		return 0, errNoSession
+	}
+	sh, err := s.Shells.Find(name)
+	if err != nil {
+		return 0, err
+	}
+	if err := shell.CheckEnv(c.Env); err != nil {
+		return 0, err
+	}
+	if err := sh.CheckUntrusted(); err != nil {
+		return 0, err
+	}
+	birth, err := s.startConfig(sc, sh)
+	if err != nil {
+		return 0, err
+	}
+	c.ID = newID()
+	note := func(r audit.Record) error {
+		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Args(c)...)
+		return sc.Audit.Write(r)
+	}
+	if err := note(audit.Record{Kind: audit.Approve, By: by}); err != nil {
+		return 0, err
+	}
+	if err := note(audit.Record{Kind: audit.Start, Path: birth.Path, Dir: sh.Place(), Approved: true}); err != nil {
+		return 0, err
+	}
+	s.calls.Add(1)
+	since := time.Now()
+	how := sh.Exec
+	if start {
+		how = sh.Start
+	}
+	ctx, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	defer s.running.drop(c.ID)
+	o.Full = func(err error) { io.WriteString(o.Err, outputMissing(fullDisk(err))) }
+	code, err := how(ctx, birth, c, s.running.hostText(sh, c, o, kill))
+	code, signal := hostExit(code, err)
+	if errors.Is(err, errKilled) {
+		err = nil // it ran, and code says how it ended
+	}
+	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
+}
+
+// hostText returns o, which also notes that c runs once it has started.
+func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
+	told := o.Started
+	o.Started = func(request string, pid int) {
+		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
+		if sh.In() == "" { // else pid is a container's
+			r.PID = pid
+		}
+		t.set(r, kill)
+		if told != nil {
+			told(request, pid)
+		}
+	}
+	return o
+}
+
+// hostExit returns what the audit log says of the end of a text, and the signal that ended it.
+func hostExit(code int, err error) (int, string) {
+	var dead *shell.TerminatedError
+	var late *shell.TimeoutError
+	switch {
+	case err == nil:
+		return code, ""
+	case errors.Is(err, errKilled):
+		return int((&interrupted{"TERM"}).exit().Code), "TERM"
+	case errors.As(err, &dead):
+		return dead.Code, ""
+	case errors.As(err, &late):
+		return wire.CodeTimeout, ""
+	}
+	return wire.CodeFailed, ""
+}
+
+// startConfig is what a shell is started with for the person at the host.
+func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConfig, error) {
+	if sh.In() != "" {
+		return shell.StartConfig{Path: "bash", ByHost: true}, nil
+	}
+	path, ok := sc.bash()
+	if !ok {
+		return shell.StartConfig{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
+	}
+	at := cmp.Or(sh.At(), os.Getenv("HOME"))
+	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
+}
+
+// CreateShell makes a shell for the person at the host, whatever the policy lets the
+// container do with it.
+func (s *Server) CreateShell(name string, o shell.Options) error {
+	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
+		return fmt.Errorf("--cwd: %s is not absolute", names.Printable(Truncate(o.Dir)))
+	}
+	return s.Shells.Create(name, o)
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
+
+const sessionUsage = `Usage: hostexec session COMMAND
+
+Shells on the host, or in another container, whose directory, variables and functions stay
+from command to command. The host has to allow them: docker hostexec run --proxy-shell,
+--proxy-shell=allow,in=CONTAINER for another container, or rules for "shell".
+
+  create [--env K=V]... [--cwd DIR] [--in CONTAINER] NAME   make a shell
+  exec   [options] NAME -- TEXT...         run TEXT in it; what TEXT changes stays
+  start  [options] NAME -- TEXT...         run TEXT in a copy of it, which holds it up for nobody
+  ls     [--json]                          list the shells
+  rm     NAME                              end a shell and all that it runs
+
+TEXT is bash; more than one word is joined by spaces, as ssh does. It reads /dev/null. ^C
+or another signal to the caller, a timeout and hostexec kill end it.
+
+Options of exec and start:
+  --env K=V        a variable for TEXT alone; may be repeated
+  --cwd DIR        a directory for TEXT alone
+  --timeout TIME   end TEXT, and not the shell, after 500ms, 10s, 5m
+  --json           exec: one object with command, stdout, stderr, exit_code, duration and
+                   timestamp; start: one line for each event
+
+EXIT STATUS
+  that of TEXT; 1 if --cwd cannot be entered, 2 if a variable cannot have its name,
+  124 after the timeout, 125 if the shell is not ready or has ended, 126 if it was refused
+`
+
+// session runs a word of hostexec session.
+func session(ctx context.Context, c *call.Call, args []string) error {
+	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
+		return c.Print([]byte(sessionUsage))
+	}
+	shells, ok := c.Shells()
+	if !ok {
+		return c.Fail(call.UsageError("shells are not available here"))
+	}
+	f := newFlags("session " + args[0])
+	f.help, f.hint = sessionUsage, sessionHint
+	switch words := args[1:]; args[0] {
+	case "create":
+		return createShell(ctx, c, shells, f, words)
+	case "exec", "start":
+		return runText(ctx, c, shells, f, words, args[0] == "start")
+	case "ls":
+		return listShells(c, shells, f, words)
+	case "rm":
+		return removeShell(c, shells, f, words)
+	}
+	return c.Fail(call.Failure{Status: call.StatusFailed, Reason: "session: unknown verb: " + names.Quoted(args[0]), Hint: sessionHint})
+}
+
+const sessionHint = "see hostexec session --help"
+
+// createShell makes a shell.
+func createShell(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	var r call.ShellRequest
+	f.StringArrayVar(&r.Env, "env", nil, "")
+	f.StringVar(&r.Dir, "cwd", "", "")
+	f.StringVar(&r.In, "in", "", "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() != 1 {
+		return f.failOperands(c, "wants the name of one shell")
+	}
+	r.Name = f.Arg(0)
+	if f.Changed("in") && !names.Container.Matches(r.In) {
+		return f.fail(c, "--in: "+names.Printable(call.Truncate(r.In))+" cannot be the name of a container")
+	}
+	if err := shell.CheckEnv(r.Env); err != nil {
+		return c.Fail(badEnv(err))
+	}
+	return shells.Create(ctx, r)
+}
+
+// runText runs a text in a shell, or starts it in a copy of the shell. The text stands behind --, where
+// nothing is a flag.
+func runText(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string, start bool) error {
+	r := call.ShellRequest{Start: start}
+	f.StringArrayVar(&r.Env, "env", nil, "")
+	f.StringVar(&r.Dir, "cwd", "", "")
+	timeout := f.String("timeout", "", "")
+	f.BoolVar(&r.JSON, "json", false, "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	switch dash := f.ArgsLenAtDash(); {
+	case dash != 1 && (dash >= 0 || f.NArg() != 1):
+		return f.failOperands(c, "wants the name of one shell, -- and a text")
+	case dash < 0 || f.NArg() < 2:
+		return f.failOperands(c, "wants -- and a text after the name")
+	}
+	r.Name, r.Text = f.Arg(0), strings.Join(f.Args()[1:], " ")
+	if f.Changed("timeout") {
+		var err error
+		if r.Timeout, err = call.ParseTimeout(*timeout); err != nil {
+			return f.fail(c, fmt.Sprintf("--timeout: %v: %s", err, names.Printable(call.Truncate(*timeout))))
+		}
+	}
+	if err := shell.CheckEnv(r.Env); err != nil {
+		return c.Fail(badEnv(err))
+	}
+	return shells.Run(ctx, r)
+}
+
+// badEnv answers that a variable of a shell cannot be set. It has the exit code that bash has for it.
+func badEnv(err error) call.Failure {
+	f := call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: sessionHint}
+	var bad *shell.EnvNameError
+	if errors.As(err, &bad) {
+		f.Code, f.Line = 2, call.Line("%s", err)
+	}
+	return f
+}
+
+// removeShell ends a shell. That there is none is no error: the caller wants that there is none.
+func removeShell(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() != 1 {
+		return f.failOperands(c, "wants the name of one shell")
+	}
+	shells.Remove(f.Arg(0))
+	return c.Print(nil)
+}
+
+// listShells lists the shells that the caller may use.
+func listShells(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	asJSON := f.Bool("json", false, "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() > 0 {
+		return f.failOperands(c, "takes no name")
+	}
+	return c.Print(renderShells(shells.List(), *asJSON))
+}
+
+func renderShells(all []shell.Info, asJSON bool) []byte {
+	var b bytes.Buffer
+	if asJSON {
+		out := json.NewEncoder(&b)
+		out.SetIndent("", "  ")
+		out.Encode(all) // strings and numbers always marshal
+		return names.ASCII(b.Bytes())
+	}
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")
+	for _, i := range all {
+		state, pid := "idle", "-"
+		if i.Busy {
+			state = "busy"
+		}
+		if i.PID != 0 {
+			pid = strconv.Itoa(i.PID)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), names.Printable(i.Place()))
+	}
+	w.Flush()
+	return b.Bytes()
+}

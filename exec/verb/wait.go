@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"context"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// wait returns when the jobs that args name have ended, and has the caller exit as the last
+// one did.
+func wait(ctx context.Context, c *call.Call, args []string) error {
+	flags := newFlags("wait")
+	if ok, err := flags.parse(c, args); !ok {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return flags.failOperands(c, "wants a job")
+	}
+	var list []*job.Job
+	for _, ref := range flags.Args() {
+		kept, err := c.Job(ref)
+		if err != nil {
+			return c.Fail(missing(err))
+		}
+		list = append(list, kept)
+	}
+	code := 0
+	for _, kept := range list {
+		select {
+		case <-kept.Done():
+			code = kept.Info().Code
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return c.Exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	dockercli "github.com/docker/cli/cli"
+)
+
+// Exit codes of hostexec's own failures. run and similar verbs use docker run's code for its own failures, to
+// distinguish them from the container's codes. Other verbs use the code of docker's verbs.
+const (
+	CodeRun  = 125 // of run, attach, agent and proxy
+	CodeVerb = 1   // of the other verbs
+)
+
+// Failure is an error of hostexec with its exit code.
+type Failure struct {
+	Code int
+	Err  error
+	Show func(w io.Writer, err error) // prints err in place of the text, if not nil
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
+
+// FailRun returns err as a failure of run.
+func FailRun(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Failure{Code: CodeRun, Err: err}
+}
+
+// hinted is an error with the next command to type.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+
+// Hint returns the next command to type.
+func (h *hinted) Hint() string { return h.hint }
+
+// Hint returns err with the next command to type.
+func Hint(err error, next string) error { return &hinted{error: err, hint: next} }
+
+// HintOf returns the hint of err, or "".
+func HintOf(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+// Report prints err to w and returns the exit code. Only Report turns errors into exit codes:
+//
+//	Failure                 its own code; each line after "hostexec:"
+//	docker's StatusError    its code; its text unchanged, and no blank line for an empty text
+//	other errors of docker  1
+func Report(w io.Writer, err error) int {
+	var ours *Failure
+	var status dockercli.StatusError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &ours) && ours.Show != nil:
+		ours.Show(w, ours.Err)
+		return ours.Code
+	case errors.As(err, &ours):
+		Say(w, "%s", ours.Err)
+		if h := HintOf(err); h != "" {
+			Say(w, "hint: %s", h)
+		}
+		return ours.Code
+	case errors.As(err, &status):
+		if text := status.Error(); text != "" {
+			fmt.Fprintln(w, text)
+		}
+		return max(status.StatusCode, 1)
+	}
+	fmt.Fprintln(w, err)
+	return 1
+}
+
+// Say writes one line after "hostexec:".
+func Say(w io.Writer, format string, args ...any) {
+	text := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")
+	fmt.Fprintf(w, "hostexec: %s\n", strings.ReplaceAll(text, "\n", "\nhostexec: "))
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
+)
+
+// The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
+// them is executed to remove the rest.
+//
+//	find what is left -> copy the shim into a new directory -> execute that copy once -> check again
+
+// takingOut is the time limit for the removal.
+const takingOut = 15 * time.Second
+
+// leftError is the reason why files stay in a container. The container causes it, so another try would fail
+// too.
+type leftError struct{ why error }
+
+func (e *leftError) Error() string { return "remove the shims: " + e.why.Error() }
+func (e *leftError) Unwrap() error { return e.why }
+
+// takeOut removes the files from container id that attach copied for rec's commands. It reports whether any
+// file was left to remove. The error is a leftError if files stay.
+func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, takingOut, errors.New("what removes them does not end in the container"))
+	defer cancel()
+	names := rec.Linked()
+	there, err := remains(ctx, api, id, placed(names), names)
+	if err == nil && len(there) == 0 {
+		return false, nil
+	}
+	own, said := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
+	if err == nil {
+		err = passable(ctx, api, id)
+	}
+	if err == nil {
+		said, err = leave(ctx, api, id, own, names)
+	}
+	var left []string
+	if err == nil {
+		left, err = remains(ctx, api, id, append(placed(names), own+"/bin/"+inject.Shim), names)
+	}
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), said)
+	}
+	byHand := fmt.Sprintf("look at what is there, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, own)
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return true, cli.Hint(&leftError{context.Cause(ctx)}, byHand)
+	case errdefs.IsConflict(err):
+		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
+	case errors.Is(err, errNoExec):
+		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have some of its processes end, and then: docker hostexec detach %.12s", id))
+	case client.IsErrConnectionFailed(err):
+		return true, fmt.Errorf("remove the shims: %w", err)
+	}
+	return true, cli.Hint(&leftError{err}, byHand)
+}
+
+// passable refuses a container in which users other than root could make the removal delete other files. If a
+// directory was replaced, the shim notices that itself and does not enter it.
+func passable(ctx context.Context, api client.APIClient, id string) error {
+	err := watchcontainer.RootsAlone(ctx, api, id)
+	var replaceable *watchcontainer.ReplaceableError
+	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
+		return nil
+	}
+	return err
+}
+
+// errNoExec means that the container cannot start a process.
+var errNoExec = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
+
+// placed returns the files that attach copies below its directory.
+func placed(names []string) []string {
+	all := []string{inject.Target + "/carrier", inject.Target + "/relay/socket", inject.Bin + "/" + inject.Shim}
+	for _, name := range names {
+		all = append(all, inject.Bin+"/"+name)
+	}
+	return all
+}
+
+// remains returns the paths that exist in a container, and its links to the commands.
+func remains(ctx context.Context, api client.APIClient, id string, paths, names []string) ([]string, error) {
+	links := map[string]string{}
+	for _, name := range append([]string{inject.Shim}, names...) {
+		link := inject.LinkDir + "/" + name
+		paths, links[link] = append(paths, link), inject.Bin+"/"+name
+	}
+	found := make([]container.PathStat, len(paths))
+	errs := make([]error, len(paths))
+	var wg sync.WaitGroup
+	for i, p := range paths {
+		// ends with its request; remains waits for it.
+		wg.Go(func() { found[i], errs[i] = api.ContainerStatPath(ctx, id, p) })
+	}
+	wg.Wait()
+	var there []string
+	for i, p := range paths {
+		to, link := links[p]
+		err := errs[i]
+		switch {
+		case err != nil && (ctx.Err() != nil || client.IsErrConnectionFailed(err)):
+			return nil, fmt.Errorf("look at %s in the container: %w", p, err)
+		case errdefs.IsNotFound(err):
+		case err != nil && link: // the link leads in a circle, or through a file
+			there = append(there, p)
+		case err != nil: // the same, for a directory above it
+		case link && found[i].LinkTarget == to, !link && !found[i].Mode.IsDir():
+			there = append(there, p)
+		}
+	}
+	return there, nil
+}
+
+// leave copies the shim into the directory own and executes it. The shim removes what attach has copied, and
+// then itself. leave returns the shim's messages after a colon, in printable ASCII.
+func leave(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
+	arch, err := EngineArch(ctx, api)
+	if err != nil {
+		return "", err
+	}
+	archive, err := inject.Archive(arch, nil, nil, own[1:]+"/")
+	if err != nil {
+		return "", err
+	}
+	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
+		User: "0", WorkingDir: "/", AttachStdout: true, AttachStderr: true,
+		Cmd: append([]string{own + "/bin/" + inject.Shim, "relay", inject.Target, "leave", inject.LinkDir}, names...),
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := api.CopyToContainer(ctx, id, "/", archive, container.CopyToContainerOptions{}); err != nil {
+		return "", fmt.Errorf("copy what removes them: %w", err)
+	}
+	at, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
+		return api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
+	})
+	if err != nil {
+		return "", err
+	}
+	defer at.Close()
+	defer context.AfterFunc(ctx, at.Close)()
+	var out bytes.Buffer
+	if _, err = stdcopy.StdCopy(io.Discard, &out, io.LimitReader(at.Reader, 4096)); err != nil {
+		return "", err
+	}
+	st, err := api.ContainerExecInspect(ctx, exec.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the code is the engine's or the shim's
+		return "", errNoExec
+	case out.Len() > 0:
+		said = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))
+	}
+	return said, nil
+}

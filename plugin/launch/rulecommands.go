@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+)
+
+// A command that only rules of the configuration allow has no --proxy for this container. It can be
+// called by name if the container has no program of that name.
+
+// ruled returns the names of these commands that are found in a PATH of this host.
+func (p *Plan) ruled(search string) (names []string) {
+	rules := p.Config.Policy(nil)
+	for _, name := range rules.Names() {
+		set := rules.Rules[name]
+		switch {
+		case name == policy.Shell, name == inject.Shim, slices.Contains(p.Record.Names(), name):
+		case !slices.ContainsFunc(set.Rules, func(r policy.Rule) bool { return r.Do != policy.Deny }):
+		case set.Exec != "", set.Place.Contained():
+			names = append(names, name)
+		default:
+			if _, ok := osenv.LookPath(name, search); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// searched returns the directories in which the programs of a container look for commands: those of
+// its own PATH, and of the PATH of login shells.
+func searched(env []string) []string {
+	dirs := append(filepath.SplitList(pathOf(env)), filepath.SplitList(inject.DefaultPath)...)
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || names.Within(dir, inject.Target) })
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// places returns the paths at which a container could have a program called name.
+func places(dirs []string, name string) (list []string) {
+	for _, dir := range dirs {
+		list = append(list, path.Join(dir, name))
+	}
+	return list
+}
+
+// unnamed returns the names for which a running container has no program.
+func unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
+	dirs := searched(c.Config.Env)
+	for _, name := range names {
+		found, err := lookAtPaths(ctx, api, c.ID, places(dirs, name))
+		if err != nil {
+			return nil, err
+		}
+		taken := func(f inject.Found) bool { return !inject.Linkable(f.Exists, f.Link) }
+		if !slices.ContainsFunc(found, taken) {
+			free = append(free, name)
+		}
+	}
+	return free, nil
+}

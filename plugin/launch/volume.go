@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/volume"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// If the engine does not see this host's directories, it cannot mount a session's share. This holds for
+// engines on other hosts, and for those with a file system of their own. The container then gets a volume of
+// the engine, which the engine's copy API fills, and a relay carries the calls.
+
+// unseen reports whether an engine refused a container because it does not see dir.
+func unseen(err error, dir string) bool {
+	return err != nil && strings.Contains(err.Error(), "bind source path does not exist") && strings.Contains(err.Error(), dir)
+}
+
+// sendSeen creates the container with the share or, if the engine does not see the share, with a volume.
+func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
+	resp, err := l.edited(want, path).send(ctx, api)
+	if !unseen(err, l.Dir) || !l.Plan.Record.Relay {
+		return resp, err
+	}
+	if l.http.Address != "" {
+		return resp, l.failWith(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+	}
+	if l.volume == "" { // docker run may create the container again after a pull
+		if err := l.fillVolume(ctx, api, want); err != nil {
+			return resp, l.failWith(err)
+		}
+	}
+	return l.edited(want, path).send(ctx, api)
+}
+
+// failWith notes that err is not from the engine, and returns it.
+func (l *Launch) failWith(err error) error {
+	l.Failed = err
+	return err
+}
+
+// fillVolume creates and fills the volume. The copy API needs a container: a temporary one, which never runs,
+// mounts the volume writable. The session's container mounts it read-only.
+func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) error {
+	arch, err := l.engineArch(ctx, api)
+	if err != nil {
+		return err
+	}
+	archive, err := inject.Archive(arch, l.Plan.Record.Names(), l.Plan.Record.RuleCommands, "")
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{inject.LabelSession: l.Plan.Record.ID}
+	v, err := api.VolumeCreate(ctx, volume.CreateOptions{Labels: labels})
+	if err != nil {
+		return fmt.Errorf("make a volume for the shims: %w", err)
+	}
+	l.volume = v.Name
+	filler := Creation{Platform: want.Platform,
+		Config: &container.Config{Image: want.Config.Image, Cmd: []string{inject.Shim}, Labels: labels},
+		Host:   &container.HostConfig{},
+	}
+	filler.Host.Mounts = append(filler.Host.Mounts, inject.VolumeMount(v.Name, false))
+	resp, err := filler.send(ctx, api)
+	if err != nil {
+		return fmt.Errorf("make a container to fill the volume: %w", err)
+	}
+	defer remove(api, resp.ID)
+	if err := api.CopyToContainer(ctx, resp.ID, inject.Target, archive, container.CopyToContainerOptions{}); err != nil {
+		return fmt.Errorf("copy the shims into the volume: %w", err)
+	}
+	return nil
+}
+
+func removeVolume(api client.APIClient, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = api.VolumeRemove(ctx, name, false) // prune removes volumes that are left
+}
+
+// SweepVolumes removes the volumes of dead sessions that no container uses.
+func SweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
+	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
+	if err != nil {
+		return fmt.Errorf("look for volumes: %w", err)
+	}
+	var errs []error
+	for _, v := range list.Volumes {
+		if !dead(v.Labels[state.Label]) {
+			continue
+		}
+		if err := api.VolumeRemove(ctx, v.Name, false); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

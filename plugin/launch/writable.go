@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"os"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Before a session exists, these functions determine what it would remove from the environment, and which
+// files of the configuration its container could write.
+
+// ownerHere returns the directories that containers can probably write: those of all sessions, and the current
+// directory. The current directory is left out if run would refuse to mount it, or if it contains the home
+// directory.
+func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
+	var mounts []mount.Point
+	view, err := mount.ReadView()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
+		mounts = append(mounts, mount.Point{Source: workspace})
+	}
+	all, err := store.List()
+	for _, rec := range all {
+		for _, source := range rec.Writable {
+			mounts = append(mounts, mount.Point{Source: source})
+		}
+		if rec.Proxy != nil {
+			mounts = append(mounts, watch.Requested(rec)...)
+		}
+	}
+	table, terr := mount.NewTable(mounts, mount.Default{})
+	if err == nil {
+		err = terr
+	}
+	return table, err
+}
+
+// SuppliedHere returns the findings for the environment and the configuration. None of them is fatal.
+func SuppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
+	owner, err := ownerHere(store, src.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	all := watch.Supplied(config.Load(src).Policy(nil), os.Environ(), owner)
+	for _, f := range executor.Links(os.Getenv("PATH"), owner) {
+		all = append(all, policy.Problem{Text: f.String()})
+	}
+	return all, nil
+}

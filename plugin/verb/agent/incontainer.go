@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/docker/cli/opts"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/client"
+	"github.com/docker/docker/pkg/jsonmessage"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// inContainer runs the agent in a session's container, which is created as by run.
+func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error {
+	r.override(flags)
+	api, err := r.engine()
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	img, err := r.check(ctx, api)
+	if err != nil {
+		return err
+	}
+	extra, err := r.extra()
+	if err != nil {
+		return err
+	}
+	if err := r.sweepBefore(ctx); err != nil {
+		r.log("%v", err) // old containers do not affect this agent
+	}
+	r.plan.Record.ID = state.NewID()
+	cwd := r.plan.Workspace
+	if cwd == "" {
+		cwd = r.spec.Container.Path
+		if extra.Workspace, err = agent.MakeWorkspace(r.spec.Container.Base, r.plan.Record.ID); err != nil {
+			return err
+		}
+	}
+	if r.tty {
+		r.say(r.cli, "warning: with -t the agent's stderr is merged into its stdout, and what it reads is edited and echoed: JSON-RPC does not pass untouched")
+	}
+	c := &agent.ContainerAgent{
+		API: api, Spec: r.spec, Extra: extra, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: r.log,
+	}
+	if img.Config != nil {
+		c.User = img.Config.User
+	}
+	if r.handshake {
+		c.Handshake = agent.Handshake(cwd)
+	}
+	return exit(r.contained(ctx, api, c))
+}
+
+// contained runs c in its session.
+func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.ContainerAgent) (int, error) {
+	l, err := launch.Begin(ctx, r.cli, r.plan)
+	if err != nil {
+		c.Discard()
+		return 0, err
+	}
+	c.Create = func(ctx context.Context, config *container.Config, host *container.HostConfig) (string, error) {
+		resp, err := l.Create(ctx, api, launch.Creation{Config: config, Host: host, Name: sessions.AgentName(r.plan.Record.ID)})
+		if l.Failed != nil {
+			err = l.Failed
+		}
+		if err != nil && strings.Contains(err.Error(), "bind source path does not exist") {
+			err = cli.Hint(fmt.Errorf("a host directory is not visible to the daemon: %w", err), "use an engine on this host: docker context ls")
+		}
+		return resp.ID, err
+	}
+	c.Start = l.Announce
+	c.WatcherEnded, c.Stopping = l.Link.Gone, l.Link.Stopping
+	code, err := c.Run(ctx)
+	return code, errors.Join(err, l.EndAgent())
+}
+
+// override applies the limits of the flags.
+func (r *agentRun) override(flags *pflag.FlagSet) {
+	if r.network != "" {
+		r.spec.Container.Network = r.network
+	}
+	if flags.Changed("memory") {
+		r.spec.Container.Memory = r.memory.Value()
+	}
+	if flags.Changed("cpus") {
+		r.spec.Container.CPUs = r.cpus.Value()
+	}
+}
+
+// engine returns a client of the agent's engine. The flags take precedence over the environment, then
+// docker's context, then the configuration.
+func (r *agentRun) engine() (client.APIClient, error) {
+	r.plan.Record.GlobalArgs = cli.GlobalArgs(r.cli)
+	if _, set, err := cli.ClientFlags(r.plan.Record.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
+		r.plan.Record.GlobalArgs = append(r.plan.Record.GlobalArgs, "--host", r.spec.Container.DockerHost)
+	}
+	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.Record.GlobalArgs)
+	if err != nil {
+		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "agent.container.docker_host, DOCKER_HOST or docker context say where it is", Cause: err}
+	}
+	return api, nil
+}
+
+// check is agent.Check. If requested, it pulls a missing image and checks again.
+func (r *agentRun) check(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
+	img, err := agent.Check(ctx, api, r.spec.Container.Image)
+	var typed *agent.Error
+	if !r.pull || !errors.As(err, &typed) || typed.Type != agent.ImageNotFound {
+		return img, err
+	}
+	auth, err := command.RetrieveAuthTokenFromImage(r.cli.ConfigFile(), r.spec.Container.Image)
+	if err != nil {
+		return img, err
+	}
+	body, err := api.ImagePull(ctx, r.spec.Container.Image, image.PullOptions{RegistryAuth: auth})
+	if err != nil {
+		return img, fmt.Errorf("pull %s: %w", r.spec.Container.Image, err)
+	}
+	defer body.Close()
+	if err := jsonmessage.DisplayJSONMessagesToStream(body, r.cli.Err(), nil); err != nil {
+		return img, fmt.Errorf("pull %s: %w", r.spec.Container.Image, err)
+	}
+	return agent.Check(ctx, api, r.spec.Container.Image)
+}
+
+// extra returns the mounts and labels of the flags.
+func (r *agentRun) extra() (agent.Extra, error) {
+	x := agent.Extra{Mounts: r.mounts.Value(), TTY: r.tty, Labels: opts.ConvertKVStringsToMap(r.labels.GetSlice())}
+	for _, v := range r.volumes {
+		source, rest, ok := strings.Cut(v, ":")
+		if !ok {
+			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", names.Quoted(v))
+		}
+		if strings.HasPrefix(source, ".") { // as in docker run: any other relative name is a volume
+			abs, err := filepath.Abs(source)
+			if err != nil {
+				return x, err
+			}
+			source = abs
+		}
+		x.Binds = append(x.Binds, source+":"+rest)
+	}
+	return x, nil
+}
+
+// log prints a message about the container in debug mode.
+func (r *agentRun) log(format string, args ...any) {
+	if r.debug {
+		r.say(r.cli, format, args...)
+	}
+}
+
+// sweepBefore removes the containers that earlier agents have left on the engine.
+func (r *agentRun) sweepBefore(ctx context.Context) error {
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
+		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.Record.Engine
+	})
+	return sessions.SweepAgents(ctx, r.cli, store, sessions.Survey(ctx, r.cli, store, recs))
+}

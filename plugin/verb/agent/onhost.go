@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// agentRun is the run of one agent.
+type agentRun struct {
+	*agentOptions
+	cli  command.Cli
+	plan *launch.Plan
+	spec agent.Spec
+}
+
+// onHost runs the agent as a process on this host, as a child of the session's watcher. The watcher ends it
+// when this process is killed, and the keeper when the watcher is killed.
+func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
+	for _, name := range inContainer {
+		if flags.Changed(name) {
+			return onlyIn(name)
+		}
+	}
+	program, err := r.spec.Program(os.Environ())
+	if err != nil {
+		return err
+	}
+	// The agent works and calls in the directory without links, because the kernel reports the directory of a
+	// call without links.
+	if r.plan.Record.Workspace, err = cli.Directory(r.plan.Record.Workspace); err != nil {
+		return err
+	}
+	if !watch.Supported {
+		return r.alone(ctx, program)
+	}
+	in, fed, err := r.stdin(r.plan.Record.Workspace)
+	if err != nil {
+		return err
+	}
+	r.plan.Record.Carrier = carrier.BySocket // there is no container and no engine
+	l, err := launch.Begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
+	if fed {
+		in.Close() // the agent has its own copy
+	}
+	if err != nil {
+		return err
+	}
+	code, err := r.process(ctx, l, program)
+	select {
+	case <-l.Link.Gone():
+	case <-time.After(launch.LeaveTime):
+	}
+	if err != nil {
+		return exit(code, errors.Join(err, l.Finish()))
+	}
+	l.Page.Wait()
+	_ = l.Link.Done() // the watcher removes the record, unless it keeps jobs
+	return exit(code, nil)
+}
+
+// process has the session's watcher run the agent.
+func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string) (int, error) {
+	share := state.ShareDir(l.Dir)
+	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
+	if err == nil {
+		err = inject.FillShare(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Names())
+	}
+	if err != nil {
+		return 0, err
+	}
+	if <-l.Ready; l.Err != nil {
+		return 0, l.Err
+	}
+	l.Writable = []string{r.plan.Record.Workspace}
+	l.Place = "commands run in " + r.plan.Record.Workspace + ", and below it"
+	l.Announce()
+	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
+}
+
+// stdin returns the agent's stdin: this process's own or, if fed, a pipe that gets the handshake first.
+func (r *agentRun) stdin(cwd string) (in *os.File, fed bool, err error) {
+	if !r.handshake {
+		return os.Stdin, false, nil
+	}
+	in, w, err := os.Pipe()
+	if err != nil {
+		return nil, false, fmt.Errorf("greet the agent: %w", err)
+	}
+	// ends with stdin or the agent, or with the process.
+	go func() {
+		defer w.Close()
+		if _, err := w.Write(agent.Handshake(cwd)); err == nil {
+			_, _ = io.Copy(w, os.Stdin) // an error means that the agent has ended or closed its stdin
+		}
+	}()
+	return in, true, nil
+}

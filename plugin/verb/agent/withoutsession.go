@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/plugin/agent"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// alone runs an agent without commands as a child of this process. It is the only mode on systems that cannot
+// serve sessions.
+func (r *agentRun) alone(ctx context.Context, program string) error {
+	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
+		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)
+	}
+	in, fed, err := r.stdin(r.plan.Record.Workspace)
+	if err != nil {
+		return err
+	}
+	if fed {
+		defer in.Close()
+	}
+	cmd := exec.CommandContext(ctx, program, r.spec.Args[1:]...)
+	cmd.Args[0] = r.spec.Args[0]
+	cmd.Dir, cmd.Env = r.plan.Record.Workspace, agent.Set(os.Environ(), r.spec.Env)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = watch.AgentGrace
+	err = cmd.Run()
+	var status *exec.ExitError
+	if errors.As(err, &status) && status.Exited() {
+		return exit(status.ExitCode(), nil)
+	}
+	return err
+}

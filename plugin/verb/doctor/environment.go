@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+)
+
+// programs checks which parts of commands' environments containers can write.
+func (d *doctor) programs() finding {
+	workspace, err := os.Getwd()
+	if err == nil {
+		workspace, err = cli.Directory(workspace)
+	}
+	var found []policy.Problem
+	if err == nil {
+		found, err = launch.SuppliedHere(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
+	}
+	switch {
+	case err != nil:
+		return finding{Status: isWarn, Found: err.Error(), Means: "it is not known which programs and settings of commands a container can write", Fix: "docker hostexec status -a"}
+	case len(found) == 0:
+		return finding{Status: isOK, Found: "nothing in PATH or in variables that name code is below " + workspace + " or a mount of a session", Means: "programs that commands call are this host's"}
+	}
+	var lines []string
+	for _, p := range found[:min(len(found), shownProblems)] {
+		lines = append(lines, p.String())
+	}
+	if n := len(found) - shownProblems; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return finding{Status: isWarn, Found: strings.Join(lines, "\n"),
+		Means: "a container that has the directory can choose these programs and settings: commands do without them where that is possible",
+		Fix:   "start sessions from a shell without the venv or direnv, or install the programs elsewhere; docker hostexec policy check shows all"}
+}

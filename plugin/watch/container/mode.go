@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Mode serves the calls of a container, or of the containers of a compose service. It has the methods
+// of both, because those of a service will go with docker hostexec compose.
+type Mode struct {
+	s         *watch.Session
+	mounts    *mountCheck
+	admission *admission
+	transport *transport
+	leftovers leftovers
+	requests  requestLimit
+	left      time.Time    // when a service's last container was left
+	lease     *flock.Flock // held from when none of a service is to come until this process has gone
+}
+
+// Listen implements Mode.
+func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
+	m.s = s
+	m.mounts = &mountCheck{record: s.Record, config: s.Config, notifier: s.Calls.Questions.Notifier}
+	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, life: s.Life}
+	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, start: s.Go}
+	m.leftovers = leftovers{s.Record, s.Log}
+	m.requests = requestLimit{s.Record, s.Calls, s.Log}
+	if s.Record.Service != nil {
+		m.admission.containerKnown.shut() // before the listeners are served
+	}
+	return s.Carriers.Open()
+}
+
+// Admit implements Mode.
+func (m *Mode) Admit(ctx context.Context) bool { return m.admission.admit(ctx) }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"sync/atomic"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+const (
+	maxWarnings = 64   // of a session
+	maxWarning  = 1024 // bytes of one
+)
+
+// Warnings are the risks of the session. A person who starts it on a terminal is told of them there, and a
+// script is not. So they are also written down in the record, and status and inspect show them.
+type Warnings struct {
+	record    *Record
+	config    *Configuration
+	container atomic.Pointer[[]string] // of the container that the session shows
+	others    atomic.Pointer[[]string] // of the service's other containers
+}
+
+// Set notes what there is to know of the session's container, in the record that is saved next. It replaces
+// what was known of an earlier one.
+func (l *Warnings) Set(list []string) {
+	shown := printableAll(list)
+	l.record.Warnings = shown
+	l.container.Store(&shown)
+}
+
+// SetOthers notes what there is to know of other containers that make calls of the session.
+func (l *Warnings) SetOthers(list []string) {
+	shown := printableAll(list)
+	l.others.Store(&shown)
+}
+
+// printableAll returns list as it is shown.
+func printableAll(list []string) []string {
+	shown := make([]string, 0, len(list))
+	for _, text := range list[:min(len(list), maxWarnings)] {
+		shown = append(shown, printable(text))
+	}
+	return shown
+}
+
+// printable is a warning as it is shown: the beginning of text, in printable ASCII.
+func printable(text string) string {
+	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
+}
+
+// list returns what there is to know of the session now: of its container, of others that have its
+// share, and of the configuration.
+func (l *Warnings) list() (list []string) {
+	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
+		if p != nil {
+			list = append(list, *p...)
+		}
+	}
+	if c := l.config.Current(); c != nil {
+		for _, text := range c.Warnings {
+			list = append(list, printable(text))
+		}
+	}
+	return list[:min(len(list), maxWarnings)]
+}
