@@ -33,7 +33,8 @@ var rooms = map[string]string{
 	"plugin/state":     "exec/names",
 	"plugin/notify":    "exec/osenv",
 	"plugin/volume":    "",
-	"plugin/entry":     "exec/proctree",
+	"plugin/entry":     "",
+	"plugin/keeper":    "exec/proctree",
 	"docs":             "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
@@ -97,7 +98,7 @@ var rooms = map[string]string{
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
-	"plugin": "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent " +
+	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
 		"plugin/verb/shell plugin/watch exec/job",
@@ -148,8 +149,9 @@ var denied = []struct {
 	{"cmd/hostexec", "net", true, "it is the shim"},
 	{"shim/wire", "fmt", true, "the words both sides speak depend on nothing but io"},
 	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
-	{"plugin/entry", "net", true, "it runs before what it does not import is initialized"},
-	{"plugin/entry", "regexp", true, "it runs before what it does not import is initialized"},
+	{"plugin/entry", "fmt", true, "docker waits for it before each command: it runs before what it does not import is initialized"},
+	{"plugin/keeper", "net", true, "it runs before what it does not import is initialized"},
+	{"plugin/keeper", "regexp", true, "it runs before what it does not import is initialized"},
 	{"plugin/cli", module + "plugin/", true, "each verb has it: what only some verbs need is elsewhere"},
 	{"plugin/verb", module + "plugin/verb/", false, "verbs never import each other: what two need is below both, or handed to them"},
 	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},

@@ -86,7 +86,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.ArgsAsRun(compose.NewDevcontainerCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
 	)
-	completeFlags(cmd, dockerCLI)
+	completeFlags(cmd, completions(dockerCLI))
 	return cmd
 }
 

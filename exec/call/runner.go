@@ -9,16 +9,15 @@ import (
 )
 
 var (
-	errNoContainers = errors.New("no command runs anywhere but on the host here")
-	errPlaced       = errors.New("where and container are not of shells with state, which live on")
+	errNoElsewhere = errors.New("no command runs anywhere but on the host here")
+	errPlaced      = errors.New("where and container are not of shells with state, which live on")
 )
 
-// findRunner finds what runs w, and builds the environment that it has there. A container gets
-// nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
-// and what the host's secrets are for is not to run there.
-func (s *Server) findRunner(req *request, w *authorizedCall) error {
+// findRunner finds what runs w, and builds its environment. A container gets no environment of the host
+// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
+func (w *authorizedCall) findRunner(req *request) error {
 	if req.shell != nil && w.v.Place.Contained() {
-		return errPlaced // inShell runs it in the shell that there is
+		return errPlaced // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
 		for name, value := range w.v.Env.Set {
@@ -28,12 +27,12 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 		return nil
 	}
 	if !w.v.Place.Contained() {
-		w.runner = s.Runner
+		w.runner = w.server.Runner
 		w.env = environ(w.state.Environ, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
 	if w.state.Elsewhere == nil {
-		return errNoContainers
+		return errNoElsewhere
 	}
 	copies := ""
 	if w.copies != nil {
@@ -44,7 +43,7 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, copies); err != nil {
 		return err
 	}
-	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
+	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(w.v.Env.Pass, name)
 	})

@@ -69,17 +69,17 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		return Status{}, context.Cause(ctx)
 	}
 	child, err := h.parent.Start(ctx, proctree.Start{
-		ID:       c.ID,
-		Session:  h.Session,
-		Path:     c.Path,
-		Args:     c.Args,
-		Env:      c.Env,
-		Dir:      c.Dir,
-		Files:    pl.files,
-		TTY:      s.TTY != nil,
-		NewPrivs: c.NewPrivs,
-		Leave:    c.KeepProcesses,
-		Adopt:    c.Adopt,
+		ID:        c.ID,
+		Session:   h.Session,
+		Path:      c.Path,
+		Args:      c.Args,
+		Env:       c.Env,
+		Dir:       c.Dir,
+		Files:     pl.files,
+		TTY:       s.TTY != nil,
+		NewPrivs:  c.NewPrivs,
+		Leave:     c.KeepProcesses,
+		Supervise: c.Adopt,
 	})
 	if err != nil {
 		pl.closeAll()

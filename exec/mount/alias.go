@@ -7,9 +7,8 @@ import (
 	"path"
 )
 
-// below is cut for two directories of this host, where names do not tell all: one directory
-// has several by a bind mount, and where upper and lower case are the same. Device and inode
-// tell then. Neither path may have a link in it.
+// below is like cutPrefix for two directories of this host. A directory can have several names, by a bind mount or because
+// the file system ignores case: below also compares device and inode. The paths must not have links.
 func below(p, dir string) (rest string, ok bool) {
 	if rest, ok = cutPrefix(p, dir); ok {
 		return rest, true

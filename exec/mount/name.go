@@ -4,9 +4,9 @@ package mount
 
 import "path"
 
-// Name returns what the container calls the host's directory host, which is absolute, clean
-// and without links: the inverse of Open. It reports false for what the container does not
-// have, or has something else over. It is a name, and Open has the last word on it.
+// Name returns the container's path of the host's directory host, which is absolute, clean and without links: the inverse
+// of Open. It reports false if the container does not have the directory, or another mount covers it. Check the result
+// with Open.
 func (t *Table) Name(host string) (cwd string, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -107,7 +107,7 @@ func (c *Child) End(grace time.Duration) error {
 	if c.monitor != nil {
 		c.monitor.release() // it leaves when the command has
 	}
-	e := ending{look: c.tree}
+	e := treeEnding{find: c.tree}
 	if c.monitor == nil { // a monitor that was released reaps it, and its number is anybody's then
 		e.group = c.Pid
 	}

@@ -65,7 +65,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	})
 	select {
 	case <-up:
-		p.subtree = proctree.LookAt(p.bashPID, p.id)
+		p.subtree = proctree.NewSubtree(p.bashPID, p.id)
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}

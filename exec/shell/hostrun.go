@@ -25,7 +25,7 @@ func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Outp
 	if err := f.write(c.foreground(n, p), text); err != nil {
 		return 0, err
 	}
-	r := &run{process: p, files: f, command: c, subtree: proctree.LookAt(p.bashPID, p.id)}
+	r := &run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}
 	if o.Started != nil {
 		o.Started(c.ID, p.bashPID)
 	}

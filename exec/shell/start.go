@@ -62,7 +62,7 @@ func (p *hostProcess) fork(ctx context.Context, c Command) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{process: p, files: f, command: c, subtree: proctree.LookAt(p.bashPID, p.id)}}
+	j := &job{run: run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}}
 	n := f.names()
 	if err = f.write(c.background(n, p), ""); err == nil {
 		if err = p.writeLine(n.fork()); err != nil {
@@ -85,7 +85,7 @@ func (j *job) await(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if pid, ok := j.files.pid(); ok {
-			j.pid, j.copy = pid, proctree.LookAt(pid, j.process.id)
+			j.pid, j.copy = pid, proctree.NewSubtree(pid, j.process.id)
 			return nil
 		}
 		select {

@@ -54,8 +54,12 @@ func Arches() []string {
 	return all
 }
 
-// packed is a compressed program: one zstd frame with content size and checksum.
-type packed []byte
+// packed is a compressed program: one zstd frame with content size and checksum. It is read where it is in this
+// program: a copy would be half a megabyte that each run touches for the first time.
+type packed struct {
+	io.ReaderAt
+	length int64
+}
 
 func shimFor(goarch string) (packed, error) { return program(shims, "shims", goarch) }
 
@@ -75,27 +79,35 @@ func ShellProgram(home, goarch string) (*os.File, error) {
 
 // program returns an embedded program. kind is the directory of all programs of that kind.
 func program(all embed.FS, kind, goarch string) (packed, error) {
-	z, err := all.ReadFile(kind + "/linux-" + goarch + ".zst")
-	if err == nil {
-		return z, nil
+	f, err := all.Open(kind + "/linux-" + goarch + ".zst")
+	if err != nil {
+		have := Arches()
+		if len(have) == 0 {
+			return packed{}, fmt.Errorf("this build has no %s: build it with make build", kind)
+		}
+		return packed{}, fmt.Errorf("no %s for linux/%s: this build has %s", strings.TrimSuffix(kind, "s"), goarch, strings.Join(have, ", "))
 	}
-	have := Arches()
-	if len(have) == 0 {
-		return nil, fmt.Errorf("this build has no %s: build it with make build", kind)
+	fi, err := f.Stat()
+	if err != nil {
+		return packed{}, err
 	}
-	return nil, fmt.Errorf("no %s for linux/%s: this build has %s", strings.TrimSuffix(kind, "s"), goarch, strings.Join(have, ", "))
+	return packed{f.(io.ReaderAt), fi.Size()}, nil // as every file of embed.FS
 }
+
+func (z packed) reader() io.Reader { return io.NewSectionReader(z, 0, z.length) }
 
 // key identifies this program among those of other builds.
 func (z packed) key() string {
-	sum := sha256.Sum256(z)
-	return hex.EncodeToString(sum[:8])
+	sum := sha256.New()
+	io.Copy(sum, z.reader()) // of this program's memory, which does not fail
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // size returns the uncompressed size, or -1 if it is unknown.
 func (z packed) size() int64 {
+	head := make([]byte, min(zstd.HeaderMaxSize, z.length))
 	var h zstd.Header
-	if h.Decode(z) != nil || !h.HasFCS {
+	if _, err := z.ReadAt(head, 0); err != nil || h.Decode(head) != nil || !h.HasFCS {
 		return -1
 	}
 	return int64(h.FrameContentSize)
@@ -108,7 +120,11 @@ func (z packed) unpack(w io.Writer) error {
 		return err
 	}
 	defer r.Close()
-	b, err := r.DecodeAll(z, nil)
+	frame, err := io.ReadAll(z.reader())
+	if err != nil {
+		return err
+	}
+	b, err := r.DecodeAll(frame, nil)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
@@ -29,7 +28,7 @@ import (
 // Attach creates a session for a running container.
 func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
 	api := dockerCLI.Client()
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}

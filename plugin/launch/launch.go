@@ -54,7 +54,7 @@ type Launch struct {
 	filled func() error // waits until the share is filled; nil before Create
 
 	Link  *watch.Link
-	Page  sync.WaitGroup // the start of the page
+	Aside sync.WaitGroup // what the container need not wait for
 	Ready chan struct{}  // closed when the watcher serves, or Err is set
 	Err   error          // why the watcher does not serve
 
@@ -70,7 +70,7 @@ type Launch struct {
 // Begin creates the session's record and starts its watcher, which is ready when Create needs it. The caller
 // calls Finish. stdio is passed to watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,9 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}()
 	rec := p.Record
 	// ends when the page has started or is not needed; Finish waits for it.
-	l.Page.Go(func() { StartPage(store, rec, p.Config) })
+	l.Aside.Go(func() { StartPage(store, rec, p.Config) })
+	// ends when the commands that killed watchers left have ended; Finish waits for it.
+	l.Aside.Go(func() { sessions.EndUnkept(store) })
 	return l, nil
 }
 
@@ -302,7 +304,7 @@ func remove(api client.APIClient, id string) {
 // Finish waits for everything that Begin and Create started. Without a container it removes the session.
 func (l *Launch) Finish() error {
 	<-l.Ready
-	l.Page.Wait()
+	l.Aside.Wait()
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
@@ -325,7 +327,7 @@ func (l *Launch) EndAgent() error {
 		return l.Finish()
 	}
 	<-l.Ready
-	l.Page.Wait()
+	l.Aside.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), LeaveTime)
 	defer cancel()
 	_ = l.Link.Over(ctx) // fails if the watcher has ended

@@ -97,11 +97,16 @@ func OpenSwept() (*state.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	EndUnkept(store)
+	return store, nil
+}
+
+// EndUnkept ends the commands of sessions whose watcher and keeper were killed together.
+func EndUnkept(store *state.Store) {
 	ids, _ := store.IDs() // callers that list the sessions report the error
 	for _, id := range ids {
-		_ = watch.EndUnkept(store.Dir(id)) // prune reports the error
+		_ = watch.EndUnkept(store.Dir(id)) // prune reports what cannot be ended
 	}
-	return store, nil
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {

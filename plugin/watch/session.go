@@ -55,8 +55,9 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 	return s
 }
 
-// settling is how long after its start a watcher begins to save memory. Collections would delay the start.
-const settling = time.Second
+// settling is how long after its start a watcher begins to save memory. By then its container runs, also on a
+// busy machine, and relays are up: collections would delay both.
+const settling = 3 * time.Second
 
 // saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
 // all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.

@@ -60,7 +60,7 @@ func (c *heard) say(kind wire.Kind, payload []byte) {
 
 // start says that the command runs, and why.
 func (c *heard) start(asked bool, pattern string) {
-	c.Conn.(*callerConn).Decided(asked, pattern)
+	c.Conn.(*hostConn).Decided(asked, pattern)
 	s := wire.Started{Request: "0011223344556677", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}
 	c.say(wire.KindStarted, s.Append(nil))
 }
@@ -276,7 +276,7 @@ func TestHTTPAnswers(t *testing.T) {
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 127, Text: line("not_proxied", "not a proxied command")})
 		}, `{"status":"denied","reason":"not a proxied command","exit_code":127}`},
 		{"a job", func(c *heard) {
-			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*callerConn).OneAnswer())})
+			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*hostConn).OneAnswer())})
 		}, `{"status":"error","reason":"not there over HTTP","exit_code":125}`},
 		{"nobody answered", func(c *heard) {
 			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "Command timed out waiting for approval")})
@@ -384,7 +384,7 @@ func TestHTTPTooMany(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
 	h := door(t, func(c *heard) { began <- struct{}{}; <-finish; echo(c) })
 	var wg sync.WaitGroup
-	for range maxWhole {
+	for range maxCalls {
 		// ends with its call.
 		wg.Go(func() {
 			if w := post(h, `{"args": ["make"]}`); w.Code != 200 {

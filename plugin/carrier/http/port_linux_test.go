@@ -128,7 +128,7 @@ func TestHTTPDawdlers(t *testing.T) {
 func TestHTTPTooManyDawdlers(t *testing.T) {
 	t.Parallel() // it is waiting
 	h, at := listening(t, echo)
-	for range maxWhole {
+	for range maxCalls {
 		h.enter()
 		defer h.leave()
 	}

@@ -3,6 +3,7 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -22,9 +23,9 @@ import (
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
 func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*look, error)) error {
-	text, ok := mountInfoOf(c)
-	if !ok {
-		return nil
+	text, err := mountInfoOf(c)
+	if err != nil || text == "" {
+		return err
 	}
 	l, err := look()
 	if err != nil {
@@ -39,15 +40,18 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*l
 		return nil
 	}
 	// The table is read in parts, and may have changed in between.
-	if text, ok = mountInfoOf(c); !ok {
-		return nil
+	if text, err = mountInfoOf(c); err != nil || text == "" {
+		return err
 	}
 	return l.mounts(text, share, given)
 }
 
 // mounts refuses a mount of a container's mount table.
 func (l *look) mounts(table string, share mount.Place, given []mount.Place) error {
-	all := mount.ParseMountInfo(table)
+	all, err := mount.Parse(table)
+	if err != nil {
+		return fmt.Errorf("read the container's mount table: %w", err)
+	}
 	for _, m := range all {
 		if repeated(m, all) {
 			continue
@@ -94,20 +98,24 @@ func (l *look) mounted(m mount.Info, share mount.Place, given []mount.Place) err
 
 // mountInfoOf returns the mount table of a container that runs, where its first process is
 // seen here: cgroup or mounts of that process name the container. On an engine elsewhere the
-// same number is another process.
-func mountInfoOf(c container.InspectResponse) (text string, ok bool) {
+// same number is another process. Otherwise the text is empty.
+func mountInfoOf(c container.InspectResponse) (text string, err error) {
 	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 || c.ID == "" {
-		return "", false
+		return "", nil
 	}
 	proc := fmt.Sprintf("/proc/%d/", c.State.Pid)
-	mounts, err := os.ReadFile(proc + "mountinfo")
-	if err != nil {
-		return "", false // it has ended
-	}
-	text = string(mounts)
-	if strings.Contains(text, c.ID) { // of its /etc/hostname
-		return text, true
+	text, err = mount.ReadFile(proc + "mountinfo")
+	switch {
+	case errors.Is(err, mount.ErrTooLong):
+		return "", fmt.Errorf("read the container's mount table: %w", err)
+	case err != nil:
+		return "", nil // it has ended
+	case strings.Contains(text, c.ID): // of its /etc/hostname
+		return text, nil
 	}
 	cgroup, err := os.ReadFile(proc + "cgroup")
-	return text, err == nil && strings.Contains(string(cgroup), c.ID)
+	if err != nil || !strings.Contains(string(cgroup), c.ID) {
+		return "", nil
+	}
+	return text, nil
 }

@@ -49,7 +49,7 @@ func allLeft() []Left {
 }
 
 func endLeft(id string, grace time.Duration) (was bool, err error) {
-	e := ending{look: func() snapshot {
+	e := treeEnding{find: func() snapshot {
 		s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 		was = was || len(s.alive) > 0
 		return s
@@ -68,7 +68,7 @@ const maxCommandLine = 4 << 10
 // commandLine is what a process was started as, or says that it was. A kernel's thread, and
 // what has just ended, have none.
 func commandLine(pid int) []string {
-	b := slurp("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	b := readProcFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	text := strings.TrimSuffix(string(b[:min(len(b), maxCommandLine)]), "\x00")
 	return strings.Split(text, "\x00")
 }

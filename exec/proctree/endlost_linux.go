@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errWithin = errors.New("this process is one of them")
+var errOwnSession = errors.New("this process is one of them")
 
 func endLost(session string, grace time.Duration) (was bool, err error) {
 	if os.Getenv(SessionMarker) == session {
-		return false, errWithin // others of them may wait for its answer
+		return false, errOwnSession // others of them may wait for its answer
 	}
 	spared := ancestors()
-	e := ending{look: func() snapshot {
+	e := treeEnding{find: func() snapshot {
 		s := lostProcesses(session, spared)
 		was = was || len(s.alive) > 0
 		return s
@@ -33,7 +33,7 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 	settle(slices.Clone(pids))
 	var roots []int
 	for _, pid := range pids {
-		if hasPrefix(environ(pid), SessionMarker+"="+session+"\x00") {
+		if hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
 			roots = append(roots, pid)
 		}
 	}
@@ -48,7 +48,7 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 func kept(folder, session string) bool {
 	for _, pid := range readable() {
 		args := commandLine(pid)
-		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !hasPrefix(environ(pid), SessionMarker+"="+session+"\x00") {
+		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
 			return true
 		}
 	}
@@ -59,7 +59,7 @@ func kept(folder, session string) bool {
 // threads, which have none.
 func readable() (pids []int) {
 	const kthreadd = 2
-	for _, name := range names("/proc") {
+	for _, name := range dirNames("/proc") {
 		pid, err := strconv.Atoi(name)
 		if err != nil || unix.Access(environFile(pid), unix.R_OK) != nil {
 			continue

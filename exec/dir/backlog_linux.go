@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// punchHole gives n bytes of f at off back to the disk, and reports whether it could. They read as
-// zeros then, and f is as long as before.
+// punchHole frees the disk space of n bytes of f at off, and reports whether it could. They read as zeros then, and the
+// size of f stays the same.
 func punchHole(f *os.File, off, n int64) bool {
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n) == nil
 }

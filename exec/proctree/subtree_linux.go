@@ -14,28 +14,28 @@ import (
 
 // subtree is what a Stem has on this system.
 type subtree struct {
-	root    proc
-	adopter int           // pid of the root's supervisor, or 0
-	had     map[proc]bool // children and orphans there were
-	met     *met
+	root        proc
+	supervisor  int           // pid of the root's supervisor, or 0
+	before      map[proc]bool // children and orphans there were
+	interrupted *interrupted
 }
 
-// met is what was found when the stem was interrupted: a parent that ends of that takes along what
+// interrupted is what was found when the stem was interrupted: a parent that ends of that takes along what
 // tells who its children belong to.
-type met struct {
+type interrupted struct {
 	sync.Mutex
 	found map[proc]bool
 }
 
 // ending ends what look finds, and what was met.
-func (s Subtree) ending(look func() snapshot) ending {
-	s.met.Lock()
-	defer s.met.Unlock()
-	return ending{look: look, found: maps.Clone(s.met.found), beyond: map[proc]bool{}}
+func (s Subtree) ending(look func() snapshot) treeEnding {
+	s.interrupted.Lock()
+	defer s.interrupted.Unlock()
+	return treeEnding{find: look, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
 }
 
-func lookAt(pid int, id string) Subtree {
-	s := Subtree{id: id, subtree: subtree{adopter: supervisorOf(pid), had: map[proc]bool{}, met: &met{found: map[proc]bool{}}}}
+func newSubtree(pid int, id string) Subtree {
+	s := Subtree{id: id, subtree: subtree{supervisor: supervisorOf(pid), before: map[proc]bool{}, interrupted: &interrupted{found: map[proc]bool{}}}}
 	if st, ok := readStat(pid); ok && st.alive() {
 		s.root = proc{pid, st.start}
 	}
@@ -56,22 +56,22 @@ func lookAt(pid int, id string) Subtree {
 
 // adopted returns the orphans that the root's supervisor has now.
 func (s Subtree) adopted(k childLister) []int {
-	if s.adopter == 0 || supervisorOf(s.root.pid) != s.adopter {
+	if s.supervisor == 0 || supervisorOf(s.root.pid) != s.supervisor {
 		return nil
 	}
-	return slices.DeleteFunc(k.of(s.adopter), func(pid int) bool { return pid == s.root.pid })
+	return slices.DeleteFunc(k.of(s.supervisor), func(pid int) bool { return pid == s.root.pid })
 }
 
 func (s Subtree) remember(pid int) {
 	if st, ok := readStat(pid); ok {
-		s.had[proc{pid, st.start}] = true
+		s.before[proc{pid, st.start}] = true
 	}
 }
 
 // new reports whether a process was not there when the stem was looked at.
 func (s Subtree) new(pid int) bool {
 	st, ok := readStat(pid)
-	return ok && !s.had[proc{pid, st.start}]
+	return ok && !s.before[proc{pid, st.start}]
 }
 
 // alive reports whether the process still is the one that was looked at.
@@ -138,18 +138,18 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 func (s Subtree) interrupt(request string) {
 	s.signal(unix.SIGINT) // first: a shell that has given its command up meanwhile would end of it
 	e := s.ending(s.descendants(request))
-	seen := e.look()
+	seen := e.find()
 	e.addKnown(&seen)
-	s.met.Lock()
-	maps.Copy(s.met.found, e.found)
-	s.met.Unlock()
+	s.interrupted.Lock()
+	maps.Copy(s.interrupted.found, e.found)
+	s.interrupted.Unlock()
 	for _, m := range seen.alive {
 		e.send(m, unix.SIGINT)
 	}
 }
 
 func (s Subtree) signal(sig syscall.Signal) {
-	e := ending{beyond: map[proc]bool{}}
+	e := treeEnding{unsignalable: map[proc]bool{}}
 	e.send(s.root, unix.Signal(sig))
 }
 

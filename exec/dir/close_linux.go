@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeTimeout is how long a system call of Hurry's may wait, at least.
+// closeTimeout is how long a system call in InterruptibleClose may wait.
 const closeTimeout = 20 * time.Millisecond
 
-// slots bounds the threads that are in Hurry. A thread that is somebody's own is of no use to
-// others, and ten thousand connections that close at once would have one each.
+// slots limits the threads in InterruptibleClose. Without it, ten thousand connections that close at once would each
+// lock a thread.
 var slots = make(chan struct{}, 16)
 
-// closingThreads are the threads that are in Hurry.
+// closingThreads are the threads in InterruptibleClose.
 var closingThreads struct {
 	mu      sync.Mutex // guards the fields below
 	threads []closingThread
@@ -30,9 +30,9 @@ type closingThread struct {
 	since time.Time
 }
 
-// InterruptibleClose runs do, in which descriptors of a container's making may be closed for the last
-// time. Such a close waits for as long as the container says: a TCP socket's until its
-// SO_LINGER is over (socket(7)). A signal ends the wait, and the close is done all the same.
+// InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. Such a close waits
+// as long as the container wants: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait, and the
+// descriptor is closed nevertheless.
 func InterruptibleClose(do func()) {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -43,7 +43,7 @@ func InterruptibleClose(do func()) {
 	closingThreads.threads = append(closingThreads.threads, closingThread{tid, time.Now()})
 	if !closingThreads.watched {
 		closingThreads.watched = true
-		// ends when it looks and nobody is in Hurry.
+		// ends when no thread is in InterruptibleClose.
 		go interruptClosing()
 	}
 	closingThreads.mu.Unlock()
@@ -53,7 +53,7 @@ func InterruptibleClose(do func()) {
 	closingThreads.mu.Unlock()
 }
 
-// interruptClosing signals who is in Hurry for too long, again and again: one may make many
+// interruptClosing signals the threads that are in InterruptibleClose for too long, again and again: each may make many
 // system calls that wait.
 func interruptClosing() {
 	tick := time.NewTicker(closeTimeout)
@@ -62,7 +62,7 @@ func interruptClosing() {
 		closingThreads.mu.Lock()
 		for _, h := range closingThreads.threads {
 			if time.Since(h.since) >= closeTimeout {
-				unix.Tgkill(unix.Getpid(), h.tid, unix.SIGURG) // to which the Go runtime does nothing that matters
+				unix.Tgkill(unix.Getpid(), h.tid, unix.SIGURG) // the Go runtime ignores a spurious one
 			}
 		}
 		idle := len(closingThreads.threads) == 0
@@ -74,8 +74,7 @@ func interruptClosing() {
 	}
 }
 
-// Close closes descriptors that a container has handed over, without waiting for what it
-// wants to be waited for.
+// Close closes descriptors that a container has sent. The container cannot make it wait.
 func Close(fds ...int) {
 	if len(fds) == 0 {
 		return

@@ -23,8 +23,8 @@ const (
 // dirFD is where this program, started again, finds the command's directory, if it has one.
 const dirFD = controlFD + 1
 
-// self is the main function of this program, started again.
-func self(args []string) int {
+// runAs is the main function of this program, started again.
+func runAs(args []string) int {
 	if len(args) < 5 {
 		return refuse(errors.New("the monitor is no command of its own"))
 	}

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package entry
+// Package keeper runs the parts of the program that need nothing of docker's command line but a process of their own:
+//
+//	hostexec-keeper ...    a session's keeper
+//	hostexec-monitor ...   the process between a terminal and its command
+//
+// It runs them while packages are initialized, as plugin/entry does, and imports little: most of docker's packages are
+// initialized later, which is a third of a keeper's memory.
+package keeper
 
 import (
 	"os"
@@ -17,6 +24,26 @@ const maxFiles = 4
 // LostName is argv[0] of a keeper whose watcher was killed: it answers the callers. Its arguments are the session's
 // folder and the exit status of the watcher.
 const LostName = "hostexec-lost"
+
+func init() {
+	if code, ours := run(os.Args); ours {
+		os.Exit(code)
+	}
+}
+
+// run runs the part of the program that args name, and reports whether they name one. Only this program uses these
+// names, to start itself.
+func run(args []string) (code int, ours bool) {
+	switch {
+	case len(args) == 0:
+		return 0, false
+	case args[0] == proctree.MonitorName:
+		return proctree.Monitor(args), true
+	case args[0] == proctree.KeeperName:
+		return runKeeper(args[1:]), true
+	}
+	return 0, false
+}
 
 // runKeeper runs the keeper to its end, and returns the exit status. args are
 //

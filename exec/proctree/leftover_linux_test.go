@@ -80,8 +80,8 @@ func TestEndLost(t *testing.T) {
 		t.Errorf("EndLost of a part of the id = %v, %v", was, err)
 	}
 	t.Setenv(SessionMarker, "lost2")
-	if was, err := EndLost("lost2", 0); was || err != errWithin || !exectest.ProcessExists(b.Pid) {
-		t.Errorf("EndLost of its own = %v, %v, want %v", was, err, errWithin)
+	if was, err := EndLost("lost2", 0); was || err != errOwnSession || !exectest.ProcessExists(b.Pid) {
+		t.Errorf("EndLost of its own = %v, %v, want %v", was, err, errOwnSession)
 	}
 	if err := b.End(0); err != nil {
 		t.Error(err)

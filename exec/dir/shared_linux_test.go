@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -289,5 +290,19 @@ func TestBoxGrowing(t *testing.T) {
 	}
 	if text, _, err := b.Read("x", 101); len(text) != 101 || err != nil {
 		t.Errorf("Read = %d bytes, %v", len(text), err)
+	}
+}
+
+// TestBoxUmask: a file is its owner's to read and write, whatever the umask.
+func TestBoxUmask(t *testing.T) {
+	b, at, _ := newBox(t)
+	defer syscall.Umask(syscall.Umask(0o777))
+	f, err := b.Create("x", Entry{UID: os.Geteuid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if fi, err := os.Stat(filepath.Join(at, "x")); err != nil || fi.Mode() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", fi, err)
 	}
 }

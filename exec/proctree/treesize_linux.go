@@ -23,7 +23,7 @@ func sizes() (all []Size) {
 }
 
 func endNow(id string) error {
-	e := ending{look: func() snapshot {
+	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, c *Child) bool {
 			if c != nil {
 				return c.id == id

@@ -8,17 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeup looks at what is held before it opens it, as open does. A pipe that nobody reads
-// cannot be opened (fifo(7)).
-func (b *SharedDir) wakeup(name string) *Wakeup {
-	held, err := unix.Openat(b.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// wakeup checks the held file before it opens it, as openAs does. Opening fails if the pipe has no reader (fifo(7)).
+func (d *SharedDir) wakeup(name string) *Wakeup {
+	held, err := unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(held)
 	var st unix.Stat_t
 	if unix.Fstat(held, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO || st.Nlink != 1 {
-		return nil // by another name it may be somebody else's, who means something by what comes
+		return nil // with another name, it may belong to a program for which the data has a meaning
 	}
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(held), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

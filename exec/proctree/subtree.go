@@ -14,8 +14,8 @@ type Subtree struct {
 	subtree
 }
 
-// LookAt returns the stem of a living process, which was started with the marker id.
-func LookAt(pid int, id string) Subtree { return lookAt(pid, id) }
+// NewSubtree returns the stem of a living process, which was started with the marker id.
+func NewSubtree(pid int, id string) Subtree { return newSubtree(pid, id) }
 
 // Alive reports whether the process still runs.
 func (s Subtree) Alive() bool { return s.alive() }
