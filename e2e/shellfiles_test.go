@@ -17,7 +17,7 @@ import (
 // nothing left of it.
 func TestIntegrationShellFiles(t *testing.T) {
 	needBash(t)
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		g := ground{Container: h.Holding(t, "--proxy-shell")}.make(t)
 		want(t, "a first command", g.x(t, `x :`).Code, 0)
 		dir := filepath.Join(h.State, "sessions", g.Session, "shells", "done")
@@ -46,7 +46,7 @@ func TestIntegrationShellFiles(t *testing.T) {
 // looked for.
 func TestIntegrationShellPolled(t *testing.T) {
 	needBash(t)
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	name := h.target(t, "full", nil, "/probe", "hold")
 	g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
 	unwatched := `d=$(echo /tmp/hostexec-output-*/shells); mv $d/done $d/gone && mkdir $d/done; V=1`

@@ -89,7 +89,7 @@ var shellTable = map[string]string{
 
 // TestShellTable holds the table to the tests that there are.
 func TestShellTable(t *testing.T) {
-	tests, rows := testsByRoom(t), map[string]bool{}
+	tests, rows := testsByPackage(t), map[string]bool{}
 	for row, named := range shellTable {
 		rows[row[:3]] = true
 		for i, name := range strings.Fields(named) {

@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -78,7 +79,8 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	return api, nil
 }
 
-// elsewhere is a scene's Elsewhere: the session's container lends its directories.
+// elsewhere returns a session state's Elsewhere. The containers of calls get the directories of the session's
+// container.
 func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
@@ -124,9 +126,9 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 	for _, m := range mounts {
 		why := ""
 		switch {
-		case Within(m.Target, state.Target):
+		case names.Within(m.Target, state.Target):
 			continue // the container has something else there
-		case Within(state.Target, m.Target), copies != "" && Within(filepath.Clean(copies), m.Target):
+		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
 		case m.Source != "" && EngineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
@@ -136,17 +138,17 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			kept = append(kept, m)
 			continue
 		}
-		if Within(cwd, m.Target) {
+		if names.Within(cwd, m.Target) {
 			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
 		}
 	}
-	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && Within(cwd, m.Target) }) {
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && names.Within(cwd, m.Target) }) {
 		err = nil // there is a nearer one
 	}
 	return kept, err
 }
 
-// inside returns the container ref for a shell to live in; exact wants its name.
+// find returns the container ref for a shell to live in; exact wants its name.
 func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shell.Container, error) {
 	api, err := c.session()
 	if err != nil {
@@ -157,7 +159,7 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	})
 }
 
-// insideOf is a scene's Inside.
+// findExact is a session state's Inside.
 func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
 	return c.find(ctx, name, true)
 }
@@ -165,7 +167,7 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 // sweeping is how long an engine may take over what is left over: a container waits.
 const sweeping = 5 * time.Second
 
-// removeLeftContainers removes what a watcher before this one has left of commands' containers.
+// RemoveLeft removes what a watcher before this one has left of commands' containers.
 func (c *CallContainers) RemoveLeft(ctx context.Context) {
 	mine := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()

@@ -99,7 +99,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 }
 
-// widen has commands run without what other containers supply, from here on.
+// Widen has commands run without what other containers supply, from here on.
 func (c *Calls) Widen(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Calls) Widen(fresh []mount.Point) {
 	c.Server.SetState(&sc)
 }
 
-// hostCode names the commands that run code of others, among those that the session has on this host, by its flags or by rules.
+// HostCode names the commands that run code of others, among those that the session has on this host, by its flags or by rules.
 func (c *Calls) HostCode(dirs []string, why string) []string {
 	sc := c.Server.State()
 	if sc == nil || len(dirs) == 0 {
@@ -133,7 +133,7 @@ func (c *Calls) HostCode(dirs []string, why string) []string {
 	return HostCode(sc.Policy, here, strings.Join(dirs, ", ")+", "+why, policy.GradeCertain, policy.GradePossible)
 }
 
-// workdir is the working directory of the container, for callers that do not say theirs.
+// Workdir is the working directory of the container, for callers that do not say theirs.
 func (c *Calls) Workdir() string {
 	if at := c.workdir.Load(); at != nil {
 		return *at

@@ -48,6 +48,7 @@ type marked struct {
 
 func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Listener.Close()) }
 
+// CloseRequestDirs closes the directories of places.
 func CloseRequestDirs(places []files.RequestDir) error {
 	var errs []error
 	for _, p := range places {

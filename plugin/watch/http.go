@@ -44,6 +44,7 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
+// Listening says at which address calls over HTTP come.
 func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
@@ -101,7 +102,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 	return "", http.ErrNoWorkdir
 }
 
-// openHTTP listens where run has found the container's gateway to be, as it says in text.
+// OpenHTTP listens where run has found the container's gateway to be, as it says in text.
 func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	var at Gateway
 	if err := json.Unmarshal([]byte(text), &at); err != nil {

@@ -20,7 +20,7 @@ import (
 // Between run and the watcher goes one line at a time:
 //
 //	run -> watcher    recorded               the session's folder and record are there
-//	run <- watcher    ready                  the doors are open
+//	run <- watcher    ready                  calls are accepted
 //	run -> watcher    http JSON              listen there for HTTP, a Gateway
 //	run <- watcher    listening ADDRESS      it does
 //	run -> watcher    inspected JSON         what the engine says of the container that comes next
@@ -208,7 +208,8 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// Launcher is the watcher's end of a Link: what starts the session.
+// Launcher is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
+// agent, or proxy.
 type Launcher struct {
 	f      *os.File
 	Lines  chan string // closed when run has gone; it ends with "" if it was killed
@@ -249,25 +250,30 @@ func (u *Launcher) recorded(ctx context.Context) bool {
 	}
 }
 
+// Stopping says that the container is being stopped, because somebody stops the session.
 func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
 
+// Ready says that calls are accepted.
 func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
 
+// Bound says that the container may start, what should be known of its mounts, and where commands run.
 func (u *Launcher) Bound(warnings []string, where string) {
 	u.Warn(warnings)
 	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 
+// Warn says what should be known of the session.
 func (u *Launcher) Warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
 }
 
+// Fail says why the session cannot be served.
 func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
 
-// letGo ends the link before the watcher does: run need not wait for that.
+// LetGo ends the link before the watcher does: run need not wait for that.
 func (u *Launcher) LetGo() { u.f.Close() }
 
 func (u *Launcher) close() {

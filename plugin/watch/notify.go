@@ -54,7 +54,7 @@ func NewNotifier(rec state.Session, options Notify, log *slog.Logger) notify.Not
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
 	if rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := mount.NewTable(Requested(rec), mount.Default{}) // it fails only for a Default with a directory
+		owner, _ := mount.NewTable(WritableByRequesters(rec), mount.Default{}) // it fails only for a Default with a directory
 		own, _ := executor.Path(os.Getenv("PATH"), owner)
 		getenv = func(name string) string {
 			if name == "PATH" {

@@ -5,9 +5,9 @@ package watch
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // covers reports whether one of two directories of the host is in the other, or is it, by
@@ -28,12 +28,6 @@ func Resolved(path string) string {
 	return filepath.Clean(path)
 }
 
-// Within reports whether path is dir or below it, by whole elements.
-func Within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
 // EngineIn reports whether source is an engine's socket, or a directory that holds one: one of
 // those where it usually is, or of sockets.
 func EngineIn(source string, sockets ...string) bool {
@@ -48,6 +42,6 @@ func ShownIn(source string, paths ...string) bool {
 	source = Resolved(source)
 	return slices.ContainsFunc(paths, func(p string) bool {
 		p = Resolved(p)
-		return Within(p, source) || Within(source, p)
+		return names.Within(p, source) || names.Within(source, p)
 	})
 }

@@ -66,7 +66,7 @@ func (r *Record) restore() {
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
-// proxied is what --proxy and --proxy-shell named.
+// Proxied is what --proxy and --proxy-shell named.
 func (r *Record) Proxied() []state.Command {
 	if r.Shell == nil {
 		return r.Commands
@@ -91,7 +91,7 @@ func (r *Record) commands() []policy.Command {
 	return list
 }
 
-// workspace is the directory that an agent in a container is given in the state directory,
+// OwnWorkspace is the directory that an agent in a container is given in the state directory,
 // with nothing else in it; it is empty where a link leads elsewhere.
 func (r *Record) OwnWorkspace() string {
 	own := filepath.Join(r.Store.Workspaces(), r.ID)

@@ -23,6 +23,7 @@ func InheritedLink() *os.File { return nil }
 
 var AgentStdio = [3]int{-1, -1, -1}
 
+// CloseAgentStdio does nothing: there are none.
 func CloseAgentStdio() {}
 
 // KeeperPipe returns nothing: there is no keeper.

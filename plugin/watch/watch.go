@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch is one session's watcher: carriers in, calls out, for as long as the
-// container lives.
+// Package watch is the core of a watcher: it serves the calls of one session, and answers its control socket.
 //
 //	run --Link--> keeper --starts--> watcher <--share/socket-- container
 //	                                    |  \--control.sock-- status, stop ...
 //	                                  engine (waits for the container to end)
 //
-// Its one law: the watcher is there before the container's first instruction and gone
-// after its last, or that of the jobs that are kept; and when it goes, however it goes, no command of the session stays:
-// the keeper above it sees to that. It decides nothing and speaks no protocol itself.
+// A Mode decides how calls come, when they may be answered, and when the session ends. The modes are packages below
+// this one, which import it: container, process and directory.
+//
+// The watcher is ready before the container's first instruction. It ends after the container, or after the last job
+// that is kept. However it ends, no command of the session stays: the keeper above it ends them.
+//
+// The package decides on no request and speaks no protocol of its own, except with the process that starts it (Link).
 package watch
 
 import (
@@ -54,9 +57,10 @@ type Mode interface {
 	Follow(ctx context.Context, l *Launcher) error
 }
 
+// Why a session ends.
 var (
 	ErrStopped = errors.New("the session was stopped")
-	ErrGone    = errors.New("the container is gone")
+	ErrGone    = errors.New("the container is gone") // nothing of the session is needed any more
 	ErrOver    = errors.New("the container has stopped")
 )
 
@@ -128,7 +132,7 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	return s, w.serve(ctx, s, entries, link)
 }
 
-// pause waits for d; it reports false when ctx was done first.
+// Pause waits for d; it reports false when ctx was done first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

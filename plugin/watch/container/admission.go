@@ -22,7 +22,7 @@ import (
 type admission struct {
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
 	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
-	started        chan struct{}                 // has a value when the container may have started: lookAtStart
+	started        chan struct{}                 // has a value when the container may have started: checkAtStart
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
 	life           *watch.Lifetime
@@ -31,7 +31,7 @@ type admission struct {
 // admit waits until a call may be answered. It returns false if it may not: then the session ends.
 func (a *admission) admit(ctx context.Context) bool {
 	a.mayHaveStarted()
-	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.lookAgain()
+	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.checkAgain()
 }
 
 // mayHaveStarted says that the container may have started: the engine has said so, or a call has come.
@@ -42,9 +42,9 @@ func (a *admission) mayHaveStarted() {
 	}
 }
 
-// lookAtStart looks at the mounts of container id as soon as it runs, and then lets calls in,
+// checkAtStart looks at the mounts of container id as soon as it runs, and then lets calls in,
 // or ends the session. The returned function ends that look, for when that run is over.
-func (a *admission) lookAtStart(ctx context.Context, api watch.Engine, id string) (over func()) {
+func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (over func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var look sync.WaitGroup
 	// ends with the look, or with ctx.
@@ -57,7 +57,7 @@ func (a *admission) lookAtStart(ctx context.Context, api watch.Engine, id string
 		for wait := watch.Poll / 20; ; wait = min(2*wait, watch.EnginePoll) {
 			c, err := inspect(ctx, api, id)
 			if err == nil && runs(c) {
-				a.letIn(c)
+				a.checkRunning(c)
 				return
 			}
 			if !watch.Pause(ctx, wait) {
@@ -68,8 +68,8 @@ func (a *admission) lookAtStart(ctx context.Context, api watch.Engine, id string
 	return func() { cancel(); look.Wait() }
 }
 
-// letIn lets the calls of a container in that runs, or ends the session.
-func (a *admission) letIn(c container.InspectResponse) {
+// checkRunning lets the calls of a container in that runs, or ends the session.
+func (a *admission) checkRunning(c container.InspectResponse) {
 	if err := a.mounts.refuse(c); err != nil {
 		a.life.Stop(err)
 		return
@@ -93,14 +93,14 @@ func (a *admission) noteLive(c container.InspectResponse) {
 	a.live.Store(&liveContainer{c})
 }
 
-// lookAgain reports whether a call may be answered: it ends the session if a protected directory
+// checkAgain reports whether a call may be answered: it ends the session if a protected directory
 // has been mounted in its container meanwhile.
-func (a *admission) lookAgain() bool {
+func (a *admission) checkAgain() bool {
 	c := a.live.Load()
 	if c == nil {
 		return true
 	}
-	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.newLook)
+	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.viewProtected)
 	if err != nil {
 		a.life.Stop(err)
 	}

@@ -13,33 +13,39 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// stopAgent ends the agent's container when the agent is to end. Then the caller, which follows
+// agentStopper ends the container of an agent that is to end.
+type agentStopper struct {
+	s         *watch.Session
+	leftovers leftovers
+}
+
+// stop ends the agent's container when the agent is to end. Then the caller, which follows
 // the container, removes it and ends the session; a caller that does not is not waited for.
-func (m *Mode) stopAgent(ctx context.Context, api watch.Engine, id string, link *watch.Launcher) {
+func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, link *watch.Launcher) {
 	select {
-	case <-m.s.Life.Agent.Asked.Done():
+	case <-a.s.Life.Agent.Asked.Done():
 	case <-ctx.Done():
 		return
 	}
 	link.Stopping()
-	m.terminate(ctx, api, id)
+	a.terminate(ctx, api, id)
 	if watch.Pause(ctx, removing) {
-		m.s.Life.Stop(m.leftovers.abandoned(ctx, api, id))
+		a.s.Life.Stop(a.leftovers.abandoned(ctx, api, id))
 	}
 }
 
 // terminate has the engine send TERM, and KILL when the agent's time is up.
-func (m *Mode) terminate(ctx context.Context, api watch.Engine, id string) {
+func (a agentStopper) terminate(ctx context.Context, api watch.Engine, id string) {
 	polite, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(m.s.Life.Agent.Deadline, cancel)()
+	defer context.AfterFunc(a.s.Life.Agent.Deadline, cancel)()
 	for _, seconds := range []int{unlimited, 0} {
 		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
 		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
-			m.s.Log.Warn("stop the agent's container", "error", err)
+			a.s.Log.Warn("stop the agent's container", "error", err)
 		}
 		polite = ctx
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// unnamed is how much the processes of the container have on the disk, whose first one is pid,
+// deletedFileBytes is how much the processes of the container have on the disk, whose first one is pid,
 // in files below its directories of requests that they have removed and still have open. It
 // sees what this user may look at: as root, all.
-func unnamed(pid int) (bytes int64) {
+func deletedFileBytes(pid int) (bytes int64) {
 	ours, err := os.Readlink(namespace(strconv.Itoa(pid)))
 	if pid <= 0 || err != nil {
 		return 0

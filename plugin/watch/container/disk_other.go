@@ -4,5 +4,5 @@
 
 package container
 
-// holds is for engines that are here, and no watcher is.
-func holds(_, _ string) bool { return false }
+// holdsDisk is for engines that are here, and no watcher is.
+func holdsDisk(_, _ string) bool { return false }

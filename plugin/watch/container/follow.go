@@ -45,26 +45,26 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	// end with run, or with ctx.
 	m.s.Go(func() { m.noteRun(ctx, api, id, link) })
 	if m.s.Life.Agent != nil {
-		m.s.Go(func() { m.stopAgent(ctx, api, id, link) })
+		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, link) })
 	}
 	m.s.Go(func() { m.transport.settle(ctx, api, id) })
-	m.s.Go(func() { m.keepName(ctx, api, id) })
+	m.s.Go(func() { m.name.follow(ctx, api, id) })
 	if m.s.Carriers.ByFiles {
 		m.s.Go(func() { m.requests.watch(ctx, api, id) })
 	}
-	looked := m.admission.lookAtStart(ctx, api, id)
+	looked := m.admission.checkAtStart(ctx, api, id)
 	for {
-		err := m.wait(ctx, api, id, began, exit)
+		err := wait(ctx, api, id, began, exit, m.s.Log)
 		looked()
 		if err != nil {
 			return err
 		}
 		m.admission.containerKnown.shut() // until it is known what it mounts when it runs again
 		m.s.Life.Down.Store(true)
-		if began, exit, err = m.again(ctx, api, id); err != nil {
+		if began, exit, err = m.waitRestart(ctx, api, id); err != nil {
 			return err
 		}
-		m.noteName(ctx, api, id) // it may have been renamed since the look of above
+		m.name.note(ctx, api, id) // it may have been renamed since the look of above
 		m.s.Life.Down.Store(false)
 		m.admission.containerKnown.open()
 		if !watch.Pause(ctx, watch.Poll) { // an engine that says both "runs" and "does not" is not asked in a circle
@@ -141,28 +141,28 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	c, registered, err := m.firstLook(ctx, api, id, made)
 	if err != nil {
 		link.Fail(err)
-		return "", nil, m.setUpFailed(errdefs.IsNotFound(err), err)
+		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuse(c); err != nil {
 		link.Fail(err)
-		return "", nil, m.setUpFailed(fresh, err)
+		return "", nil, setUpFailed(fresh, err)
 	}
 	if c.State.Running { // resumed
 		m.s.Calls.Containers.RemoveLeft(ctx)
 	}
 	if err := m.setState(c); err != nil {
 		link.Fail(err)
-		return "", nil, m.setUpFailed(fresh, err)
+		return "", nil, setUpFailed(fresh, err)
 	}
 	m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
-	m.warn(c, found)
+	m.setWarnings(c, found)
 	if err := m.s.Record.Save(); err != nil {
 		link.Fail(err)
-		return "", nil, m.setUpFailed(fresh, err)
+		return "", nil, setUpFailed(fresh, err)
 	}
 	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
 	if m.s.Carriers.Unreachable != "" {
@@ -199,7 +199,7 @@ func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made 
 // setUpFailed is the end of a session that could not be set up. Its folder goes with a
 // container that run is about to remove; one that has run, and is only resumed, needs it
 // to be started again.
-func (m *Mode) setUpFailed(fresh bool, err error) error {
+func setUpFailed(fresh bool, err error) error {
 	if fresh {
 		return errors.Join(watch.ErrGone, err)
 	}
@@ -236,18 +236,18 @@ func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 		return // gone, or it has started: the wait will tell
 	}
 	m.s.Life.Down.Store(true)
-	if err := m.settle(ctx, api, id); err != nil {
+	if err := settle(ctx, api, id); err != nil {
 		m.s.Life.Stop(err)
 		return
 	}
 	m.s.Life.Down.Store(false)
 }
 
-// again returns when the container runs again and the session is set up for it, with when
+// waitRestart returns when the container runs again and the session is set up for it, with when
 // that run began and a wait for its end; or with why there is no session any more.
-func (m *Mode) again(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
+func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
 	for {
-		if err := m.settle(ctx, api, id); err != nil {
+		if err := settle(ctx, api, id); err != nil {
 			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, id) }, err); err != nil {
 				return "", nil, err
 			}
@@ -264,7 +264,7 @@ func (m *Mode) again(ctx context.Context, api watch.Engine, id string) (began st
 }
 
 // setUpAgain sets the session up for a container that was started again. Its mounts were made
-// anew: a directory that it could write may lead elsewhere by now, to what preflight refuses.
+// anew: a directory that it could write may lead elsewhere by now, to what is refused.
 // It returns when the container was started, or "" if that has to be asked again.
 func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (began string, err error) {
 	c, err := inspect(ctx, api, id)
@@ -284,7 +284,7 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 	if err := m.setState(c); err != nil {
 		return c.State.StartedAt, err
 	}
-	m.rewarn(c, m.mounts.warnings(c))
+	m.updateWarnings(c, m.mounts.warnings(c))
 	return c.State.StartedAt, nil
 }
 

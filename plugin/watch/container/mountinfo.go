@@ -22,7 +22,7 @@ import (
 // runningMounts refuses a container that runs with a mount of the state directory, other than
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
-func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*look, error)) error {
+func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {
 		return err
@@ -47,7 +47,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*l
 }
 
 // mounts refuses a mount of a container's mount table.
-func (l *look) mounts(table string, share mount.Place, given []mount.Place) error {
+func (l *protectedView) mounts(table string, share mount.Place, given []mount.Place) error {
 	all, err := mount.Parse(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
@@ -73,7 +73,7 @@ func repeated(m mount.Info, all []mount.Info) bool {
 }
 
 // mounted refuses a mount that a container has.
-func (l *look) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
+func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
 	if l.overlaps(m.Place()) {
 		for _, g := range given {
 			if m.Place() == g && (m.ReadOnly || g != share) {

@@ -17,7 +17,7 @@ func TestPlaceOf(t *testing.T) {
 	const home = "/home/me/state"
 	share := mount.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
 	requests := mount.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
-	l := &look{stateDir: home, at: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
+	l := &protectedView{stateDir: home, at: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
 	l.kept = []protectedRoute{{
 		protected{"/usr/bin/tool", "--proxy tool runs", refuseWritable, "proxy another"},
 		mount.Route{{Path: "/usr/bin/tool", Place: mount.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: mount.Place{Dev: "254:0", Root: "/usr/bin"}}},

@@ -13,6 +13,7 @@ import (
 	apimount "github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -29,7 +30,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 		}
 		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !watch.Within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}
@@ -60,14 +61,14 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	return notes, mc.refuse(c)
 }
 
-// preflight refuses a container that could reach what decides over it: the state
+// refuse refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	look := sync.OnceValues(mc.newLook) // most containers have no mount that needs it
+	look := sync.OnceValues(mc.viewProtected) // most containers have no mount that needs it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {

@@ -13,9 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// replicas are the containers of a service that have a relay of their own, beside the one that
+// otherRelays are the containers of a service that have a relay of their own, beside the one that
 // the session shows. What is known of that one's way is known of theirs: they are on one engine.
-type replicas struct {
+type otherRelays struct {
 	mu     sync.Mutex // guards the fields below
 	shown  string     // has its relay by settleReach
 	relies bool       // but not this one: it was one of these when it was shown
@@ -23,7 +23,7 @@ type replicas struct {
 }
 
 // enter notes a container that may need a relay; it reports whether that is news.
-func (r *replicas) enter(id string) bool {
+func (r *otherRelays) enter(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.kept == nil {
@@ -37,30 +37,30 @@ func (r *replicas) enter(id string) bool {
 }
 
 // keep notes that a container is about to get a relay, unless it is the one that is shown.
-func (r *replicas) keep(id string) bool {
+func (r *otherRelays) keep(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept[id] = id != r.shown || r.relies
 	return r.kept[id]
 }
 
-func (r *replicas) leave(id string) {
+func (r *otherRelays) leave(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.kept, id)
 }
 
 // show notes which container the session shows; it reports whether that has a relay already.
-func (r *replicas) show(id string) bool {
+func (r *otherRelays) show(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shown, r.relies = id, r.kept[id]
 	return r.relies
 }
 
-// relayBeside sees to a relay in container id for as long as that runs, or life lasts: the
+// relayOther sees to a relay in container id for as long as that runs, or life lasts: the
 // container that is shown may end before it, and its calls go on.
-func (t *transport) relayBeside(life context.Context, api watch.Engine, id string) {
+func (t *transport) relayOther(life context.Context, api watch.Engine, id string) {
 	if t.carriers.Relay == nil || !t.replicas.enter(id) {
 		return
 	}
@@ -69,7 +69,7 @@ func (t *transport) relayBeside(life context.Context, api watch.Engine, id strin
 		for again := true; again; {
 			again = t.byRelay(life) && t.replicas.keep(id)
 			if again {
-				t.keepRelayBeside(life, api, id)
+				t.keepOtherRelay(life, api, id)
 			}
 			t.replicas.leave(id)
 			// It may have been started since the last look, and who was told thought it here.
@@ -100,8 +100,8 @@ func (t *transport) byRelay(ctx context.Context) bool {
 	return true
 }
 
-// keepRelayBeside keeps a relay in container id until that does not run, or ctx is done.
-func (t *transport) keepRelayBeside(ctx context.Context, api watch.Engine, id string) {
+// keepOtherRelay keeps a relay in container id until that does not run, or ctx is done.
+func (t *transport) keepOtherRelay(ctx context.Context, api watch.Engine, id string) {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		began := time.Now()
 		err := t.relayOnce(ctx, api, id, func(bool) error { return nil })

@@ -6,7 +6,7 @@ import "testing"
 
 // TestReplicas: no container ever has two that see to its relay, whichever is shown meanwhile.
 func TestReplicas(t *testing.T) {
-	var r replicas
+	var r otherRelays
 	want := func(what string, got, want bool) {
 		t.Helper()
 		if got != want {

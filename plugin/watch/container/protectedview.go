@@ -9,12 +9,13 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// look compares mounts with everything that is protected. It is of one moment.
-type look struct {
+// protectedView compares mounts with everything that is protected. It is of one moment.
+type protectedView struct {
 	view     *mount.View
 	stateDir string           // the state directory
 	at       mount.Location   // the same
@@ -28,13 +29,13 @@ type protectedRoute struct {
 	route mount.Route
 }
 
-// newLook identifies what is protected.
-func (mc *mountCheck) newLook() (*look, error) {
+// viewProtected identifies what is protected.
+func (mc *mountCheck) viewProtected() (*protectedView, error) {
 	v, err := mount.ReadView()
 	if err != nil {
 		return nil, err
 	}
-	l := &look{view: v, files: append(firstFiles(mc.record.Store.Home), state.LockFile(mc.record.Dir))}
+	l := &protectedView{view: v, files: append(firstFiles(mc.record.Store.Home), state.LockFile(mc.record.Dir))}
 	for _, p := range mc.protected() {
 		switch p.against {
 		case refuse:
@@ -50,21 +51,21 @@ func (mc *mountCheck) newLook() (*look, error) {
 
 // source refuses the mount of a directory or file of this host. recursive says that mounts
 // below it come along.
-func (l *look) source(source string, writable, recursive bool) error {
+func (l *protectedView) source(source string, writable, recursive bool) error {
 	at := l.view.Locate(source)
-	if holds(at.Path, l.stateDir) {
+	if holdsDisk(at.Path, l.stateDir) {
 		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", source, l.stateDir)
 	}
 	if l.showsState(at) {
 		alias := ""
-		if !watch.Within(at.Path, l.at.Path) && !watch.Within(l.at.Path, at.Path) {
+		if !names.Within(at.Path, l.at.Path) && !names.Within(l.at.Path, at.Path) {
 			alias = ", which has another name there"
 		}
 		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)
 	}
 	if writable {
 		for _, k := range l.kept {
-			if k.route.Through(at) || holds(at.Path, k.path) || at.Shows(watch.Resolved(k.path)) {
+			if k.route.Through(at) || holdsDisk(at.Path, k.path) || at.Shows(watch.Resolved(k.path)) {
 				return k.refuse(source)
 			}
 		}
@@ -91,7 +92,7 @@ func (k protectedRoute) refuse(source string) error {
 }
 
 // showsState reports whether at is the state directory, a part of it, or above it.
-func (l *look) showsState(at mount.Location) bool {
+func (l *protectedView) showsState(at mount.Location) bool {
 	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
@@ -120,10 +121,10 @@ func someOf(dir string) []os.DirEntry {
 }
 
 // overlaps reports whether a mount shows the state directory, a part of it, or what is above.
-func (l *look) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
+func (l *protectedView) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
 
 // warn lists what a mount of source, which can be written, gives away beside what is refused.
-func (l *look) warn(source string) (list []string) {
+func (l *protectedView) warn(source string) (list []string) {
 	at := l.view.Locate(source).Path
 	for _, n := range l.notes {
 		if l.view.Overlap(at, n.path) {

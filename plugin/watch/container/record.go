@@ -8,13 +8,13 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// warn writes down what there is to know of the session's container, in the record that is saved
+// setWarnings writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
-func (m *Mode) warn(c container.InspectResponse, found []string) {
+func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), m.s.Config.Supplied(m.s.Calls.Dirs())...)
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
@@ -22,11 +22,11 @@ func (m *Mode) warn(c container.InspectResponse, found []string) {
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
-// rewarn is warn of a container that was started again, and saves it.
-func (m *Mode) rewarn(c container.InspectResponse, found []string) {
+// updateWarnings is warn of a container that was started again, and saves it.
+func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	m.s.Record.Change(func() { // the container may be renamed meanwhile
 		old := m.s.Record.Warnings
-		if m.warn(c, found); slices.Equal(old, m.s.Record.Warnings) {
+		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) {
 			return
 		}
 		if err := m.s.Record.Save(); err != nil {
@@ -41,7 +41,7 @@ func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !watch.Within(m.Destination, state.Target) {
+		if m.Type == mount.TypeBind && m.RW && m.Source != "" && !names.Within(m.Destination, state.Target) {
 			dirs = append(dirs, m.Source)
 		}
 	}

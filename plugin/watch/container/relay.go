@@ -62,7 +62,7 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 // relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
 func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
 	if t.record.Attached { // else it is mounted
-		if err := RootsAlone(ctx, api, id); err != nil {
+		if err := CheckShimOwner(ctx, api, id); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ const (
 // errUnmeasured says that the container has a directory there that nobody else can read.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
-// limitRequestDirs measures the directories of requests of container id until ctx is done, and
+// watch measures the directories of requests of container id until ctx is done, and
 // ends the container when they hold too much.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
@@ -64,7 +64,7 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 			continue
 		}
 		before, last = now, time.Now()
-		bytes, err := r.measure(root, unnamed(first))
+		bytes, err := r.measure(root, deletedFileBytes(first))
 		held.Force(max(0, bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {

@@ -31,10 +31,10 @@ type archives interface {
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 }
 
-// RootsAlone refuses an attached container, or one that is to be, in which others than root
+// CheckShimOwner refuses an attached container, or one that is to be, in which others than root
 // could put another program in the place of the shim. What is not there yet only root can make
 // if it owns what is above. It is asked anew before each exec as root.
-func RootsAlone(ctx context.Context, api archives, id string) error {
+func CheckShimOwner(ctx context.Context, api archives, id string) error {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the engine: %w", err)

@@ -47,7 +47,7 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 		m.s.Calls.Containers.RemoveLeft(ctx)
 	}
 	for {
-		c, err := m.nextOf(ctx, api)
+		c, err := m.nextContainer(ctx, api)
 		if err != nil {
 			return err
 		}
@@ -64,13 +64,13 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 	}
 }
 
-// nextOf waits for a container of the service's that runs. The error says that there will
+// nextContainer waits for a container of the service's that runs. The error says that there will
 // be none.
-func (m *Mode) nextOf(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
+func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
 	m.s.Life.Down.Store(true)
 	said := ""
 	for over := time.Now().Add(restartDelay); ; {
-		c, stopped, err := m.look(ctx, api)
+		c, stopped, err := m.findRunning(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(restartDelay)
@@ -95,10 +95,10 @@ func (m *Mode) nextOf(ctx context.Context, api watch.Engine) (c container.Inspec
 	}
 }
 
-// look finds a container of the service's that runs, of several the first. stopped: there is
+// findRunning finds a container of the service's that runs, of several the first. stopped: there is
 // none, but others that may be started.
-func (m *Mode) look(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: m.serviceFilter()})
+func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
 		return found, false, err
 	}
@@ -113,7 +113,7 @@ func (m *Mode) look(ctx context.Context, api watch.Engine) (found container.Insp
 		if ierr != nil {
 			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
 		}
-		if !m.has(c) {
+		if !has(c, m.s.Record.Dir) {
 			continue // made without us
 		}
 		if runs(c) {
@@ -128,11 +128,11 @@ func (m *Mode) look(ctx context.Context, api watch.Engine) (found container.Insp
 }
 
 // serviceFilter are the filters that the service's containers pass.
-func (m *Mode) serviceFilter() filters.Args {
-	s := m.s.Record.Service
+func serviceFilter(record *watch.Record) filters.Args {
+	s := record.Service
 	switch {
 	case s.Oneoff:
-		return filters.NewArgs(filters.Arg("label", state.Label+"="+m.s.Record.ID))
+		return filters.NewArgs(filters.Arg("label", state.Label+"="+record.ID))
 	case s.Project == state.Devcontainers:
 		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
 	}
@@ -150,8 +150,8 @@ func number(s container.Summary) int {
 
 // has reports whether a container has the session's share. Labels say nothing: an image
 // may have them.
-func (m *Mode) has(c container.InspectResponse) bool {
-	share := state.ShareDir(m.s.Record.Dir)
+func has(c container.InspectResponse, session string) bool {
+	share := state.ShareDir(session)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
 		return path.Clean(m.Destination) == state.Target && watch.Resolved(m.Source) == share
 	})
@@ -164,7 +164,7 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 		if err := m.s.Record.Save(); err != nil {
 			return err
 		}
-		if old != "" && !m.beside(c) {
+		if old != "" && !startedBefore(c, m.left) {
 			m.replace(ctx)
 		}
 	}
@@ -173,13 +173,13 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	if err := m.mounts.refuse(c); err != nil {
 		return err
 	}
-	if _, err := m.seeAll(ctx, api); err != nil {
+	if _, err := m.awaitMounts(ctx, api); err != nil {
 		return err
 	}
 	if err := m.setState(c); err != nil {
 		return err
 	}
-	m.rewarn(c, found)
+	m.updateWarnings(c, found)
 	m.came()
 	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
 	if err := m.s.Record.Save(); err != nil {
@@ -191,10 +191,10 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	return nil
 }
 
-// beside reports whether a container ran while the one before it did, as one of several.
-func (m *Mode) beside(c container.InspectResponse) bool {
+// startedBefore reports whether a container was started before t: then it ran beside the one that ended at t.
+func startedBefore(c container.InspectResponse, t time.Time) bool {
 	started, err := time.Parse(time.RFC3339Nano, c.State.StartedAt)
-	return err == nil && started.Before(m.left)
+	return err == nil && started.Before(t)
 }
 
 // replace ends what is left of a container that another one has taken the place of.
@@ -209,17 +209,17 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 	var wg sync.WaitGroup
 	// end with the container's run.
 	wg.Go(func() { m.transport.settle(here, api, id) })
-	wg.Go(func() { m.keepName(here, api, id) })
+	wg.Go(func() { m.name.follow(here, api, id) })
 	if m.s.Carriers.ByFiles {
 		wg.Go(func() { m.requests.watch(here, api, id) })
 	}
 	wg.Go(func() {
-		if err := m.watchOthers(here, ctx, api); err != nil {
+		if err := m.followOthers(here, ctx, api); err != nil {
 			m.admission.containerKnown.shut()
 			leave(err)
 		}
 	})
-	err := m.wait(here, api, id, began, nil)
+	err := wait(here, api, id, began, nil, m.s.Log)
 	m.admission.containerKnown.shut()
 	m.left = time.Now()
 	leave(nil)

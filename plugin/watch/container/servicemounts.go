@@ -19,22 +19,22 @@ import (
 // Several containers may have the share of one service, and not all are made alike: docker compose
 // run --volume says more of one. All can call as soon as they run.
 
-// watchOthers returns when ctx is done, or with an error when a container of the service's
-// is there that preflight refuses: it is told of each before it starts. Others that run get a
+// followOthers returns when ctx is done, or with an error when a container of the service's
+// is there whose mounts are refused: it is told of each before it starts. Others that run get a
 // relay of their own, where that is how calls come, for their run or life.
-func (m *Mode) watchOthers(ctx, life context.Context, api watch.Engine) error {
-	made := m.serviceFilter()
+func (m *Mode) followOthers(ctx, life context.Context, api watch.Engine) error {
+	made := serviceFilter(m.s.Record)
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
-		if err := m.watchAllOthers(ctx, life, api); err != nil {
+		if err := m.checkOthers(ctx, life, api); err != nil {
 			return err
 		}
 		for over := false; !over; {
 			select {
 			case <-told:
-				if err := m.watchAllOthers(ctx, life, api); err != nil {
+				if err := m.checkOthers(ctx, life, api); err != nil {
 					return err
 				}
 				wait = watch.EnginePoll
@@ -49,10 +49,10 @@ func (m *Mode) watchOthers(ctx, life context.Context, api watch.Engine) error {
 	}
 }
 
-// watchAllOthers looks at all of them while calls are answered, which wait for as long as it is in
+// checkOthers looks at all of them while calls are answered, which wait for as long as it is in
 // doubt whether one that is there may be. It returns nil when ctx is done.
-func (m *Mode) watchAllOthers(ctx, life context.Context, api watch.Engine) error {
-	run, err := m.lookAtAll(ctx, api)
+func (m *Mode) checkOthers(ctx, life context.Context, api watch.Engine) error {
+	run, err := m.checkAll(ctx, api)
 	var unseen unknownMountsError
 	switch {
 	case ctx.Err() != nil:
@@ -67,7 +67,7 @@ func (m *Mode) watchAllOthers(ctx, life context.Context, api watch.Engine) error
 		return nil
 	}
 	m.admission.othersUnknown.shut()
-	if run, err = m.seeAll(ctx, api); ctx.Err() != nil {
+	if run, err = m.awaitMounts(ctx, api); ctx.Err() != nil {
 		return nil
 	}
 	if err == nil {
@@ -80,16 +80,16 @@ func (m *Mode) watchAllOthers(ctx, life context.Context, api watch.Engine) error
 func (m *Mode) relayOthers(life context.Context, api watch.Engine, run []string) {
 	for _, id := range run {
 		if id != m.s.Record.Container {
-			m.transport.relayBeside(life, api, id)
+			m.transport.relayOther(life, api, id)
 		}
 	}
 }
 
-// seeAll has lookAtAll look until it has seen all of them, and returns what that does. Then
+// awaitMounts calls checkAll until that knows the mounts of all containers, and returns what it returns. Then
 // there is no doubt.
-func (m *Mode) seeAll(ctx context.Context, api watch.Engine) (run []string, err error) {
+func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) (run []string, err error) {
 	for said := ""; ; {
-		run, err = m.lookAtAll(ctx, api)
+		run, err = m.checkAll(ctx, api)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -115,11 +115,11 @@ type unknownMountsError struct {
 	away bool // the engine is, which starts none then
 }
 
-// lookAtAll refuses what is in the way of preflight among the service's containers, those that
+// checkAll refuses mounts of the service's containers, including those that
 // are about to start with them. One that is gone again is passed over, and no other that cannot
 // be looked at. It returns those that run.
-func (m *Mode) lookAtAll(ctx context.Context, api watch.Engine) (run []string, err error) {
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: m.serviceFilter()})
+func (m *Mode) checkAll(ctx context.Context, api watch.Engine) (run []string, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
 		return nil, unknownMountsError{err, client.IsErrConnectionFailed(err)}
 	}
@@ -135,7 +135,7 @@ func (m *Mode) lookAtAll(ctx context.Context, api watch.Engine) (run []string, e
 		if err != nil {
 			return nil, unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
-		if !m.has(c) {
+		if !has(c, m.s.Record.Dir) {
 			continue // made without us
 		}
 		if err := m.mounts.refuse(c); err != nil {

@@ -63,13 +63,13 @@ func TestUnseen(t *testing.T) {
 		err  string
 	}{{"it is gone", 404, ""}, {"it reaches the state", 200, "container other: the mount of " + home + " covers"}} {
 		code.Store(500)
-		if _, _, err := m.look(t.Context(), api); err == nil || !strings.Contains(err.Error(), "out of order") {
+		if _, _, err := m.findRunning(t.Context(), api); err == nil || !strings.Contains(err.Error(), "out of order") {
 			t.Errorf("%s: look = %v, want what the engine says", tt.name, err)
 		}
 		<-asked
 		done := make(chan error, 1)
-		// ends with mindAll.
-		go func() { done <- m.watchAllOthers(t.Context(), t.Context(), api) }()
+		// ends with checkOthers.
+		go func() { done <- m.checkOthers(t.Context(), t.Context(), api) }()
 		<-asked
 		<-asked // it looks again: the gate is shut by now
 		if open() {
@@ -77,7 +77,7 @@ func TestUnseen(t *testing.T) {
 		}
 		code.Store(int64(tt.then))
 		if err := <-done; (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: mindAll = %v, want %q", tt.name, err, tt.err)
+			t.Errorf("%s: checkOthers = %v, want %q", tt.name, err, tt.err)
 		}
 		if open() != (tt.err == "") {
 			t.Errorf("%s: open = %t", tt.name, open())

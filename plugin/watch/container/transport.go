@@ -24,7 +24,7 @@ type transport struct {
 	record   *watch.Record
 	carriers *watch.Carriers
 	log      *slog.Logger
-	replicas replicas
+	replicas otherRelays
 	start    func(func()) // starts a goroutine that the session's end waits for
 }
 

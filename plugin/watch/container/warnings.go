@@ -14,17 +14,18 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// warnings tells what makes the container's walls thinner than the user may think, and which of
+// warnings returns what weakens the container's isolation, and which of
 // the user's own files it can change.
 func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
 	if mc.record.RemoteFiles {
 		return list
 	}
-	look := sync.OnceValues(mc.newLook) // as in refuse
+	look := sync.OnceValues(mc.viewProtected) // as in refuse
 	for _, m := range c.Mounts {
 		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
 			continue
@@ -38,7 +39,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	return list
 }
 
-// warnings tells what makes the container's walls thinner than the user may think.
+// warnings returns what weakens the container's isolation.
 func warnings(c container.InspectResponse) (list []string) {
 	h := c.HostConfig
 	if h == nil {
@@ -105,7 +106,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return watch.ShownIn(source, xServers) && (err == nil || watch.Within(watch.Resolved(source), xServers))
+	return watch.ShownIn(source, xServers) && (err == nil || names.Within(watch.Resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -25,7 +26,7 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 		return nil
 	}
 	for _, m := range c.Mounts {
-		if m.Source != "" && !watch.Within(m.Destination, state.Target) {
+		if m.Source != "" && !names.Within(m.Destination, state.Target) {
 			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
@@ -50,7 +51,7 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
-		// Where there is none, preflight has the words.
+		// Where there is none, refuse says so.
 		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
 			cmd.Path = other
@@ -87,7 +88,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse) error {
 	return nil
 }
 
-// alsoBy notes what another container that makes calls of this session can write.
+// addOther notes what another container that makes calls of this session can write.
 func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range mc.sources(c) {
 		if !slices.Contains(mc.others, m) {

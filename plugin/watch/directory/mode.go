@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package directory is the mode of a watcher whose calls come as files in directories of this host, which a container
+// may have been given. Nothing here knows a container.
 package directory
 
 import (
@@ -115,7 +117,7 @@ func (m *Mode) askToEnd(why error) {
 // setState sets up a session without a container: every call is made where it began. Callers say
 // where they stand, which is a directory of a container that nobody here knows.
 func (m *Mode) setState() error {
-	mounts := watch.Requested(m.s.Record.Session)
+	mounts := watch.WritableByRequesters(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
 	if err != nil {
 		return err

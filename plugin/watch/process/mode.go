@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package process is the mode of a watcher whose calls come from an agent that is a process of this host. The watcher
+// starts the agent, and ends with it.
 package process
 
 import (
@@ -58,7 +60,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
 	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrOver)
 }
 
-// runProcess runs p, whose calls are answered as a container's would be. Its directory is
+// run runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
 func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (executor.Status, error) {
 	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
@@ -88,7 +90,7 @@ func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (
 	})
 }
 
-// relayEnd ends the agent when its caller says so or is killed, or when a person stops the session.
+// endAgent ends the agent when its caller says so or is killed, or when a person stops the session.
 func (m *Mode) endAgent(ctx context.Context, link *watch.Launcher, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
 	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
 		select {

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	shows "github.com/docker-hostexec/hostexec/plugin/volume"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -66,7 +67,7 @@ func Mounts(ctx context.Context, api watch.Engine, ref string) ([]container.Moun
 // wait returns when the run of container id that began at that time is over, or ctx is done.
 // It outlasts restarts of the engine. exit is a wait that was registered before that run was
 // looked at, or nil.
-func (m *Mode) wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait) error {
+func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {
 	for {
 		var err error
 		if exit == nil {
@@ -86,7 +87,7 @@ func (m *Mode) wait(ctx context.Context, api watch.Engine, id, began string, exi
 		if errdefs.IsNotFound(err) || errors.Is(err, watch.ErrOver) {
 			return nil
 		}
-		m.s.Log.Warn("wait for container", "error", err)
+		log.Warn("wait for container", "error", err)
 		if !watch.Pause(ctx, watch.EnginePoll) {
 			return context.Cause(ctx)
 		}
@@ -124,7 +125,7 @@ func runs(c container.InspectResponse) bool { return c.State.Running && !c.State
 
 // settle looks at a container that does not run until it is known what becomes of it:
 // nil when it runs again, ErrGone, or ErrOver.
-func (m *Mode) settle(ctx context.Context, api watch.Engine, id string) error {
+func settle(ctx context.Context, api watch.Engine, id string) error {
 	over := time.Now().Add(restartDelay)
 	for {
 		wait := watch.Poll
@@ -246,8 +247,7 @@ func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) erro
 }
 
 func (l leftovers) remove(ctx context.Context, api watch.Engine, id string) {
-	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) {
+	if err := callcontainer.Remove(ctx, api, id); err != nil {
 		l.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
 	}
 }

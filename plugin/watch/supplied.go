@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -90,11 +91,11 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// Requested are the directories that those can write who make the requests of docker hostexec
+// WritableByRequesters are the directories that those can write who make the requests of docker hostexec
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
-func Requested(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !Within(Resolved(home), Resolved(rec.InvokedIn)) {
+func WritableByRequesters(rec state.Session) (list []mount.Point) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(Resolved(home), Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {

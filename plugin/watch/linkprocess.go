@@ -71,4 +71,5 @@ func (e encoded) decode() Process {
 	return p
 }
 
+// Exited says that the process has ended.
 func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }

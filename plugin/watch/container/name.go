@@ -4,6 +4,7 @@ package container
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -16,10 +17,16 @@ import (
 // engineSilence is how long an engine that tells of nothing is left alone, at most.
 const engineSilence = time.Minute
 
-// keepName has the session go by the name of container id, whatever that is changed to,
-// until ctx is done. The engine tells it of nothing else but starts, which are passed on to
-// lookAtStart.
-func (m *Mode) keepName(ctx context.Context, api watch.Engine, id string) {
+// nameFollower has the session go by the name of its container.
+type nameFollower struct {
+	calls   *watch.Calls
+	log     *slog.Logger
+	started func() // called when the container may have started
+}
+
+// follow has the session go by the name of container id, whatever that is changed to,
+// until ctx is done. The engine also tells of the container's starts here.
+func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
 	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
@@ -28,13 +35,13 @@ func (m *Mode) keepName(ctx context.Context, api watch.Engine, id string) {
 			select {
 			case event := <-told:
 				if event.Action == events.ActionStart {
-					m.admission.mayHaveStarted()
+					n.started()
 				} else {
-					m.noteName(ctx, api, id)
+					n.note(ctx, api, id)
 				}
 				wait = watch.EnginePoll
 			case err := <-failed:
-				m.s.Log.Debug("hear of renames", "error", err)
+				n.log.Debug("hear of renames", "error", err)
 				over = true
 			}
 		}
@@ -44,12 +51,12 @@ func (m *Mode) keepName(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// noteName has the session go by the name that the container has now. Events are of the
+// note has the session go by the name that the container has now. Events are of the
 // past: what the engine says now is the name.
-func (m *Mode) noteName(ctx context.Context, api watch.Engine, id string) {
+func (n nameFollower) note(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
 		return // gone, or the engine is
 	}
-	m.s.Calls.Rename(strings.TrimPrefix(c.Name, "/"))
+	n.calls.Rename(strings.TrimPrefix(c.Name, "/"))
 }
