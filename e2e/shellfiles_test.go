@@ -62,7 +62,7 @@ func TestIntegrationShellPolled(t *testing.T) {
 // file is gone, and the files of output. Where only root can put the program there, that is the same.
 func TestIntegrationShellInstalled(t *testing.T) {
 	needBash(t)
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	for flags, tmp := range map[string]string{"--user 99": "/tmp", "--user 99 --read-only": "/dev/shm", "--user 0 --read-only --cap-drop ALL": "/dev/shm"} {
 		t.Run(flags, func(t *testing.T) {
 			name := h.target(t, "full", strings.Fields(flags), "/probe", "hold")
