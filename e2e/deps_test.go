@@ -103,6 +103,7 @@ var allowedImports = map[string]string{
 		"plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",
+	"cmd/hostexec-shell":  "exec/shell exec/proctree",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
 
 	"e2e":       "shim/wire",
@@ -122,6 +123,7 @@ var extraImports = map[[2]string]string{
 	{"plugin/watch", "exec/mount"}:     "it makes the table of the container's mounts",
 	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
 	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
+	{"plugin/watch", "plugin/inject"}:  "it has the program that runs shells in containers",
 	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",
 	{"plugin/watch", "exec/policy"}:    "it makes the policy of the session's record",
 }
