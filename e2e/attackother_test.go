@@ -18,7 +18,7 @@ import (
 //
 // Attack 235.
 func TestIntegrationAttackOtherSession(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	shared, apart := h.Home+"/shared", h.Home+"/apart"
 	h.mkdir(t, shared+"/bin")
 	h.mkdir(t, apart)
@@ -69,7 +69,7 @@ func TestIntegrationAttackOtherSession(t *testing.T) {
 //
 // Attack 235.
 func TestIntegrationAttackOtherProgram(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	shared := h.Home + "/shared"
 	h.mkdir(t, shared+"/bin")
 	tool := h.Write(t, shared+"/bin", "tool", "#!/bin/sh\necho mine\n", 0o755)

@@ -16,13 +16,12 @@ import (
 
 const module = "github.com/docker-hostexec/hostexec/"
 
-// rooms is the house: what each room may import of ours. Whatever else of ours it
-// imports is denied, because imports go down only and a room knows only what it is about.
-var rooms = map[string]string{
+// allowedImports lists the packages of this module that each package may import. Imports go down only.
+var allowedImports = map[string]string{
 	"shim/wire":        "",
 	"exec/dir":         "",
 	"exec/dir/dirtest": "",
-	"exec/mount":       "exec/dir",
+	"exec/mount":       "exec/dir exec/names",
 	"exec/limit":       "",
 	"exec/names":       "",
 	"exec/osenv":       "",
@@ -104,14 +103,15 @@ var rooms = map[string]string{
 		"plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",
+	"cmd/hostexec-shell":  "exec/shell exec/proctree",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
 
 	"e2e":       "shim/wire",
 	"e2e/probe": "",
 }
 
-// beyond are imports that the plan did not have and that are right, each with why.
-var beyond = map[[2]string]string{
+// extraImports are additional imports, each with a reason.
+var extraImports = map[[2]string]string{
 	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
 	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
@@ -123,16 +123,16 @@ var beyond = map[[2]string]string{
 	{"plugin/watch", "exec/mount"}:     "it makes the table of the container's mounts",
 	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
 	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
+	{"plugin/watch", "plugin/inject"}:  "it has the program that runs shells in containers",
 	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",
 	{"plugin/watch", "exec/policy"}:    "it makes the policy of the session's record",
 }
 
-// denied are imports that would undo what a room is for. deep asks not only what a room
-// imports, but all that comes with it.
+// denied are imports that would undo the purpose of a package. deep includes indirect imports.
 var denied = []struct {
-	rooms, path string
-	deep        bool
-	why         string
+	packages, path string
+	deep           bool
+	why            string
 }{
 	{"exec", "github.com/docker/", true, "exec never knows that Docker exists: it runs commands for whoever may ask"},
 	{"exec", "net/http", true, "exec serves calls over connections it is given"},
@@ -164,7 +164,7 @@ type listed struct {
 	Imports, Deps         []string
 }
 
-func (p listed) room() string { return strings.TrimPrefix(p.ImportPath, module) }
+func (p listed) name() string { return strings.TrimPrefix(p.ImportPath, module) }
 
 func list(t *testing.T, goos string) (all []listed) {
 	t.Helper()
@@ -186,18 +186,18 @@ func list(t *testing.T, goos string) (all []listed) {
 	}
 }
 
-// TestDeps holds the house to its plan, on each system that the command line is for.
+// TestDeps checks the imports on each system that the command line supports.
 func TestDeps(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		t.Run(goos, func(t *testing.T) {
 			for _, p := range list(t, goos) {
-				checkRoom(t, p)
+				checkPackage(t, p)
 				for _, d := range denied {
-					if within := d.rooms == "" || p.room() == d.rooms || strings.HasPrefix(p.room(), d.rooms+"/"); !within {
+					if within := d.packages == "" || p.name() == d.packages || strings.HasPrefix(p.name(), d.packages+"/"); !within {
 						continue
 					}
 					if bad := imports(p, d.path, d.deep); bad != "" {
-						t.Errorf("%s imports %s: denied, because %s", p.room(), bad, d.why)
+						t.Errorf("%s imports %s: denied, because %s", p.name(), bad, d.why)
 					}
 				}
 			}
@@ -205,18 +205,18 @@ func TestDeps(t *testing.T) {
 	}
 }
 
-// checkRoom checks that p is a room of the house and imports only what it may of ours.
-func checkRoom(t *testing.T, p listed) {
+// checkPackage checks that p is listed and imports only what it may.
+func checkPackage(t *testing.T, p listed) {
 	t.Helper()
-	may, ok := rooms[p.room()]
+	may, ok := allowedImports[p.name()]
 	if !ok {
-		t.Errorf("%s is no room of the house: rooms in e2e/deps_test.go is its plan", p.room())
+		t.Errorf("%s is not listed: add it to allowedImports in e2e/deps_test.go", p.name())
 		return
 	}
 	for _, imp := range p.Imports {
 		ours, ok := strings.CutPrefix(imp, module)
-		if ok && !slices.Contains(strings.Fields(may), ours) && beyond[[2]string{p.room(), ours}] == "" {
-			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.room(), ours, may)
+		if ok && !slices.Contains(strings.Fields(may), ours) && extraImports[[2]string{p.name(), ours}] == "" {
+			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.name(), ours, may)
 		}
 	}
 }
@@ -235,10 +235,10 @@ func imports(p listed, path string, deep bool) string {
 	return ""
 }
 
-// TestWire checks the one room that may import a single package.
+// TestWire checks the one package that may import a single package.
 func TestWire(t *testing.T) {
 	for _, p := range list(t, "linux") {
-		if p.room() == "shim/wire" && !slices.Equal(p.Imports, []string{"io"}) {
+		if p.name() == "shim/wire" && !slices.Equal(p.Imports, []string{"io"}) {
 			t.Errorf("shim/wire imports %q, want only io", p.Imports)
 		}
 	}

@@ -52,7 +52,7 @@ func Main() int {
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
 	// Who ends what such a watcher left has the session's lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), sessions.AnswerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sessions.LockTimeout)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)

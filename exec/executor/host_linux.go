@@ -96,6 +96,7 @@ type process interface {
 	Done() <-chan struct{}
 	Stopped() <-chan struct{}
 	Signal(d Delivery)
+	Exiting() bool
 	End(grace time.Duration) error
 	Reap() syscall.WaitStatus
 }
@@ -170,12 +171,7 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections
 // endTree ends the command's whole process tree. It returns the command's status after all processes
 // have ended: that it was killed, if it had not ended before, whatever it made of TERM.
 func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
-	killed := true
-	select {
-	case <-p.Done():
-		killed = false
-	default:
-	}
+	killed := !p.Exiting()
 	grace := h.grace()
 	var says Graceful
 	if errors.As(context.Cause(ctx), &says) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // bySource returns the indexes of mounts in an order in which a source comes before the sources below it.
@@ -71,7 +72,7 @@ func (t *Table) outer(source string) (best *mount, rest string) {
 		if m.held == nil {
 			continue
 		}
-		if below, ok := cutPrefix(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
+		if below, ok := names.CutDir(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
 			best, rest = m, below
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of the file system Dev is mounted at
@@ -46,7 +48,7 @@ type Place struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.
 func (p Place) In(q Place) bool {
-	_, below := cutPrefix(p.Root, q.Root)
+	_, below := names.CutDir(p.Root, q.Root)
 	return below && p.Dev != "" && p.Dev == q.Dev
 }
 
@@ -55,7 +57,7 @@ func (m Info) Place() Place { return Place{m.Dev, m.Root} }
 
 // below returns the place of the absolute path p, which lies on m.
 func (m Info) below(p string) Place {
-	rest, ok := cutPrefix(p, m.At)
+	rest, ok := names.CutDir(p, m.At)
 	if !ok {
 		return Place{}
 	}

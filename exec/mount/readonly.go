@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // ReadOnly reports whether name is a directory in d, the container's cwd, that the container can neither write nor
@@ -30,7 +31,7 @@ func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 // within reports whether this host has a mount below the directory p that the container can write.
 func (w *writes) within(p string) bool {
 	return w.err != nil || slices.ContainsFunc(w.below, func(m Info) bool {
-		_, below := cutPrefix(m.At, p)
+		_, below := names.CutDir(m.At, p)
 		return below
 	})
 }

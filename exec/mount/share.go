@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 var errReplaced = errors.New("it was replaced meanwhile")
@@ -44,7 +45,7 @@ func (m *mount) shared() bool { return m.bind && m.err == nil }
 // within reports whether a directory of the host is mounted above target.
 func (t *Table) within(target string) bool {
 	for i := range t.mounts {
-		if rest, below := cutPrefix(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
+		if rest, below := names.CutDir(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
 			return true
 		}
 	}
@@ -79,7 +80,7 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 			return err
 		}
 		defer outer.Close()
-		rest, _ := cutPrefix(m.Target, above.Target)
+		rest, _ := names.CutDir(m.Target, above.Target)
 		return outer.Covered(rest)
 	}
 	shown, err := openShown(root, m, mounts)
@@ -109,14 +110,14 @@ func openShown(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
 		return nil, err
 	}
 	defer outer.Close()
-	rest, _ := cutPrefix(m.Target, above.Target)
+	rest, _ := names.CutDir(m.Target, above.Target)
 	return outer.HoldBelow(rest)
 }
 
 // innermostMount returns the innermost of mounts above target, or nil.
 func innermostMount(target string, mounts []Point) (above *Point) {
 	for i := range mounts {
-		rest, below := cutPrefix(target, mounts[i].Target)
+		rest, below := names.CutDir(target, mounts[i].Target)
 		if below && rest != "." && (above == nil || len(mounts[i].Target) > len(above.Target)) {
 			above = &mounts[i]
 		}

@@ -14,10 +14,10 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // ErrMismatch says that a container's directory has no counterpart on the host.
@@ -148,25 +148,13 @@ func (t *Table) find(cwd string) (best *mount, rest string) {
 	}
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		below, ok := cutPrefix(cwd, m.target)
+		below, ok := names.CutDir(cwd, m.target)
 		// Of two mounts on one target the later one covers the other.
 		if ok && (best == nil || len(m.target) >= len(best.target)) {
 			best, rest = m, below
 		}
 	}
 	return best, rest
-}
-
-// cutPrefix returns what of the cleaned path p is below dir, whole elements compared: "/w" is
-// below "/" and "/w", and not below "/workspace".
-func cutPrefix(p, dir string) (rest string, ok bool) {
-	if p == dir {
-		return ".", true
-	}
-	if dir != "/" {
-		dir += "/"
-	}
-	return strings.CutPrefix(p, dir)
 }
 
 // Close closes the sources. Directories that Open returned stay open.

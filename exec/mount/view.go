@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // One directory may have several names: by symbolic links, by bind mounts, by two mounts of
@@ -62,7 +64,7 @@ func (v *View) place(p string) Place {
 	var near *Info
 	for i := range v.mounts {
 		m := &v.mounts[i]
-		if _, below := cutPrefix(p, m.At); below && (near == nil || len(m.At) >= len(near.At)) { // a later mount covers an earlier one
+		if _, below := names.CutDir(p, m.At); below && (near == nil || len(m.At) >= len(near.At)) { // a later mount covers an earlier one
 			near = m
 		}
 		if id != 0 && m.ID == id {
@@ -79,7 +81,7 @@ func (v *View) place(p string) Place {
 // has no links.
 func (v *View) MountsBelow(p string) (all []Info) {
 	for _, m := range v.mounts {
-		if rest, below := cutPrefix(m.At, p); below && rest != "." {
+		if rest, below := names.CutDir(m.At, p); below && rest != "." {
 			all = append(all, m)
 		}
 	}

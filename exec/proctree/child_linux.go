@@ -114,6 +114,18 @@ func (c *Child) End(grace time.Duration) error {
 	return e.run(grace, c.done)
 }
 
+// Exiting reports whether the process has begun to end, or has ended, by itself or by a signal. The kernel closes its
+// files before it reports the end.
+func (c *Child) Exiting() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+	}
+	st, ok := readStat(c.Pid)
+	return !ok || st.exiting || !st.alive()
+}
+
 // tree looks at what descends from the session's leader, and from orphans, which are
 // this process's children now. An orphan is known by its session, or by the marker that
 // it was started with.

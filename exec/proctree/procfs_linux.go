@@ -16,7 +16,11 @@ type stat struct {
 	ppid    int
 	threads int
 	start   uint64
+	exiting bool // its only thread is on the way out: the kernel closes its files now
 }
+
+// pfExiting is the kernel's PF_EXITING, in the flags of proc_pid_stat(5).
+const pfExiting = 0x4
 
 // alive reports whether a process still runs: a zombie does if it is only the first
 // thread that ended.
@@ -42,6 +46,8 @@ func readStat(pid int) (s stat, ok bool) {
 	s.ppid, _ = strconv.Atoi(string(f[1]))
 	s.threads, _ = strconv.Atoi(string(f[17]))
 	s.start, _ = strconv.ParseUint(string(f[19]), 10, 64)
+	flags, _ := strconv.ParseUint(string(f[6]), 10, 32)
+	s.exiting = flags&pfExiting != 0 && s.threads <= 1
 	return s, true
 }
 

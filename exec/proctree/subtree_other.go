@@ -11,7 +11,7 @@ import (
 
 type subtree struct{}
 
-func lookAt(_ int, id string) Subtree                       { return Subtree{id: id} }
+func newSubtree(_ int, id string) Subtree                   { return Subtree{id: id} }
 func (Subtree) alive() bool                                 { return false }
 func (Subtree) interrupt(string)                            {}
 func (Subtree) hangUp()                                     {}

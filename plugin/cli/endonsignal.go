@@ -51,7 +51,7 @@ var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, sy
 // onSignals calls act with each of the given signals to this process until act returns false or stop is called.
 func onSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	if which = noticed(which...); len(which) > 0 { // none would be all
+	if which = notIgnored(which...); len(which) > 0 { // none would be all
 		signal.Notify(signals, which...)
 	}
 	ended := make(chan struct{})
@@ -78,9 +78,9 @@ func onSignals(docker context.Context, which []os.Signal, act func(syscall.Signa
 	}
 }
 
-// noticed returns the signals that this process does not ignore. signal.Notify would undo the effect of
+// notIgnored returns the signals that this process does not ignore. signal.Notify would undo the effect of
 // nohup(1).
-func noticed(signals ...os.Signal) []os.Signal {
+func notIgnored(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
@@ -98,7 +98,7 @@ func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig sy
 	select {
 	case s := <-signals:
 		return s.(syscall.Signal), false
-	case <-time.After(settling):
+	case <-time.After(signalDelay):
 		return syscall.SIGTERM, true
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,6 +22,11 @@ const NoThread = "no process or thread is left here"
 //
 //go:embed shims
 var shims embed.FS
+
+// shells holds linux-<arch>.zst of the program that runs shells in containers, for each architecture.
+//
+//go:embed shells
+var shells embed.FS
 
 // arches maps architecture names of engines and kernels to Go's names.
 var arches = map[string]string{
@@ -48,21 +54,38 @@ func Arches() []string {
 	return all
 }
 
-// packed is a compressed shim: one zstd frame with content size and checksum. It is read where it is in this
+// packed is a compressed program: one zstd frame with content size and checksum. It is read where it is in this
 // program: a copy would be half a megabyte that each run touches for the first time.
 type packed struct {
 	io.ReaderAt
 	length int64
 }
 
-func shimFor(goarch string) (packed, error) {
-	f, err := shims.Open("shims/linux-" + goarch + ".zst")
+func shimFor(goarch string) (packed, error) { return program(shims, "shims", goarch) }
+
+// ShellProgram opens the program that runs shells in containers, for an architecture. It is unpacked once per
+// user and build.
+func ShellProgram(home, goarch string) (*os.File, error) {
+	z, err := program(shells, "shells", goarch)
+	if err != nil {
+		return nil, err
+	}
+	file, err := unpacked(home, goarch, z)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the program of shells in containers: %w", err)
+	}
+	return os.Open(file)
+}
+
+// program returns an embedded program. kind is the directory of all programs of that kind.
+func program(all embed.FS, kind, goarch string) (packed, error) {
+	f, err := all.Open(kind + "/linux-" + goarch + ".zst")
 	if err != nil {
 		have := Arches()
 		if len(have) == 0 {
-			return packed{}, fmt.Errorf("this build has no shims: build it with make build")
+			return packed{}, fmt.Errorf("this build has no %s: build it with make build", kind)
 		}
-		return packed{}, fmt.Errorf("no shim for linux/%s: this build has %s", goarch, strings.Join(have, ", "))
+		return packed{}, fmt.Errorf("no %s for linux/%s: this build has %s", strings.TrimSuffix(kind, "s"), goarch, strings.Join(have, ", "))
 	}
 	fi, err := f.Stat()
 	if err != nil {
@@ -73,7 +96,7 @@ func shimFor(goarch string) (packed, error) {
 
 func (z packed) reader() io.Reader { return io.NewSectionReader(z, 0, z.length) }
 
-// key identifies this shim among those of other builds.
+// key identifies this program among those of other builds.
 func (z packed) key() string {
 	sum := sha256.New()
 	io.Copy(sum, z.reader()) // of this program's memory, which does not fail
@@ -90,7 +113,7 @@ func (z packed) size() int64 {
 	return int64(h.FrameContentSize)
 }
 
-// unpack writes the complete shim to w, or nothing.
+// unpack writes the complete program to w, or nothing.
 func (z packed) unpack(w io.Writer) error {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {

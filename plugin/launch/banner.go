@@ -84,8 +84,8 @@ func (l *Launch) banner() {
 	}
 	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
 	if on := Allowed(here); len(on) > 0 {
-		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, run(on))
-		if at := l.where(); at != "" {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(on))
+		if at := l.commandDirs(); at != "" {
 			l.Notice("%s", at)
 		}
 	}
@@ -98,7 +98,7 @@ func (l *Launch) banner() {
 		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
-		l.Notice("you are asked before %s: docker hostexec pending --watch", run(asked))
+		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))
 	}
 	if len(l.Writable) == 0 {
 		return
@@ -112,21 +112,21 @@ func (l *Launch) banner() {
 // bannerOfRules prints for which commands there are rules, and how to call those that are not proxied.
 func (l *Launch) bannerOfRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
-	if only := l.Plan.ruled(os.Getenv("PATH")); len(only) > 0 {
+	if only := l.Plan.ruleCommands(os.Getenv("PATH")); len(only) > 0 {
 		l.Notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
 	}
 }
 
-// where says in which host directories commands run.
-func (l *Launch) where() string {
+// commandDirs says in which host directories commands run.
+func (l *Launch) commandDirs() string {
 	if l.Place == "" && l.Link != nil {
 		return l.Link.Where()
 	}
 	return l.Place
 }
 
-// run joins names with the verb in singular or plural.
-func run(names []string) string {
+// runPhrase joins names with the verb in singular or plural.
+func runPhrase(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " runs"
 	}
@@ -169,8 +169,8 @@ func Allowed(commands []state.Command) []string {
 	return names
 }
 
-// writable returns the host directories that a container of want can write.
-func writable(want Creation) []string {
+// writableSources returns the host directories that a container of want can write.
+func writableSources(want Creation) []string {
 	var dirs []string
 	for _, b := range want.Host.Binds {
 		parts := strings.Split(b, ":")

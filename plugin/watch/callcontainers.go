@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -152,7 +154,9 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	if err != nil {
 		return nil, err
 	}
-	return container.Find(ctx, api, ref, exact)
+	return container.Find(ctx, api, ref, exact, func(arch string) (*os.File, error) {
+		return inject.ShellProgram(c.record.Store.Home, inject.Arch(arch))
+	})
 }
 
 // findExact is a session state's Inside.

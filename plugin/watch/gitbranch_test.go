@@ -31,7 +31,7 @@ func TestBranch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range tt.files {
-				plant(t, filepath.Join(dir, name), text)
+				writeFileOrLink(t, filepath.Join(dir, name), text)
 			}
 			in := filepath.Join(dir, tt.in)
 			if err := os.MkdirAll(in, 0o700); err != nil {
@@ -44,7 +44,7 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-func plant(t *testing.T, file, text string) {
+func writeFileOrLink(t *testing.T, file, text string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if to, ok := strings.CutPrefix(text, "@"); ok && err == nil {

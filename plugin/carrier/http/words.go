@@ -9,8 +9,9 @@ import (
 
 var errQuote = errors.New("a quote or a backslash in the command has no end")
 
-// splitWords splits a command line as a shell does (POSIX, XCU 2.2), and does nothing else that a shell does: only white
-// space, quotes and backslashes have a meaning.
+// splitWords splits a command line into words as a shell does (POSIX, XCU 2.2), without expansions and operators:
+// a ; or # is a character. Libraries differ: google/shlex has comments, mattn/go-shellwords stops at operators,
+// and mvdan.cc/sh expands variables. The caller would get another command than the one that it sent.
 func splitWords(line string) (words []string, err error) {
 	var word strings.Builder
 	begun := false

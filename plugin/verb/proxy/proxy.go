@@ -112,11 +112,11 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err != nil {
 		return err
 	}
-	store, err := sessions.OpenSwept()
+	store, err := sessions.OpenStore()
 	if err != nil {
 		return err
 	}
-	if err := disjoint(store.Home, p.Record); err != nil {
+	if err := checkDirectory(store.Home, p.Record); err != nil {
 		return err
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
@@ -235,7 +235,7 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 			return nil, err
 		}
 		p.Flat = true
-		p.Base, p.RelativePath = existing(abs)
+		p.Base, p.RelativePath = splitExisting(abs)
 		if p.RelativePath == "" {
 			return nil, fmt.Errorf("--dir %s: not a directory for requests", names.Quoted(o.dir))
 		}
@@ -243,9 +243,9 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 	return p, nil
 }
 
-// existing splits an absolute path into its deepest existing directory, without links, and the rest. The root
+// splitExisting splits an absolute path into its deepest existing directory, without links, and the rest. The root
 // has no rest.
-func existing(abs string) (base, rest string) {
+func splitExisting(abs string) (base, rest string) {
 	for base = abs; base != "/"; {
 		base, rest = filepath.Dir(base), filepath.Join(filepath.Base(base), rest)
 		if real, err := filepath.EvalSymlinks(base); err == nil {
@@ -255,9 +255,9 @@ func existing(abs string) (base, rest string) {
 	return base, rest
 }
 
-// disjoint refuses a directory for requests that contains hostexec's state or a program that the requests
+// checkDirectory refuses a directory for requests that contains hostexec's state or a program that the requests
 // run, under any name.
-func disjoint(home string, rec state.Session) error {
+func checkDirectory(home string, rec state.Session) error {
 	v, err := mount.ReadView()
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: sessions.Complete,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}

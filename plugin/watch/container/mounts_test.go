@@ -63,11 +63,11 @@ func TestPreflightLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plant(t, filepath.Join(base, "usr", "tool"), "")
-	plant(t, filepath.Join(base, "work", "bin", "tool"), "@"+filepath.Join(base, "usr", "tool"))
-	plant(t, filepath.Join(base, "work", "config.yaml"), "version: 1\n")
-	plant(t, filepath.Join(base, "bin"), "@work/bin")
-	plant(t, filepath.Join(base, "mount"), "@work")
+	writeFileOrLink(t, filepath.Join(base, "usr", "tool"), "")
+	writeFileOrLink(t, filepath.Join(base, "work", "bin", "tool"), "@"+filepath.Join(base, "usr", "tool"))
+	writeFileOrLink(t, filepath.Join(base, "work", "config.yaml"), "version: 1\n")
+	writeFileOrLink(t, filepath.Join(base, "bin"), "@work/bin")
+	writeFileOrLink(t, filepath.Join(base, "mount"), "@work")
 	home := filepath.Join(base, "home")
 	for _, tt := range []struct{ name, tool, file, want string }{
 		{"nothing", "usr/tool", "config.yaml", ""},
@@ -77,7 +77,7 @@ func TestPreflightLinks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			defer os.RemoveAll(home)
 			if tt.file[0] == '@' {
-				plant(t, filepath.Join(home, "config.yaml"), tt.file)
+				writeFileOrLink(t, filepath.Join(home, "config.yaml"), tt.file)
 			}
 			rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, tt.tool)}}}
 			mc := testCheck(home, rec)
@@ -149,8 +149,8 @@ func testCheck(home string, rec state.Session) *mountCheck {
 	return &mountCheck{record: record, config: watch.NewConfiguration(record, log), sessions: watch.NewOtherSessions(record)}
 }
 
-// plant makes a file, or a link if text is @ and where that leads.
-func plant(t *testing.T, file, text string) {
+// writeFileOrLink creates a file, or a link if text is @ and where that leads.
+func writeFileOrLink(t *testing.T, file, text string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if to, ok := strings.CutPrefix(text, "@"); ok && err == nil {

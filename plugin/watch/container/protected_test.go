@@ -32,10 +32,10 @@ func TestProtected(t *testing.T) {
 		"state/config.yaml", "state/projects/w.yaml", "state/audit.log", "state/audit/1.log", "state/recordings/1", "state/sessions/0123456789ab/session.json", "state/shims/1/hostexec",
 		"tools/tool", "agent/agent.yaml", "notify/tell", "scripts/tell.sh", "bin/docker-hostexec", ".docker/config.json", ".ssh/config", "w/file", "run/docker.sock",
 	} {
-		plant(t, at(f), "version: 1\n")
+		writeFileOrLink(t, at(f), "version: 1\n")
 	}
-	plant(t, at(".docker/cli-plugins/docker-hostexec"), "@../../bin/docker-hostexec")
-	plant(t, at("links/link.yaml"), "@../agent/agent.yaml")
+	writeFileOrLink(t, at(".docker/cli-plugins/docker-hostexec"), "@../../bin/docker-hostexec")
+	writeFileOrLink(t, at("links/link.yaml"), "@../agent/agent.yaml")
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	shows "github.com/docker-hostexec/hostexec/plugin/volume"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -246,8 +247,7 @@ func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) erro
 }
 
 func (l leftovers) remove(ctx context.Context, api watch.Engine, id string) {
-	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) {
+	if err := callcontainer.Remove(ctx, api, id); err != nil {
 		l.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
 	}
 }

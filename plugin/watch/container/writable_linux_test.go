@@ -25,7 +25,7 @@ func TestAdapt(t *testing.T) {
 	}
 	work, usr := filepath.Join(base, "work"), filepath.Join(base, "usr")
 	for _, name := range []string{"work/bin/tool", "work/bin/only", "usr/tool", "usr/mine"} {
-		plantProgram(t, filepath.Join(base, name))
+		writeProgram(t, filepath.Join(base, name))
 	}
 	t.Setenv("PATH", work+"/bin:"+usr)
 	found := func(name, path string) state.Command { return state.Command{Name: name, Path: path, Found: true} }
@@ -67,8 +67,8 @@ func TestDependable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plantProgram(t, filepath.Join(base, "work/python"))
-	plant(t, filepath.Join(base, "usr/tool"), "#!"+base+"/work/python\n")
+	writeProgram(t, filepath.Join(base, "work/python"))
+	writeFileOrLink(t, filepath.Join(base, "usr/tool"), "#!"+base+"/work/python\n")
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Path: filepath.Join(base, "usr/tool")}}}
 	mc := testCheck(home, rec)
@@ -87,7 +87,7 @@ func TestDeniedHasNoPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plant(t, filepath.Join(base, "work/file"), "")
+	writeFileOrLink(t, filepath.Join(base, "work/file"), "")
 	t.Chdir(filepath.Join(base, "work"))
 	home := filepath.Join(base, "home")
 	rec := state.Session{ID: "0123456789ab", Commands: []state.Command{{Name: "tool", Action: "deny"}}}
@@ -98,9 +98,9 @@ func TestDeniedHasNoPath(t *testing.T) {
 	}
 }
 
-func plantProgram(t *testing.T, file string) {
+func writeProgram(t *testing.T, file string) {
 	t.Helper()
-	plant(t, file, "#!/bin/sh\n")
+	writeFileOrLink(t, file, "#!/bin/sh\n")
 	if err := os.Chmod(file, 0o700); err != nil {
 		t.Fatal(err)
 	}

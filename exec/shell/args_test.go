@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// FuzzWords wants words to say exactly what they were made of.
-func FuzzWords(f *testing.F) {
+// FuzzArgs wants words to say exactly what they were made of.
+func FuzzArgs(f *testing.F) {
 	f.Add("", "A=1\nB=2", "--env=x", "/w", "make test")
 	f.Add("web", "", "", "", "--env")
 	f.Add("--in", "A=--cwd", "--env", "", "")
@@ -48,7 +48,9 @@ type called string
 
 func (c called) Name() string { return string(c) }
 
-func (called) Start(context.Context, []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+func (called) Program(context.Context) (io.ReadCloser, int64, error) { return nil, 0, nil }
+
+func (called) Start(context.Context, []string, bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
 	return nil, nil, errors.ErrUnsupported
 }
 

@@ -25,7 +25,7 @@ type spareFiles struct {
 	script atomic.Pointer[os.File] // one that was read, to be written again
 }
 
-// take returns sheets for a command.
+// take returns the files of a command.
 func (d *spareFiles) take(dir string) (*fileSet, error) {
 	if s := d.next.Swap(nil); s != nil {
 		return s, nil
@@ -33,7 +33,7 @@ func (d *spareFiles) take(dir string) (*fileSet, error) {
 	return d.newFileSet(dir)
 }
 
-// refill makes the sheets of the next command, if there are none. If it cannot, the next
+// refill makes the files of the next command, if there are none. If it cannot, the next
 // command says why.
 func (d *spareFiles) refill(dir string) {
 	if d.next.Load() != nil {

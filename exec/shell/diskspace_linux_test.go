@@ -19,7 +19,7 @@ import (
 )
 
 // onDiskOf gives the shells of r a small disk.
-func onDiskOf(t *testing.T, r *room, options string) {
+func onDiskOf(t *testing.T, r *fixture, options string) {
 	t.Helper()
 	check(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	check(t, os.MkdirAll(filepath.Dir(r.Dir), 0o700))
@@ -33,7 +33,7 @@ func TestFullDiskTold(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
 	}
-	r := newRoom(t)
+	r := newFixture(t)
 	onDiskOf(t, r, "size=1m")
 	s := r.shell(t, "one")
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestFullDiskTold(t *testing.T) {
 			ctx, cancel := patient(t.Context())
 			var out bytes.Buffer
 			var full error
-			code, err := how(ctx, r.birth, Command{ID: newID(), Text: tt.text}, Output{Out: &out, Err: &out, Full: func(err error) { full = err }})
+			code, err := how(ctx, r.config, Command{ID: newID(), Text: tt.text}, Output{Out: &out, Err: &out, Full: func(err error) { full = err }})
 			cancel()
 			if code != 0 || err != nil || tt.full != errors.Is(full, syscall.ENOSPC) {
 				t.Errorf("%s: %d, %v; told %v, want %v", tt.text, code, err, full, tt.full)
@@ -75,7 +75,7 @@ func TestNoInodes(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
 	}
-	r := newRoom(t)
+	r := newFixture(t)
 	onDiskOf(t, r, "nr_inodes=64")
 	s := r.shell(t, "one")
 	fill := `for i in {1..100}; do : >` + filepath.Dir(r.Dir) + `/f$i; done 2>/dev/null; (exit 7)`

@@ -27,7 +27,8 @@ type fileTail struct {
 	err   error // right after finish
 }
 
-func (f *files) follow(o Output, fail func(error)) tail {
+// follow copies what is written from now on. If a writer fails it calls fail, and copies no more.
+func (f *files) follow(o Output, fail func(error)) *fileTail {
 	t := &fileTail{files: f, out: o, stop: make(chan struct{})}
 	// ends when stop is closed, or a writer fails; finish sees to that and waits.
 	t.done.Go(func() {
@@ -78,6 +79,7 @@ func rest(w io.Writer, f *os.File) error {
 	return err
 }
 
+// finish copies what is left, and returns when all of it has been passed on.
 func (t *fileTail) finish() error {
 	close(t.stop)
 	t.done.Wait()

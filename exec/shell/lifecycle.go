@@ -20,9 +20,9 @@ type Shell struct {
 
 	starting sync.Mutex // held while a process starts
 
-	mu           sync.Mutex      // guards the fields below
-	process      *shellProcess   // nil before the first command
-	oldProcesses []*shellProcess // those before it of which something was there when it began
+	mu           sync.Mutex // guards the fields below
+	process      process    // nil before the first command
+	oldProcesses []process  // those before it of which something was there when it began
 	removed      bool
 }
 
@@ -38,62 +38,70 @@ type StartConfig struct {
 	ByHost   bool // a person at the host has it run, who has not seen what a container gave the shell
 }
 
-// CheckUntrusted is a PlantedError if a shell's process is to start, for a person at the host, with
-// what a container has chosen; else nil.
+// CheckUntrusted returns an UntrustedError if a person at the host is about to start bash with an
+// environment or a directory that a container has chosen.
 func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.options; o.Foreign && !s.process.alive() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
+	if o := s.options; o.Foreign && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
 		return &UntrustedError{s.name}
 	}
 	return nil
 }
 
-// ensureProcess returns the shell's process, a new one if need be. The turn is the caller's.
-func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (*shellProcess, error) {
-	s.mu.Lock()
-	l, removed := s.process, s.removed
-	s.mu.Unlock()
-	switch {
-	case removed:
-		return nil, ErrNotReady
-	case l.alive():
-		return l, nil
-	}
+// runningLocked reports whether bash runs.
+func (s *Shell) runningLocked() bool { return s.process != nil && s.process.pid() != 0 }
+
+// ensureProcess returns the shell's process, a new one if need be. The caller holds the turn.
+func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, error) {
 	if b.ByHost {
 		if err := s.CheckUntrusted(); err != nil {
 			return nil, err
 		}
 	}
-	s.starting.Lock() // until it is known whom end has to wait for
-	defer s.starting.Unlock()
-	s.mu.Lock()
-	removed = s.removed
-	s.mu.Unlock()
-	if removed { // and nobody waits for what is born now
-		return nil, ErrNotReady
+	if p, err := s.current(); p != nil || err != nil {
+		return p, err
 	}
-	l, err := s.start(ctx, b)
+	s.starting.Lock() // until end can see the process that it has to wait for
+	defer s.starting.Unlock()
+	if p, err := s.current(); p != nil || err != nil {
+		return p, err
+	}
+	p, err := s.startProcess(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	past := s.processes()
+	old := s.processes()
 	s.mu.Unlock()
-	past = slices.DeleteFunc(past, func(l *shellProcess) bool { return !l.hasLeftovers() })
+	old = slices.DeleteFunc(old, func(p process) bool { return !p.hasLeftovers() })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.process, s.oldProcesses = l, past
+	s.process, s.oldProcesses = p, old
 	if s.removed {
-		l.kill()
+		p.kill()
 		return nil, ErrNotReady
 	}
-	return l, nil
+	return p, nil
 }
 
-func (s *Shell) start(ctx context.Context, b StartConfig) (*shellProcess, error) {
+// current returns the process that takes commands, or nil if one has to be started. A shell that was removed
+// starts none: nobody would end it.
+func (s *Shell) current() (process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.removed:
+		return nil, ErrNotReady
+	case s.process != nil && s.process.usable():
+		return s.process, nil
+	}
+	return nil, nil
+}
+
+func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error) {
 	if s.options.In != nil {
-		return s.startInside(ctx, b)
+		return s.startInContainer(ctx)
 	}
 	return s.startHost(b)
 }
@@ -110,21 +118,21 @@ const giveUp = syscall.Signal(63)
 
 var args = []string{"bash", "--norc", "--noediting", "+o", "history", "+H", "+m", "-i"}
 
-// kill ends the shell and all that it runs, but for what the dead have left on this host. It
-// does not wait.
+// kill ends the shell and all that it runs, except for processes that a dead bash has left on this
+// host. It does not wait.
 func (s *Shell) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed = true
-	for _, l := range s.processes() {
-		if !closed(l.left()) {
-			l.kill()
+	for _, p := range s.processes() {
+		if !p.ended() {
+			p.kill()
 		}
 	}
 }
 
-// processes are the shell's processes of which there may be something. The caller holds mu.
-func (s *Shell) processes() []*shellProcess {
+// processes returns the shell's processes that may not be gone. The caller holds mu.
+func (s *Shell) processes() []process {
 	if s.process == nil {
 		return nil
 	}
@@ -143,11 +151,11 @@ func (s *Shell) end() {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	s.mu.Lock()
-	lives := s.processes()
+	all := s.processes()
 	s.mu.Unlock()
-	for _, l := range lives {
-		<-l.left()
-		l.remove()
+	for _, p := range all {
+		p.wait()
+		p.removeLeftovers()
 	}
 }
 
@@ -166,8 +174,8 @@ func (s *Shell) info() Info {
 	i := Info{Name: s.name, In: s.In(), Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process.alive() {
-		i.PID = s.process.pid
+	if s.process != nil {
+		i.PID = s.process.pid()
 	}
 	return i
 }
@@ -184,7 +192,7 @@ func (s *Shell) In() string {
 func (s *Shell) At() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process.alive() {
+	if s.runningLocked() {
 		if dir := s.process.cwd(); dir != "" {
 			return dir
 		}

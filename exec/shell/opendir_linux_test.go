@@ -30,7 +30,7 @@ func TestHold(t *testing.T) {
 //
 // Attack 191.
 func TestDirSwapped(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	one := filepath.Join(r.work, "one")
 	check(t, os.Mkdir(one, 0o700))
 	check(t, r.Create("held", Options{Dir: one}))
@@ -42,7 +42,7 @@ func TestDirSwapped(t *testing.T) {
 	moved := filepath.Join(r.work, "moved")
 	check(t, os.Rename(one, moved))
 	check(t, os.Symlink("/", one))
-	r.birth.Dir = int(f.Fd())
+	r.config.Dir = int(f.Fd())
 	if got := r.text(t, s, "pwd -P").out; got != moved+"\n" {
 		t.Errorf("it starts in %q", got)
 	}
