@@ -68,6 +68,9 @@ type SessionState struct {
 	Inside func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // that were checked
+
+	others         *mount.Table // what containers of other sessions can write, or nil
+	othersPrograms *programs    // that were checked against others
 }
 
 // Server serves the calls of one session. Set its exported fields before the first Serve. It has more
@@ -103,7 +106,10 @@ type Server struct {
 
 // SetState changes what later calls depend on. Requests that wait for a person are decided again.
 func (s *Server) SetState(sc *SessionState) {
-	sc.programs = &programs{} // the mounts may have changed
+	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
+	if sc.Dirs != nil {
+		sc.others = sc.Dirs.Others()
+	}
 	s.state.Store(sc)
 	s.stateChanged.notify()
 }

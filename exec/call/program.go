@@ -36,7 +36,8 @@ func (notFoundError) Error() string { return "not found on the host" }
 func (notFoundError) Unwrap() error { return fs.ErrNotExist }
 
 // findProgram completes the path of the program that a rule or a list runs. It refuses a program that the
-// container could have written. Programs of --proxy were checked when the session began.
+// container could have written. Programs of --proxy were checked when the session began, but containers of
+// other sessions may have come since.
 func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
@@ -60,7 +61,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		v.Command.Path = path
 	}
 	if v.Profile.Whole && v.SHA256 == "" {
-		return nil
+		return sc.undisturbed(v.Command.Path, search)
 	}
 	real, err := filepath.EvalSymlinks(v.Command.Path)
 	if err != nil {
@@ -76,6 +77,18 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
 	}
 	return nil
+}
+
+// undisturbed refuses a program that the container of another session could have written.
+func (sc *SessionState) undisturbed(path, search string) error {
+	if sc.others == nil {
+		return nil
+	}
+	err := sc.othersPrograms.checkUnchangeable(path, search, sc.others)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // then it does not run
+	}
+	return err
 }
 
 // search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.

@@ -42,9 +42,9 @@ func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) err
 		p.checked[key] = fi
 		return nil
 	case at == path:
-		return fmt.Errorf("the container could change %s", strconv.QuoteToASCII(path))
+		return fmt.Errorf("%s could change %s", dirs.Writer(path), strconv.QuoteToASCII(path))
 	default:
-		return fmt.Errorf("the container could change %s, which %s runs", strconv.QuoteToASCII(at), strconv.QuoteToASCII(path))
+		return fmt.Errorf("%s could change %s, which %s runs", dirs.Writer(at), strconv.QuoteToASCII(at), strconv.QuoteToASCII(path))
 	}
 }
 

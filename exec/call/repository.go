@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -34,7 +35,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 		safe := req.Request
 		safe.GitDir = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.askProblem = repositoryProblem(w.cwd, req.Cwd)
+			w.askProblem = repositoryProblem(w.cwd, req.Cwd, sc.others)
 		}
 	}
 	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
@@ -80,8 +81,9 @@ func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verd
 	return err
 }
 
-// repositoryProblem says why the container could write the repository of d, which it calls cwd.
-func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
+// repositoryProblem says why the container, or one of another session, could write the repository of d, which
+// the container calls cwd. others is what containers of other sessions can write, or nil.
+func repositoryProblem(d *dir.Dir, cwd string, others *mount.Table) *git.Problem {
 	at := names.Plain(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
 	switch {
@@ -89,6 +91,9 @@ func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 		return &git.Problem{Reason: "there is no " + at, Fix: "run git in the directory that has .git"}
 	case err == nil && !fi.IsDir():
 		return &git.Problem{Reason: at + " is no directory, but leads to a repository elsewhere, as in a worktree or a submodule", Fix: "run git in the main work tree"}
+	}
+	if others != nil && others.Writable(path.Join(d.Path(), ".git")) {
+		return &git.Problem{Reason: "the container of another session can write " + at, Fix: "mount it read-only there, too"}
 	}
 	return &git.Problem{Reason: "the container can write " + at, Fix: "mount it read-only (-v DIR/.git:DIR/.git:ro)"}
 }

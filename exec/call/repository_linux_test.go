@@ -27,7 +27,7 @@ func TestUnguarded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := repositoryProblem(d, "/w")
+		p := repositoryProblem(d, "/w", nil)
 		d.Close()
 		if !strings.Contains(p.Reason, want) || p.Fix == "" {
 			t.Errorf("%q, %q, want %q", p.Reason, p.Fix, want)

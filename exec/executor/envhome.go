@@ -31,7 +31,7 @@ func WritableSettings(home string, owner ContainerAccess) (found []Finding) {
 			return strings.HasPrefix(s, filepath.Join(real, name)+string(filepath.Separator))
 		})
 		if below || owner.Writable(p) {
-			found = append(found, Finding{"HOME", p, writable, fromThere})
+			found = append(found, Finding{"HOME", p, writableBy(owner, p), fromThere})
 		}
 	}
 	return found

@@ -14,6 +14,7 @@ import (
 type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory
+	Writer(path string) string       // who can change a path of which Writable or ControlsFilesIn reports that
 	Sources() []string               // the real paths of the directories that it can change
 }
 
@@ -30,7 +31,6 @@ func (f Finding) String() string {
 }
 
 const (
-	writable = "which the container can write"
 	relative = "which is in a directory of the caller's choice"
 
 	fromThere = "commands take settings from there, and the programs that these name"
@@ -67,6 +67,11 @@ func Environ(env []string, owner ContainerAccess) (kept []string, found []Findin
 func Path(path string, owner ContainerAccess) (kept string, found []Finding) {
 	kept, _, found = search.clean("PATH", path, owner)
 	return kept, found
+}
+
+// writableBy is the reason of a Finding: who can write path.
+func writableBy(owner ContainerAccess, path string) string {
+	return "which " + owner.Writer(path) + " can write"
 }
 
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
@@ -119,7 +124,7 @@ func (k kind) entries(name, value string, owner ContainerAccess) (kept string, f
 			why = relative
 		case filepath.IsAbs(entry):
 			if owner.ControlsFilesIn(entry) {
-				why = writable
+				why = writableBy(owner, entry)
 			}
 		}
 		if why == "" {

@@ -12,7 +12,7 @@ import (
 // directory of the call. It also returns the reason, or "".
 func unsafePart(name, value string, owner ContainerAccess) (at, why string) {
 	if path, ok := WritablePath(value, owner); ok {
-		return path, writable
+		return path, writableBy(owner, path)
 	}
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'

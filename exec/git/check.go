@@ -31,7 +31,7 @@ const (
 	maxConfig     = 1 << 20 // bytes of configuration
 	maxPaths      = 4 << 10 // bytes of a file that names a repository's directories
 	maxEntries    = 1000    // of .git, or of its hooks
-	maxNames      = 50_000  // of references and their logs; checked for commands that write some
+	maxNames      = 50_000  // of references, their logs and the like, and as many of objects
 	maxSubmodules = 32
 	maxTime       = 10 * time.Second
 )

@@ -63,7 +63,7 @@ func (c *Check) origin(at repository, e entry) error {
 	case !ok:
 		return &Problem{Reason: fmt.Sprintf("%s includes %s, which hostexec cannot follow", file, quoted(e.value))}
 	case c.Mounts.Writable(target):
-		return &Problem{Reason: fmt.Sprintf("%s includes %s, which the container can write", file, target), Fix: "keep it out of the container's mounts"}
+		return &Problem{Reason: fmt.Sprintf("%s includes %s, which %s can write", file, target, c.Mounts.Writer(target)), Fix: "keep it out of the container's mounts"}
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // ReadOnly reports whether name is a directory in d, the container's cwd, that the container can neither write nor
-// replace: it is mounted read-only at this place, and no other mount shows a part of it writable. Two mounts may lead to
-// one directory, which their paths do not show.
+// replace: it is mounted read-only at this place, and no other mount shows a part of it writable, in this container or
+// in one of another session. Two mounts may lead to one directory, which their paths do not show.
 func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
 	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
@@ -25,7 +25,7 @@ func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 		return false
 	}
 	defer inner.Close()
-	return d.Has(name, inner) && !t.shows(inner.Path()) && !t.known().within(inner.Path())
+	return d.Has(name, inner) && !t.shows(inner.Path()) && !t.known().within(inner.Path()) && !t.knownOthers().overlaps(inner.Path())
 }
 
 // within reports whether this host has a mount below the directory p that the container can write.

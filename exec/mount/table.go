@@ -43,6 +43,9 @@ type Table struct {
 	all      bool    // fallback is used for every directory of the container
 	closed   bool
 	writes   *writes
+
+	others       []mount // what containers of other sessions write; guarded by mu, as is the next
+	othersWrites *writes
 }
 
 // Default is the directory in which commands run if the container has no bind mount.

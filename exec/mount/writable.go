@@ -43,6 +43,28 @@ func splitTargets(mounts []Point) (rest []Point, behind []mount) {
 	return rest, behind
 }
 
+// SetOthers sets the paths that containers of other sessions can write. Sources does not return them.
+func (t *Table) SetOthers(paths []string) {
+	var mounts []Point
+	for _, p := range paths {
+		mounts = append(mounts, Point{Source: p})
+	}
+	_, behind := splitTargets(mounts)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.others, t.othersWrites = behind, &writes{}
+}
+
+// Others returns a table of what containers of other sessions can write, or nil for nothing.
+func (t *Table) Others() *Table {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if len(t.others) == 0 {
+		return nil
+	}
+	return &Table{writes: &writes{}, others: t.others, othersWrites: t.othersWrites}
+}
+
 // Also adds what other callers of the session can write. Targets are ignored.
 func (t *Table) Also(mounts []Point) {
 	for i := range mounts {
@@ -60,13 +82,29 @@ func (t *Table) known() *writes {
 	t.mu.RLock()
 	all, known := slices.Concat(t.mounts, t.behind), t.writes
 	t.mu.RUnlock()
-	known.once.Do(func() {
+	return known.of(all)
+}
+
+// knownOthers returns all that containers of other sessions can write by now, or nil for nothing.
+func (t *Table) knownOthers() *writes {
+	t.mu.RLock()
+	all, known := t.others, t.othersWrites
+	t.mu.RUnlock()
+	if len(all) == 0 {
+		return nil
+	}
+	return known.of(slices.Clone(all))
+}
+
+// of identifies what all show, once, and returns w.
+func (w *writes) of(all []mount) *writes {
+	w.once.Do(func() {
 		all = slices.DeleteFunc(all, func(m mount) bool { return m.source == "." || m.readOnly && m.alone })
 		if len(all) > 0 {
-			known.err = known.identify(all)
+			w.err = w.identify(all)
 		}
 	})
-	return known
+	return w
 }
 
 // Sources returns the real paths of the directories that the container can write.
@@ -82,30 +120,56 @@ func (t *Table) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
-// Writable reports whether the container can change or create the host's file p: through one of its mounts it can write
-// the file itself, a directory above it, or a link on the way to it.
-func (t *Table) Writable(p string) bool {
-	known := t.known()
-	if known.err != nil {
-		return true
-	}
-	return len(known.sources)+len(known.below) > 0 && known.changeable(known.view.Route(p))
+// Writable reports whether the container, or one of another session, can change or create the host's file p: through
+// one of its mounts it can write the file itself, a directory above it, or a link on the way to it.
+func (t *Table) Writable(p string) bool { return t.known().writable(p) || t.knownOthers().writable(p) }
+
+// ControlsFilesIn reports whether the container, or one of another session, controls a file in the host's directory p: p
+// is writable, or one of its files is mounted by itself.
+func (t *Table) ControlsFilesIn(p string) bool {
+	return t.known().controlsFilesIn(p) || t.knownOthers().controlsFilesIn(p)
 }
 
-// ControlsFilesIn reports whether the container controls a file in the host's directory p: p is writable, or one of its
-// files is mounted by itself.
-func (t *Table) ControlsFilesIn(p string) bool {
-	if t.Writable(p) {
-		return true
+// Writer names who can write p, or a file in it, if Writable or ControlsFilesIn reports that.
+func (t *Table) Writer(p string) string {
+	if t.known().controlsFilesIn(p) || !t.knownOthers().controlsFilesIn(p) {
+		return "the container"
 	}
-	sources := t.known().sources
-	if len(sources) == 0 {
+	return "the container of another session"
+}
+
+// writable is Table.Writable of one writer, of whom nil writes nothing.
+func (w *writes) writable(p string) bool {
+	if w == nil || w.err != nil {
+		return w != nil
+	}
+	return len(w.sources)+len(w.below) > 0 && w.changeable(w.view.Route(p))
+}
+
+// controlsFilesIn is Table.ControlsFilesIn of one writer.
+func (w *writes) controlsFilesIn(p string) bool {
+	if w == nil || w.writable(p) {
+		return w != nil
+	}
+	if len(w.sources) == 0 {
 		return false
 	}
 	fi, err := os.Stat(p)
-	return err == nil && slices.ContainsFunc(sources, func(l Location) bool {
+	return err == nil && slices.ContainsFunc(w.sources, func(l Location) bool {
 		return sameFile(path.Dir(l.Path), fi) && isFile(l.Path)
 	})
+}
+
+// overlaps reports whether the container can write the host's directory p, which has no links, or a part of it.
+func (w *writes) overlaps(p string) bool {
+	if w == nil || w.writable(p) {
+		return w != nil
+	}
+	if len(w.sources) == 0 {
+		return w.within(p)
+	}
+	at := w.view.Locate(p)
+	return slices.ContainsFunc(w.sources, func(l Location) bool { return w.view.Route(l.Path).Through(at) }) || w.within(p)
 }
 
 // changeable reports whether the container can change the file to which route leads.

@@ -5,6 +5,7 @@ package mount
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -133,5 +134,52 @@ func TestSupplies(t *testing.T) {
 	}
 	if table.Writable(filepath.Join(base, "bin")) {
 		t.Error("a directory counts as writable for one of its files")
+	}
+}
+
+// TestOthers has containers of other sessions write what the table does not mount. It counts for what is
+// writable, and not for Sources.
+//
+// Attack 235.
+func TestOthers(t *testing.T) {
+	base := treeOf(t, []string{"work", "repo/.git/hooks", "bin", "opt/lib"}, map[string]string{"link": "bin", "usr": "opt"})
+	at := func(name string) string { return filepath.Join(base, name) }
+	table := tableOf(t, Point{Target: "/w", Source: at("work"), Bind: true}, Point{Target: "/r", Source: at("repo"), Bind: true, ReadOnly: true})
+	d, err := table.Open("/r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	own := table.Sources()
+	for _, tt := range []struct {
+		name     string
+		others   []string
+		writable []string
+		readOnly bool // the repository
+	}{
+		{"nobody", nil, nil, true},
+		{"a directory, by its links too", []string{at("bin")}, []string{"bin", "bin/tool", "link/tool"}, true},
+		{"what is not there", []string{at("later"), ""}, []string{"later/bin"}, true},
+		{"a directory above", []string{at("opt")}, []string{"opt/lib", "usr/lib/x"}, true},
+		{"the work tree", []string{at("repo")}, []string{"repo/.git/config", "repo/.git/hooks/pre-commit"}, false},
+		{"a part of .git", []string{at("repo/.git/hooks")}, []string{"repo/.git/hooks/pre-commit"}, false},
+		{"all that was before is forgotten", []string{at("none")}, nil, true},
+	} {
+		table.SetOthers(tt.others)
+		for _, name := range []string{"bin", "bin/tool", "link/tool", "later/bin", "opt/lib", "usr/lib/x", "repo/.git/config", "repo/.git/hooks/pre-commit"} {
+			want := slices.Contains(tt.writable, name)
+			if got := table.Writable(at(name)); got != want || table.ControlsFilesIn(at(name)) != want {
+				t.Errorf("%s: Writable(%s) = %v, want %v", tt.name, name, got, want)
+			}
+			if got := table.Writer(at(name)); want != (got == "the container of another session") {
+				t.Errorf("%s: Writer(%s) = %s", tt.name, name, got)
+			}
+		}
+		if got := table.ReadOnly(d, "/r", ".git"); got != tt.readOnly {
+			t.Errorf("%s: ReadOnly = %v, want %v", tt.name, got, tt.readOnly)
+		}
+		if !table.Writable(at("work/x")) || table.Writer(at("work/x")) != "the container" || !slices.Equal(table.Sources(), own) {
+			t.Errorf("%s: what is its own has changed: %q", tt.name, table.Sources())
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // TestGitPoisoned uses repositories that run a program. It first runs plain commands that prove the
 // attack, then each rule of the preset, in a container with a read-only .git.
 //
-// Attacks 88, 89, 225, 230.
+// Attacks 88, 89, 225, 230, 236.
 func TestGitPoisoned(t *testing.T) {
 	v, more := newVictim(t), moreCalls(t)
 	for _, tt := range gitPoisons {

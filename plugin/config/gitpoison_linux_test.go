@@ -76,6 +76,10 @@ var gitPoisons = []struct {
 	{"no repository", `cp -r .git/* .; git config -f config core.fsmonitor $EVIL; git config -f config core.bare false; git config -f config core.worktree .; rm .git/HEAD`, "git status", "is no repository that git reads", ""},
 	{"no repository, one above", `mkdir -p x; mv .git x; ln -s x/.git .git; git config core.fsmonitor $EVIL`, "git status", "nobody", ""},
 	{"objects", `mkdir o; echo $PWD/o >.git/objects/info/alternates`, "", "objects/info/alternates", ""},
+	{"objects of another repository of the host", `git init -q ../other; echo "$(cd ..; pwd)/other/.git/objects" >.git/objects/info/alternates`, "", "objects/info/alternates", ""},
+	{"objects of another repository by a link", `git init -q ../other; cd ../other; echo x >x; git add x; git -c user.name=a -c user.email=a commit -qm x; cd ../work; for d in ../other/.git/objects/??; do ln -s ../../$d .git/objects/${d##*/} || true; done`, "", "is a link", ""},
+	{"a pack of another repository by a link", `ln -s ../../../../other/x.pack .git/objects/pack/pack-x.pack`, "", "pack-x.pack is a link", ""},
+	{"a reference by a link", `ln -s ../../../../other/.git/refs/heads/main .git/refs/heads/x`, "", "x is a link", ""},
 	{"objects by a link", `mv .git/objects o; ln -s ../o .git/objects`, "", "is a link", ""},
 	// Hooks, which the preset disables.
 	{"hook", `cp $EVIL .git/hooks/post-index-change; touch f`, "touch -d @1 f; git status", "", ""},

@@ -30,13 +30,8 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 		mounts = append(mounts, mount.Point{Source: workspace})
 	}
 	all, err := store.List()
-	for _, rec := range all {
-		for _, source := range rec.Writable {
-			mounts = append(mounts, mount.Point{Source: source})
-		}
-		if rec.Proxy != nil {
-			mounts = append(mounts, watch.WritableByRequesters(rec)...)
-		}
+	for _, source := range state.Written(all) {
+		mounts = append(mounts, mount.Point{Source: source})
 	}
 	table, terr := mount.NewTable(mounts, mount.Default{})
 	if err == nil {

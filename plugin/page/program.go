@@ -39,10 +39,6 @@ func environ(s *state.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []string
-	for _, rec := range recs {
-		all = append(all, rec.Writable...)
-	}
-	env, _ := executor.Environ(os.Environ(), mount.Written(all))
+	env, _ := executor.Environ(os.Environ(), mount.Written(state.Written(recs)))
 	return env, nil
 }

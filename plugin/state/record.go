@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/moby/sys/atomicwriter"
 
@@ -28,7 +29,7 @@ const maxRecord = 16 << 20
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
-// Save writes rec atomically: a reader sees the old record or the new one.
+// Save writes rec atomically: a reader sees the old record or the new one. Changed reports a new time then.
 func (s *Store) Save(rec *Session) error {
 	b, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
@@ -37,10 +38,23 @@ func (s *Store) Save(rec *Session) error {
 	if err == nil {
 		err = s.put(rec.ID, record, append(b, '\n'))
 	}
+	if err == nil {
+		err = s.noteChange()
+	}
 	if err != nil {
 		return fmt.Errorf("write session %s: %w", rec.ID, err)
 	}
 	return nil
+}
+
+// noteChange has Changed report a new time.
+func (s *Store) noteChange() error {
+	root, err := os.OpenRoot(s.Home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Chtimes(filepath.Base(s.sessions()), time.Time{}, time.Now())
 }
 
 // put replaces a file in session id's folder. Anything else with that name is renamed.

@@ -146,6 +146,14 @@ func (s *Session) Names() []string {
 	return names
 }
 
+// Proxied returns what --proxy and --proxy-shell named.
+func (s *Session) Proxied() []Command {
+	if s.Shell == nil {
+		return s.Commands
+	}
+	return append(slices.Clone(s.Commands), *s.Shell)
+}
+
 // Linked returns the names of all commands that the container can call by name.
 func (s *Session) Linked() []string { return append(s.Names(), s.RuleCommands...) }
 
@@ -196,7 +204,7 @@ func (s *Store) List() ([]Session, error) {
 	for _, id := range ids {
 		if rec, err := s.Load(id); err == nil {
 			all = append(all, rec)
-		} else if created, ok := s.served(id); ok {
+		} else if created, ok := s.Served(id); ok {
 			all = append(all, Session{ID: id, Created: created})
 		}
 	}
@@ -218,9 +226,9 @@ func (s *Store) IDs() (ids []string, err error) {
 	return ids, nil
 }
 
-// served reports whether session id has a watcher that is not ending. since is the approximate creation
+// Served reports whether session id has a watcher that is not ending. since is the approximate creation
 // time of the folder.
-func (s *Store) served(id string) (since time.Time, ok bool) {
+func (s *Store) Served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || unlocked(s.Dir(id)) {
 		return time.Time{}, false
@@ -236,7 +244,7 @@ func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 		if _, err := s.Load(e.Name()); err == nil {
 			continue
 		}
-		if _, ok := s.served(e.Name()); ok {
+		if _, ok := s.Served(e.Name()); ok {
 			continue
 		}
 		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > age {

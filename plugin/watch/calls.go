@@ -39,19 +39,21 @@ type Calls struct {
 	Questions  *Questions
 	Containers *CallContainers
 
-	record  *Record
-	config  *Configuration
-	audit   *audit.Log
-	log     *slog.Logger
-	dirs    *mount.Table
-	workdir atomic.Pointer[string] // the container's working directory
+	record   *Record
+	config   *Configuration
+	others   *OtherSessions
+	warnings *Warnings
+	audit    *audit.Log
+	log      *slog.Logger
+	dirs     *mount.Table
+	workdir  atomic.Pointer[string] // the container's working directory
 }
 
 // openCalls has s answer calls. What they start runs by host.
 func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (err error) {
 	c := s.Calls
 	c.audit = log
-	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), c.notifierRunner(host), s.Log)
+	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), s.Others, c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits}
@@ -60,19 +62,12 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	return err
 }
 
-// Apply has later calls depend on dirs, and on the configuration of now.
+// Apply has later calls depend on dirs, on the configuration of now, and on what containers of other sessions can write.
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	env, found := executor.Environ(c.config.Environ, dirs)
-	for _, f := range found {
-		c.log.Warn("environment of commands", "finding", f.String())
-	}
-	path, left := executor.Path(osenv.Get(c.config.Environ, "PATH"), dirs)
-	if len(left) > 0 {
-		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
-	}
-	c.Server.SetState(&call.SessionState{
+	c.applyOthersLocked(dirs)
+	sc := &call.SessionState{
 		Session:   c.record.ID,
 		Project:   filepath.Base(c.record.InvokedIn),
 		Branch:    branch(c.record.InvokedIn),
@@ -84,14 +79,14 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Home:      c.Workdir(),
 		PassEnv:   c.record.PassEnv,
 		NewPrivs:  c.record.NewPrivs,
-		Environ:   env,
-		Find:      func(name string) (string, bool) { return osenv.LookPath(name, path) },
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
 
 		Recordings: c.record.Store.Recordings(),
 		Elsewhere:  c.Containers.elsewhere(dirs),
 		Inside:     c.Containers.findExact,
-	})
+	}
+	c.cleanEnvironLocked(sc)
+	c.Server.SetState(sc)
 	old := c.dirs
 	c.dirs = dirs
 	if old != nil {
@@ -99,7 +94,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 }
 
-// Widen has commands run without what other containers supply, from here on.
+// Widen has commands run without what other containers of the service supply, from here on. It saves what they can write.
 func (c *Calls) Widen(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -109,12 +104,24 @@ func (c *Calls) Widen(fresh []mount.Point) {
 	}
 	sc := *old
 	sc.Dirs.Also(fresh)
-	var found []executor.Finding
-	sc.Environ, found = executor.Environ(c.config.Environ, sc.Dirs)
+	c.cleanEnvironLocked(&sc)
+	c.Server.SetState(&sc)
+	c.record.Writable = sc.Dirs.Sources()
+	if err := c.record.Save(); err != nil {
+		c.log.Error("write down what the container can write", "error", err)
+	}
+}
+
+// cleanEnvironLocked has calls of sc run without what containers supply.
+func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
+	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
 		c.log.Warn("environment of commands", "finding", f.String())
 	}
-	c.Server.SetState(&sc)
+	path, _ := executor.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
+	_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
+	sc.Environ = env
+	sc.Find = func(name string) (string, bool) { return osenv.LookPath(name, path) }
 }
 
 // HostCode names the commands that run code of others, among those that the session has on this host, by its flags or by rules.

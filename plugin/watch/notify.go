@@ -38,8 +38,8 @@ type Questions struct {
 }
 
 // newQuestions returns the session's questions, with the grants that it had before. run runs the notifier.
-func newQuestions(record *Record, options Notify, run notify.Runner, log *slog.Logger) *Questions {
-	q := &Questions{Notifier: NewNotifier(record.Session, options, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
+func newQuestions(record *Record, options Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
+	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
 	q.Notifier.Run = run
 	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable(), File: state.GrantsFile(record.Dir)}
 	if err := q.queue.Load(record.ID); err != nil {
@@ -49,13 +49,16 @@ func newQuestions(record *Record, options Notify, run notify.Runner, log *slog.L
 }
 
 // NewNotifier returns the programs that options name, those that there are. They are found now, before the
-// container runs.
-func NewNotifier(rec state.Session, options Notify, log *slog.Logger) notify.Notifier {
+// container runs. Those that the container of another session could write are not used.
+func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
+	owner := mount.Written(nil)
 	if rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := mount.NewTable(WritableByRequesters(rec), mount.Default{}) // it fails only for a Default with a directory
-		own, _ := executor.Path(os.Getenv("PATH"), owner)
+		owner.Also(WritableByRequesters(rec))
+	}
+	others.AddTo(owner)
+	if own, left := executor.Path(os.Getenv("PATH"), owner); len(left) > 0 {
 		getenv = func(name string) string {
 			if name == "PATH" {
 				return own

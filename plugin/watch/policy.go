@@ -40,9 +40,10 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 	return p
 }
 
-// refresh looks whether the configuration has changed, and has everything decided by the
-// new one from here on.
+// refresh looks whether the configuration or another session has changed, and has everything decided by the
+// new ones from here on.
 func (c *Calls) refresh() {
+	c.refreshOthers()
 	if f := c.config.Current(); f == nil || !f.Stale() {
 		return
 	}

@@ -4,12 +4,16 @@ package watch
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -66,12 +70,30 @@ func (r *Record) restore() {
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
-// Proxied is what --proxy and --proxy-shell named.
-func (r *Record) Proxied() []state.Command {
-	if r.Shell == nil {
-		return r.Commands
+// Adapt has commands that were found in a part of PATH that containers supply be those that the rest of it has.
+// owner says what containers can write, and environ has the PATH. It returns what a person should know of that.
+func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
+	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
+	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones
+	for i := range all {
+		cmd := &all[i]
+		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
+			continue
+		}
+		// Where there is none, the session is refused.
+		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
+			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
+			cmd.Path = other
+		}
 	}
-	return append(slices.Clone(r.Commands), *r.Shell)
+	r.Change(func() {
+		n := len(r.Commands)
+		r.Commands = all[:n:n]
+		if r.Shell != nil {
+			r.Shell = &all[n]
+		}
+	})
+	return notes
 }
 
 // commands returns what the session's --proxy flags said.

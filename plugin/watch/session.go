@@ -30,6 +30,7 @@ type Session struct {
 	Record   *Record
 	Config   *Configuration
 	Warnings *Warnings
+	Others   *OtherSessions
 	Calls    *Calls
 	Carriers *Carriers
 	Life     *Lifetime
@@ -49,9 +50,9 @@ func (s *Session) AtEnd(f func() error) { s.atEnd = append(s.atEnd, f) }
 
 // NewSession returns the session with a record. It answers no calls yet.
 func NewSession(record *Record, log *slog.Logger) *Session {
-	s := &Session{Record: record, Config: NewConfiguration(record, log), Log: log}
+	s := &Session{Record: record, Config: NewConfiguration(record, log), Others: NewOtherSessions(record), Log: log}
 	s.Warnings = &Warnings{record: record, config: s.Config}
-	s.Calls = &Calls{Server: &call.Server{}, record: record, config: s.Config, log: log}
+	s.Calls = &Calls{Server: &call.Server{}, record: record, config: s.Config, others: s.Others, warnings: s.Warnings, log: log}
 	return s
 }
 

@@ -49,7 +49,7 @@ func (s *supplies) add(where, rule, format string, args ...any) {
 func (s *supplies) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
 		if at, ok := executor.WritableDependency(set.Exec, s.search, s.owner); ok {
-			s.add(set.Where, name, "exec: the container could change %s, so it will not run", strconv.QuoteToASCII(at))
+			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.owner.Writer(at), strconv.QuoteToASCII(at))
 		}
 	}
 	s.words(set.Where, name, "prepend", set.Prepend)
@@ -71,7 +71,7 @@ func (s *supplies) command(name string, set policy.Ruleset) {
 func (s *supplies) words(where, rule, key string, words []string) {
 	for _, word := range words {
 		if at, ok := executor.WritablePath(word, s.owner); ok {
-			s.add(where, rule, "%s: %s names %s, which the container can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at))
+			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.owner.Writer(at))
 		}
 	}
 }

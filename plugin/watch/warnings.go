@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -20,6 +21,7 @@ type Warnings struct {
 	config    *Configuration
 	container atomic.Pointer[[]string] // of the container that the session shows
 	others    atomic.Pointer[[]string] // of the service's other containers
+	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 
 // Set notes what there is to know of the session's container, in the record that is saved next. It replaces
@@ -34,6 +36,12 @@ func (l *Warnings) Set(list []string) {
 func (l *Warnings) SetOthers(list []string) {
 	shown := printableAll(list)
 	l.others.Store(&shown)
+}
+
+// setSessions notes what there is to know of containers of other sessions.
+func (l *Warnings) setSessions(list []string) {
+	shown := printableAll(list)
+	l.sessions.Store(&shown)
 }
 
 // printableAll returns list as it is shown.
@@ -51,12 +59,16 @@ func printable(text string) string {
 }
 
 // list returns what there is to know of the session now: of its container, of others that have its
-// share, and of the configuration.
+// share, of those of other sessions, and of the configuration.
 func (l *Warnings) list() (list []string) {
 	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
 		if p != nil {
 			list = append(list, *p...)
 		}
+	}
+	if p := l.sessions.Load(); p != nil {
+		own := list
+		list = append(list, slices.DeleteFunc(slices.Clone(*p), func(text string) bool { return slices.Contains(own, text) })...)
 	}
 	if c := l.config.Current(); c != nil {
 		for _, text := range c.Warnings {

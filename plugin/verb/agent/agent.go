@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
@@ -23,6 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const agentLong = `Run one agent over stdin and stdout, on this host or in a container
@@ -204,16 +205,16 @@ func checkNotWritable(store *state.Store, file string) error {
 	if err != nil {
 		return err
 	}
-	for _, rec := range recs {
-		if rec.Proxy == nil && mount.Written(rec.Writable).Writable(file) { // it is unknown who can write a proxy's directory
-			return &agent.Error{
-				Type:    agent.InvalidConfig,
-				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
-				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
-			}
-		}
+	recs = slices.DeleteFunc(recs, func(rec state.Session) bool { return rec.Proxy != nil }) // it is unknown who can write a proxy's directory
+	rec, ok := watch.WriterOf(recs, file)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &agent.Error{
+		Type:    agent.InvalidConfig,
+		Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
+		Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
+	}
 }
 
 // configured returns the agent's configuration. With --config, only that file counts.

@@ -146,7 +146,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	fresh := c.State.Status == container.StateCreated
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
-	if err := m.mounts.refuse(c); err != nil {
+	if err := m.mounts.refuseNew(c); err != nil {
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
@@ -157,10 +157,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
-	m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = id, strings.TrimPrefix(c.Name, "/"), c.Config.Image
-	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
-	m.setWarnings(c, found)
-	if err := m.s.Record.Save(); err != nil {
+	if err := m.noteContainer(c, found); err != nil {
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}

@@ -31,7 +31,7 @@ type Mode struct {
 // Listen implements Mode.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s = s
-	m.mounts = &mountCheck{record: s.Record, config: s.Config, notifier: s.Calls.Questions.Notifier}
+	m.mounts = &mountCheck{record: s.Record, config: s.Config, sessions: s.Others, notifier: s.Calls.Questions.Notifier}
 	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, life: s.Life}
 	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, start: s.Go}
 	m.leftovers = leftovers{s.Record, s.Log}

@@ -46,8 +46,14 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 type mountCheck struct {
 	record   *watch.Record
 	config   *watch.Configuration
+	sessions *watch.OtherSessions
 	notifier notify.Notifier
 	others   []mount.Point // what other containers of the service can write
+}
+
+// protected lists the files of this host that decide what runs on it.
+func (mc *mountCheck) protected() []watch.ProtectedFile {
+	return watch.ProtectedFiles(mc.record, mc.config, mc.notifier)
 }
 
 // Check is what the watcher of rec's session will object to in a container as c, before
@@ -56,19 +62,39 @@ func Check(store *state.Store, rec state.Session, c container.InspectResponse) (
 	log := slog.New(slog.DiscardHandler)
 	record := watch.NewRecord(store, rec, log)
 	config := watch.NewConfiguration(record, log)
-	mc := &mountCheck{record: record, config: config, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), log)}
+	sessions := watch.NewOtherSessions(record)
+	mc := &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
 	notes = slices.Concat(mc.warnings(c), mc.adapt(c), config.Supplied(mc.owner(c)))
-	return notes, mc.refuse(c)
+	return notes, mc.refuseNew(c)
 }
 
 // refuse refuses a container that could reach what decides over it: the state
 // directory, the configuration, or a program that a call would run. A container that runs is
 // also asked for what the kernel has mounted in it.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {
+	return mc.refuseWriter(c, mc.protected())
+}
+
+// refuseNew is refuse for a container that is new. Sessions that are there already come first: the container may
+// not write programs of theirs, nor may their containers write programs of this session.
+func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
+	own := mc.protected()
+	theirs, err := mc.sessions.Programs()
+	if err == nil {
+		err = mc.refuseWriter(c, slices.Concat(own, theirs))
+	}
+	if err == nil {
+		err = mc.sessions.Undisturbed(own, mc.config.Environ)
+	}
+	return err
+}
+
+// refuseWriter refuses a container that could reach what is protected.
+func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.ProtectedFile) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	look := sync.OnceValues(mc.viewProtected) // most containers have no mount that needs it
+	look := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // most containers have no mount that needs it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
@@ -93,7 +119,7 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 			return err
 		}
 	}
-	if err := mc.dependable(c); err != nil {
+	if err := mc.dependable(c, all); err != nil {
 		return err
 	}
 	return mc.runningMounts(c, look)

@@ -146,7 +146,7 @@ func TestWarnings(t *testing.T) {
 func testCheck(home string, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
 	record := watch.NewRecord(&state.Store{Home: home}, rec, log)
-	return &mountCheck{record: record, config: watch.NewConfiguration(record, log)}
+	return &mountCheck{record: record, config: watch.NewConfiguration(record, log), sessions: watch.NewOtherSessions(record)}
 }
 
 // writeFileOrLink creates a file, or a link if text is @ and where that leads.

@@ -17,31 +17,36 @@ import (
 // protectedView compares mounts with everything that is protected. It is of one moment.
 type protectedView struct {
 	view     *mount.View
-	stateDir string           // the state directory
-	at       mount.Location   // the same
-	files    []string         // one in each directory of the state
-	kept     []protectedRoute // what is refused, but for the state
-	notes    []protected      // what is warned about
+	stateDir string                // the state directory
+	at       mount.Location        // the same
+	files    []string              // one in each directory of the state
+	kept     []protectedRoute      // what is refused, but for the state
+	notes    []watch.ProtectedFile // what is warned about
 }
 
 type protectedRoute struct {
-	protected
+	watch.ProtectedFile
 	route mount.Route
 }
 
-// viewProtected identifies what is protected.
+// viewProtected identifies what is protected of the session.
 func (mc *mountCheck) viewProtected() (*protectedView, error) {
+	return viewOf(mc.protected(), mc.record.Dir)
+}
+
+// viewOf identifies what is protected. session is the folder of the session.
+func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	v, err := mount.ReadView()
 	if err != nil {
 		return nil, err
 	}
-	l := &protectedView{view: v, files: append(firstFiles(mc.record.Store.Home), state.LockFile(mc.record.Dir))}
-	for _, p := range mc.protected() {
-		switch p.against {
-		case refuse:
-			l.stateDir, l.at = p.path, v.Locate(p.path)
-		case refuseWritable:
-			l.kept = append(l.kept, protectedRoute{p, v.Route(p.path)})
+	l := &protectedView{view: v, files: []string{state.LockFile(session)}}
+	for _, p := range all {
+		switch p.Against {
+		case watch.Refuse:
+			l.stateDir, l.at, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
+		case watch.RefuseWritable:
+			l.kept = append(l.kept, protectedRoute{p, v.Route(p.Path)})
 		default:
 			l.notes = append(l.notes, p)
 		}
@@ -65,7 +70,7 @@ func (l *protectedView) source(source string, writable, recursive bool) error {
 	}
 	if writable {
 		for _, k := range l.kept {
-			if k.route.Through(at) || holdsDisk(at.Path, k.path) || at.Shows(watch.Resolved(k.path)) {
+			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(watch.Resolved(k.Path)) {
 				return k.refuse(source)
 			}
 		}
@@ -80,7 +85,7 @@ func (l *protectedView) source(source string, writable, recursive bool) error {
 		}
 		for _, k := range l.kept {
 			if !m.ReadOnly && k.route.In(m.Place()) { // many engines make only the mount itself read-only
-				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.path, k.does, name)
+				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.Path, k.Does, name)
 			}
 		}
 	}
@@ -88,7 +93,7 @@ func (l *protectedView) source(source string, writable, recursive bool) error {
 }
 
 func (k protectedRoute) refuse(source string) error {
-	return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.path, k.does, source, k.instead)
+	return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.Path, k.Does, source, k.Instead)
 }
 
 // showsState reports whether at is the state directory, a part of it, or above it.
@@ -127,8 +132,8 @@ func (l *protectedView) overlaps(p mount.Place) bool { return p.In(l.at.Place) |
 func (l *protectedView) warn(source string) (list []string) {
 	at := l.view.Locate(source).Path
 	for _, n := range l.notes {
-		if l.view.Overlap(at, n.path) {
-			list = append(list, fmt.Sprintf("the container can change %s, which %s, through the mount of %s", n.path, n.does, source))
+		if l.view.Overlap(at, n.Path) {
+			list = append(list, fmt.Sprintf("the container can change %s, which %s, through the mount of %s", n.Path, n.Does, source))
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ package container
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -15,18 +16,30 @@ import (
 // setWarnings writes down what there is to know of the session's container, in the record that is saved
 // next, in place of what was known of the one before. found are its warnings.
 func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
-	list := append(slices.Clone(found), m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	list := append(slices.Clone(found), m.s.Config.Supplied(m.mounts.owner(c))...)
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
-// updateWarnings is warn of a container that was started again, and saves it.
+// noteContainer saves which container the session has, and what that can write. found are its warnings.
+func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
+	m.s.Record.Change(func() {
+		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+		m.setWarnings(c, found)
+		err = m.s.Record.Save()
+	})
+	return err
+}
+
+// updateWarnings is setWarnings for a container that was started again. It saves them with what that can write.
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	m.s.Record.Change(func() { // the container may be renamed meanwhile
-		old := m.s.Record.Warnings
-		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) {
+		old, wrote := m.s.Record.Warnings, m.s.Record.Writable
+		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) && slices.Equal(wrote, m.s.Record.Writable) {
 			return
 		}
 		if err := m.s.Record.Save(); err != nil {

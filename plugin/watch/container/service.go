@@ -170,7 +170,7 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	}
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
-	if err := m.mounts.refuse(c); err != nil {
+	if err := m.mounts.refuseNew(c); err != nil {
 		return err
 	}
 	if _, err := m.awaitMounts(ctx, api); err != nil {
@@ -181,10 +181,6 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	}
 	m.updateWarnings(c, found)
 	m.came()
-	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
-	if err := m.s.Record.Save(); err != nil {
-		return err
-	}
 	link.Bound(append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()

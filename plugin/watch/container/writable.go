@@ -4,7 +4,6 @@ package container
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/docker/docker/api/types/container"
@@ -40,50 +39,31 @@ func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 	return t
 }
 
-// adapt has commands that were found in a part of PATH that c supplies be those that the rest
-// of it has. It returns what a person should know of that.
+// adapt has commands that were found in a part of PATH that c or the container of another session supplies be those
+// that the rest of it has. It returns what a person should know of that.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	owner := mc.owner(c)
-	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
-	all := slices.Clone(mc.record.Proxied()) // calls of an earlier container may still be decided by the old ones
-	for i := range all {
-		cmd := &all[i]
-		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
-			continue
-		}
-		// Where there is none, refuse says so.
-		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
-			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
-			cmd.Path = other
-		}
-	}
-	mc.record.Change(func() {
-		n := len(mc.record.Commands)
-		mc.record.Commands = all[:n:n]
-		if mc.record.Shell != nil {
-			mc.record.Shell = &all[n]
-		}
-	})
-	return notes
+	mc.sessions.AddTo(owner)
+	return mc.record.Adapt(owner, mc.config.Environ)
 }
 
 // dependable refuses a container that could write what one of the files that are kept depends
 // on: by another name of a mount, as the interpreter of a script, or as a library.
-func (mc *mountCheck) dependable(c container.InspectResponse) error {
+func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.ProtectedFile) error {
 	owner := mc.owner(c)
 	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
-	for _, k := range mc.protected() {
-		at, ok := executor.WritableDependency(k.path, path, owner)
+	for _, k := range all {
+		at, ok := executor.WritableDependency(k.Path, path, owner)
 		switch {
-		case !ok || k.against != refuseWritable:
-		case at == k.path:
-			return fmt.Errorf("the container could change %s, which %s: mount what it is in read-only, or %s", at, k.does, k.instead)
+		case !ok || k.Against != watch.RefuseWritable:
+		case at == k.Path:
+			return fmt.Errorf("the container could change %s, which %s: mount what it is in read-only, or %s", at, k.Does, k.Instead)
 		default:
-			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.path, k.does, k.instead)
+			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.Path, k.Does, k.Instead)
 		}
 	}
 	if at, ok := watch.WritableNotifier(mc.notifier, owner); ok {
-		return fmt.Errorf("the container could change %s, which notify.command names: mount it read-only, or %s", at, narrower)
+		return fmt.Errorf("the container could change %s, which notify.command names: mount it read-only, or %s", at, watch.Narrower)
 	}
 	return nil
 }

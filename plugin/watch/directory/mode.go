@@ -33,14 +33,13 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	if err := m.dirs.hold(); err != nil {
 		return nil, err
 	}
+	m.adapt()
 	places, err := m.dirs.open()
 	if err == nil {
 		err = m.setState() // requests that are there already are heard at once
 	}
 	if err == nil {
-		if at, ok := watch.WritableNotifier(s.Calls.Questions.Notifier, s.Calls.Dirs()); ok {
-			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
-		}
+		err = m.refuse()
 	}
 	if err == nil {
 		s.Record.Writable = s.Calls.Dirs().Sources()
@@ -59,6 +58,24 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	s.Life.Interrupt = m.askToEnd
 	s.AtEnd(m.dirs.close)
 	return []net.Listener{m.files}, nil
+}
+
+// adapt has commands that were found in a part of PATH that the container of another session supplies be those that
+// the rest of it has.
+func (m *Mode) adapt() {
+	others := mount.Written(nil)
+	m.s.Others.AddTo(others)
+	m.dirs.note(m.s.Record.Adapt(others, m.s.Config.Environ)...)
+}
+
+// refuse refuses a session if whoever makes requests could change what tells the person of them, or the container of
+// another session could change a program of this one.
+func (m *Mode) refuse() error {
+	notifier := m.s.Calls.Questions.Notifier
+	if at, ok := watch.WritableNotifier(notifier, m.s.Calls.Dirs()); ok {
+		return fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
+	}
+	return m.s.Others.Undisturbed(watch.ProtectedFiles(m.s.Record, m.s.Config, notifier), m.s.Config.Environ)
 }
 
 // Admit implements Mode.

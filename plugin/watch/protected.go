@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Objection is what hostexec does about a mount that shows a protected file.
+type Objection int
+
+// What hostexec does about a mount.
+const (
+	Refuse         Objection = iota // the mount, read-only or not
+	RefuseWritable                  // a mount that can be written
+	WarnWritable                    // the same, but it is the person's choice
+)
+
+// ProtectedFile is a file or directory of this host that decides what runs on it.
+type ProtectedFile struct {
+	Path    string
+	Does    string // completes: path, which ...
+	Against Objection
+	Instead string // what to do other than to mount read-only
+}
+
+// Narrower is what to mount instead of a directory with a protected file.
+const Narrower = "something narrower"
+
+// ProtectedFiles lists all of them for a session. Only hostexec's own state, policy and programs are refused:
+// everything else that a person mounts is that person's choice.
+func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
+	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
+	for _, cmd := range record.Proxied() {
+		if runsHere(cmd) {
+			all = append(all, ProtectedFile{cmd.Path, "--proxy " + cmd.Name + " runs", RefuseWritable, "proxy a program outside of it"})
+		}
+	}
+	for _, path := range notifier.Programs() {
+		all = append(all, ProtectedFile{path, "tells you that requests wait", RefuseWritable, Narrower})
+	}
+	if exe, err := os.Executable(); err == nil {
+		all = append(all, ProtectedFile{exe, "is hostexec itself", RefuseWritable, Narrower})
+	}
+	if c := settings.Current(); c != nil {
+		proposal := config.Source{Workspace: record.Workspace}.ProposalFile() // which is pinned
+		for _, path := range c.Files() {
+			if path != proposal {
+				all = append(all, ProtectedFile{path, "says what it may run", RefuseWritable, Narrower})
+			}
+		}
+	}
+	if record.Agent != nil && record.Agent.Config != "" {
+		all = append(all, ProtectedFile{record.Agent.Config, "says what agent runs, and whether on this host", RefuseWritable, "move that file out of it"})
+	}
+	return append(all, personal()...)
+}
+
+// runsHere reports whether a command has a program of this host: it is not denied, and no image has its program.
+func runsHere(cmd state.Command) bool {
+	return cmd.Path != "" && (cmd.Where == nil || cmd.Where.Image == "")
+}
+
+// systemPlugins are where docker looks for its plugins, after the user's own directory.
+var systemPlugins = []string{"/usr/local/lib/docker/cli-plugins", "/usr/local/libexec/docker/cli-plugins", "/usr/lib/docker/cli-plugins", "/usr/libexec/docker/cli-plugins"}
+
+// personal are the files that docker and ssh take their programs from.
+func personal() (all []ProtectedFile) {
+	const plugin, starts = "docker-hostexec", "docker starts as hostexec"
+	for _, dir := range systemPlugins {
+		all = append(all, ProtectedFile{filepath.Join(dir, plugin), starts, RefuseWritable, Narrower})
+	}
+	home, err := os.UserHomeDir()
+	docker := os.Getenv("DOCKER_CONFIG")
+	if docker == "" && err == nil {
+		docker = filepath.Join(home, ".docker")
+	}
+	if filepath.IsAbs(docker) {
+		all = append(all,
+			ProtectedFile{filepath.Join(docker, "cli-plugins", plugin), starts, RefuseWritable, Narrower},
+			ProtectedFile{filepath.Join(docker, "config.json"), "names programs that docker starts as you", WarnWritable, ""})
+	}
+	if err == nil {
+		all = append(all, ProtectedFile{filepath.Join(home, ".ssh"), "says who logs in as you, and what ssh starts", WarnWritable, ""})
+	}
+	return all
+}
