@@ -10,6 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // authorizedCall is what lets a request run: by which decision, where, and with what.
@@ -18,6 +19,7 @@ type authorizedCall struct {
 	v      policy.Verdict
 	cwd    *dir.Dir
 	runner Runner
+	box    *sandbox.Sandbox // of a command that is confined, or nil
 	env    []string
 	notes  []string     // for a person: what Args do not say
 	asks   *git.Problem // for the caller: why it is asked about what a rule allows, or nil
@@ -31,6 +33,7 @@ func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
+	w.box.Close()
 	w.copies.remove()
 	w.endTurn()
 }

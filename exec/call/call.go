@@ -29,6 +29,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
@@ -62,6 +63,10 @@ type SessionState struct {
 	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
 	// there too. Nil: there is no such place.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
+
+	// Confined returns the sandbox for a command that a verdict puts into one, closed by the caller, and the
+	// environment that it begins with. Nil: there are no sandboxes.
+	Confined func(v policy.Verdict) (s *sandbox.Sandbox, environ []string, err error)
 
 	// Inside returns the running container of that name, and of no other, for a shell to live
 	// in. Nil: there is none.

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 var (
 	errNoContainers = errors.New("no command runs anywhere but on the host here")
+	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: leave --allow-new-privs away, or where=sandbox")
 	errPlaced       = errors.New("where and container are not of shells with state, which live on")
 )
 
@@ -17,7 +20,7 @@ var (
 // nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
 // and what the host's secrets are for is not to run there.
 func (s *Server) findRunner(req *request, w *authorizedCall) error {
-	if req.shell != nil && w.v.Place.Contained() {
+	if req.shell != nil && w.v.Place.Confined() {
 		return errPlaced // inShell runs it in the shell that there is
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
@@ -26,6 +29,9 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 		}
 		w.notes = append(w.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
 		return nil
+	}
+	if w.v.Place.Sandboxed {
+		return s.confine(req, w)
 	}
 	if !w.v.Place.Contained() {
 		w.runner = s.Runner
@@ -54,5 +60,23 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 		note += " (" + limits + ")"
 	}
 	w.notes = append(w.notes, note)
+	return nil
+}
+
+// confine finds the sandbox of w, which runs on the host.
+func (s *Server) confine(req *request, w *authorizedCall) (err error) {
+	if w.state.Confined == nil {
+		return sandbox.ErrUnsupported
+	}
+	if w.state.NewPrivs || w.v.NewPrivs {
+		return errSandboxPrivs
+	}
+	var host []string
+	if w.box, host, err = w.state.Confined(w.v); err != nil {
+		return err
+	}
+	w.runner = s.Runner
+	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
+	w.notes = append(w.notes, "it runs in a sandbox on the host")
 	return nil
 }

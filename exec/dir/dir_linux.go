@@ -276,6 +276,11 @@ func retry(open func() (int, error)) (int, error) {
 
 func notDir(err error) bool { return err == unix.ENOTDIR }
 
+func duplicate(fd int) (int, error) {
+	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	return other, os.NewSyscallError("fcntl", err)
+}
+
 func closeFD(fd int) error {
 	if fd < 0 {
 		return nil

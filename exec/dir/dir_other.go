@@ -41,6 +41,7 @@ func openInside(int, string) (int, error)   { return -1, errSystem }
 func covered(int, string) error             { return errSystem }
 func notDir(error) bool                     { return false }
 func closeFD(int) error                     { return nil }
+func duplicate(int) (int, error)            { return -1, errSystem }
 func reopenFile(int, int) (*os.File, error) { return nil, errSystem }
 func holds(int, string, int) bool           { return false }
 func cloexecAll() error                     { return errSystem }

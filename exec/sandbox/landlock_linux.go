@@ -52,55 +52,55 @@ func landlockSupported() error {
 	return nil
 }
 
-// newRuleset returns the Landlock ruleset of spec. What no grant permits is denied.
-func newRuleset(spec Spec) (*os.File, error) {
+// newRuleset returns a Landlock ruleset that permits no file, and the ports of n.
+func newRuleset(n Net) (*os.File, error) {
 	attr := landlock.RulesetAttr{
 		HandledAccessFS: rightsAll,
 		Scoped:          landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal,
 	}
-	if !spec.Net.All {
+	if !n.All {
 		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
 	}
 	fd, err := landlock.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("landlock_create_ruleset", err)
 	}
+	if !n.All && !n.None() {
+		err = addPortRules(fd, append([]uint16{dnsPort}, n.Ports...))
+	}
 	ruleset := os.NewFile(uintptr(fd), "landlock ruleset")
-	if err := addRules(fd, spec); err != nil {
+	if err != nil {
 		ruleset.Close()
 		return nil, err
 	}
 	return ruleset, nil
 }
 
-func addRules(ruleset int, spec Spec) error {
-	for _, g := range spec.Grants {
-		var st unix.Stat_t
-		if err := unix.Fstat(g.FD, &st); err != nil {
-			return os.NewSyscallError("fstat", err)
-		}
-		allowed := rights[g.Access]
-		if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			allowed &= rightsFile
-		}
-		if allowed == 0 {
-			continue
-		}
-		rule := landlock.PathBeneathAttr{AllowedAccess: allowed, ParentFd: g.FD}
-		if err := landlock.LandlockAddPathBeneathRule(ruleset, &rule, 0); err != nil {
-			return os.NewSyscallError("landlock_add_rule", err)
-		}
-	}
-	if spec.Net.All || spec.Net.None() {
-		return nil
-	}
-	for _, port := range append([]uint16{dnsPort}, spec.Net.Ports...) {
+func addPortRules(ruleset int, ports []uint16) error {
+	for _, port := range ports {
 		rule := landlock.NetPortAttr{AllowedAccess: landlock.AccessNetConnectTCP, Port: uint64(port)}
 		if err := landlock.LandlockAddNetPortRule(ruleset, &rule, 0); err != nil {
 			return os.NewSyscallError("landlock_add_rule", err)
 		}
 	}
 	return nil
+}
+
+// addFileRule permits access to the file behind fd, and to what is below it.
+func addFileRule(ruleset *os.File, fd int, access Access) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return os.NewSyscallError("fstat", err)
+	}
+	allowed := rights[access]
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		allowed &= rightsFile
+	}
+	if allowed == 0 {
+		return nil
+	}
+	rule := landlock.PathBeneathAttr{AllowedAccess: allowed, ParentFd: fd}
+	return os.NewSyscallError("landlock_add_rule", landlock.LandlockAddPathBeneathRule(int(ruleset.Fd()), &rule, 0))
 }
 
 // restrict confines the calling thread. The functions of go-landlock's main package confine all

@@ -24,17 +24,14 @@ type Metadata struct {
 	close sync.Once
 }
 
-func newMetadata(fd int, grants []Grant) (*Metadata, error) {
+func newMetadata(fd int, roots []int) (*Metadata, error) {
 	if err := unix.SetNonblock(fd, true); err != nil { // so that os.NewFile polls it
 		unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	m := &Metadata{calls: os.NewFile(uintptr(fd), "seccomp listener")}
-	for _, g := range grants {
-		if g.Access != Write {
-			continue
-		}
-		root, err := unix.FcntlInt(uintptr(g.FD), unix.F_DUPFD_CLOEXEC, 0)
+	for _, r := range roots {
+		root, err := unix.FcntlInt(uintptr(r), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			m.Close()
 			return nil, os.NewSyscallError("fcntl", err)

@@ -32,7 +32,7 @@ const (
 // A Grant permits Access to the directory or file that FD refers to, and to what is below it. It
 // follows the open file, not the path, so that nobody can exchange it.
 type Grant struct {
-	FD     int // opened with O_PATH or for reading; the caller closes it after the Sandbox
+	FD     int // opened with O_PATH or for reading; the caller closes it
 	Access Access
 }
 

@@ -7,7 +7,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"golang.org/x/net/bpf"
@@ -16,10 +15,9 @@ import (
 
 // Sandbox is a prepared Spec. Close it when no thread needs to enter it any more.
 type Sandbox struct {
-	spec    Spec
 	ruleset *os.File
-	held    []int // opened by Prepare
 	filter  []bpf.RawInstruction
+	roots   []int // the directories that may be written, opened
 }
 
 // Supported returns an error that wraps ErrUnsupported and says what the system lacks, or nil.
@@ -32,8 +30,8 @@ func supported() error {
 	return nil
 }
 
-// Prepare builds what Confine needs. The caller closes the Sandbox, and keeps the descriptors of the Grants open
-// until then.
+// Prepare builds what Confine needs. The caller closes the Sandbox. It may close the descriptors of the
+// Grants at once.
 func Prepare(spec Spec) (*Sandbox, error) {
 	if err := Supported(); err != nil {
 		return nil, err
@@ -42,22 +40,25 @@ func Prepare(spec Spec) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assemble the seccomp filter: %w", err)
 	}
-	s := &Sandbox{spec: spec, filter: filter}
-	if err := s.hold(); err != nil {
-		s.Close()
-		return nil, err
+	s := &Sandbox{filter: filter}
+	if s.ruleset, err = newRuleset(spec.Net); err == nil {
+		err = s.permit(spec)
 	}
-	if s.ruleset, err = newRuleset(s.spec); err != nil {
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// hold opens the paths of the Spec.
-func (s *Sandbox) hold() error {
-	grants := slices.Clone(s.spec.Grants)
-	for _, p := range s.spec.Paths {
+// permit adds the files of spec to the ruleset.
+func (s *Sandbox) permit(spec Spec) error {
+	for _, g := range spec.Grants {
+		if err := s.permitFile(g.FD, g.Access); err != nil {
+			return err
+		}
+	}
+	for _, p := range spec.Paths {
 		fd, err := unix.Open(p.Name, unix.O_PATH|unix.O_CLOEXEC, 0)
 		switch {
 		case err == unix.ENOENT || err == unix.ENOTDIR:
@@ -65,18 +66,36 @@ func (s *Sandbox) hold() error {
 		case err != nil:
 			return &os.PathError{Op: "open", Path: p.Name, Err: err}
 		}
-		s.held = append(s.held, fd)
-		grants = append(grants, Grant{fd, p.Access})
+		err = s.permitFile(fd, p.Access)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
 	}
-	s.spec.Grants = grants
 	return nil
 }
 
-// Close releases s. What was confined stays so.
+func (s *Sandbox) permitFile(fd int, access Access) error {
+	if err := addFileRule(s.ruleset, fd, access); err != nil || access != Write {
+		return err
+	}
+	root, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	s.roots = append(s.roots, root)
+	return nil
+}
+
+// Close releases s. What was confined stays so. The zero Sandbox, and nil, have nothing to release.
 func (s *Sandbox) Close() error {
-	for _, fd := range s.held {
+	if s == nil {
+		return nil
+	}
+	for _, fd := range s.roots {
 		unix.Close(fd)
 	}
+	s.roots = nil
 	if s.ruleset == nil {
 		return nil
 	}
@@ -100,5 +119,5 @@ func (s *Sandbox) Confine() (*Metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMetadata(fd, s.spec.Grants)
+	return newMetadata(fd, s.roots)
 }

@@ -332,6 +332,7 @@ func (w *Watcher) applyState(name string, dirs *dir.Table) {
 
 		Recordings: w.store.Recordings(),
 		Elsewhere:  w.elsewhere(dirs),
+		Confined:   w.confined(dirs, env),
 		Inside:     w.insideOf,
 	})
 	old := w.dirs

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+// Sandbox states what a command may do that runs on the host in a sandbox, apart from reading and
+// writing the container's directories. The zero value permits nothing more. Paths are absolute.
+type Sandbox struct {
+	Write []string // directories and files of the host that it may change
+	Read  []string // that it may read, and whose programs it may run
+	Creds []string // credentials that it may read
+	Cache []string // directories below the home that it has copies of, one for each project
+	Net   Net
+	Env   []string // variables of the host that it gets
+}
+
+// Net is what a sandboxed command may do on the network. The zero value permits nothing.
+type Net struct {
+	All   bool
+	Ports []uint16 // TCP connections to them
+}
+
+// Empty reports whether s is the zero value.
+func (s Sandbox) Empty() bool {
+	return len(s.Write)+len(s.Read)+len(s.Creds)+len(s.Cache)+len(s.Net.Ports)+len(s.Env) == 0 && !s.Net.All
+}
