@@ -94,7 +94,7 @@ test-whole: $(OVERLAY)
 # Numbers that arrive fit an int of 32 bits, too. On amd64 the tests of frames and of flow control run with one.
 test-32:
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test ./shim/wire
-	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 
 test-integration e2e: build engine tools compose
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)

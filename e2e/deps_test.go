@@ -19,62 +19,73 @@ const module = "github.com/docker-hostexec/hostexec/"
 // rooms is the house: what each room may import of ours. Whatever else of ours it
 // imports is denied, because imports go down only and a room knows only what it is about.
 var rooms = map[string]string{
-	"shim/wire":      "",
-	"exec/dir":       "",
-	"exec/limit":     "",
-	"exec/names":     "",
-	"exec/proctree":  "",
-	"exec/policy":    "exec/names",
-	"exec/recording": "exec/names",
-	"plugin/state":   "exec/names",
-	"plugin/notify":  "",
-	"plugin/volume":  "",
-	"plugin/entry":   "exec/proctree",
-	"docs":           "", // what the plugin prints of the documentation
+	"shim/wire":        "",
+	"exec/dir":         "",
+	"exec/dir/dirtest": "",
+	"exec/mount":       "exec/dir",
+	"exec/limit":       "",
+	"exec/names":       "",
+	"exec/proctree":    "",
+	"exec/policy":      "exec/names",
+	"exec/recording":   "exec/names",
+	"plugin/state":     "exec/names",
+	"plugin/notify":    "",
+	"plugin/volume":    "",
+	"plugin/entry":     "exec/proctree",
+	"docs":             "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
-	"exec/git":      "exec/dir exec/names",
+	"exec/git":      "exec/dir exec/mount exec/names",
 	"exec/executor": "exec/proctree exec/dir",
 	"exec/job":      "exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names",
-	"exec/call":     "exec/dir exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
+	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
 
-	"shim":             "shim/wire",
-	"shim/room":        "shim/wire",
-	"plugin/config":    "plugin/state exec/policy exec/limit exec/names",
-	"plugin/carrier":   "shim/wire exec/dir exec/limit exec/names",
+	"exec/verb":          "exec/call exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
+	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
+
+	"shim":           "shim/wire",
+	"shim/room":      "shim/wire",
+	"plugin/config":  "plugin/state exec/policy exec/limit exec/names",
+	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
+
+	"plugin/carrier/socket": "exec/dir",
+	"plugin/carrier/relay":  "plugin/carrier shim/wire",
+	"plugin/carrier/http":   "plugin/carrier exec/names shim/wire",
+	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
+
 	"plugin/inject":    "plugin/state exec/names",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/control plugin/container plugin/notify plugin/volume exec/call exec/proctree exec/limit exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names",
 	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
 
 	"plugin/cli":                   "exec/names",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
 	"plugin/sessions/sessionstest": "plugin/state",
-	"plugin/launch": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
-		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/executor " +
+	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
-		"plugin/state plugin/watch exec/dir exec/policy exec/names docs",
+		"plugin/state plugin/watch exec/mount exec/policy exec/names docs",
 	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
 		"exec/names",
 	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
 		"plugin/watch exec/dir exec/names",
-	"plugin/verb/doctor": "plugin/carrier plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
 		"exec/executor exec/policy exec/names",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
-		"plugin/watch exec/dir exec/executor exec/policy",
+		"plugin/watch exec/mount exec/executor exec/policy",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
 	"plugin/verb/service": "plugin/cli plugin/watch",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
@@ -97,11 +108,12 @@ var beyond = map[[2]string]string{
 	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
 	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
-	{"plugin/page", "exec/dir"}:        "it makes the table of what containers can write, without which a browser is started",
+	{"plugin/page", "exec/mount"}:      "it makes the table of what containers can write, without which a browser is started",
 	{"plugin/page", "exec/executor"}:   "a browser is found, and has an environment, as commands are and have",
 	{"plugin/watch", "exec/approval"}:  "it makes the queue that calls ask and that control answers",
 	{"plugin/watch", "exec/audit"}:     "it opens the log of the calls that it has served",
-	{"plugin/watch", "exec/dir"}:       "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/dir"}:       "it makes the directories of requests, which containers can write",
+	{"plugin/watch", "exec/mount"}:     "it makes the table of the container's mounts",
 	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
 	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
 	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",

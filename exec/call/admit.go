@@ -90,12 +90,12 @@ func (s *Server) decide(ctx context.Context, p *peer, req *request) (*authorized
 	if req.Args[0] == policy.Shell && req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
-	deny := func(reason string, e end) (*authorizedCall, error) {
+	deny := func(reason string, e Failure) (*authorizedCall, error) {
 		w.close()
 		return nil, errors.Join(s.deny(ctx, w, req, reason), p.end(e))
 	}
 	if w.v.Action == policy.Deny {
-		return deny(w.v.Reason, refusal(sc, req, w.v))
+		return deny(w.v.Reason, refusal(sc, req, w.v, s.verbNames()))
 	}
 	if req.keep && w.v.Action == policy.Allow && !w.v.Keep {
 		return deny(errKeepDenied.Error(), keepDenied(req, w.v))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -112,7 +113,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
 	}
 	if !slices.Equal(w.v.Args, req.Args) {
-		q.Notes = append([]string{"called as " + quoted(shellescape.QuoteCommand(req.Args))}, q.Notes...)
+		q.Notes = append([]string{"called as " + names.Printable(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
 	case req.keep:
@@ -174,22 +175,22 @@ func (s *Server) otherwise(req *request, w *authorizedCall) bool {
 // What a caller is told of its question.
 
 func waiting(req *request) string {
-	return line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
+	return Line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
 }
 
-func denied(req *request, w *authorizedCall, a approval.Answer) end {
-	e := end{status: statusDenied, name: quoteWord(req.Args[0]), reason: "Command denied: " + quoted(a.Reason), rule: w.v.Rule, request: req.ID}
+func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
+	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
 	if a.Outcome == approval.Refused {
-		e.status, e.reason, e.hint = statusRefused, a.Reason, w.cause()
+		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
 	}
 	return e
 }
 
-func unanswered(req *request, w *authorizedCall) end {
-	e := end{status: statusTimeout, name: quoteWord(req.Args[0]), reason: "Command timed out waiting for approval", rule: w.v.Rule, request: req.ID,
-		hint: "docker hostexec pending --watch on the host shows such requests"}
+func unanswered(req *request, w *authorizedCall) Failure {
+	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: w.v.Rule, Request: req.ID,
+		Hint: "docker hostexec pending --watch on the host shows such requests"}
 	if why := w.cause(); why != "" {
-		e.hint = why
+		e.Hint = why
 	}
 	return e
 }

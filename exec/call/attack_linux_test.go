@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,7 +15,9 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -33,16 +34,10 @@ func capturing(t *testing.T, do policy.Action) *policy.Policy {
 }
 
 // repolicy changes the policy of a server, as an edited configuration does.
-func repolicy(s *Server, p *policy.Policy) {
+func repolicy(s *call.Server, p *policy.Policy) {
 	sc := *s.State()
 	sc.Policy = p
 	s.SetState(&sc)
-}
-
-// drain takes whatever else comes, for a caller that does not look at it.
-func (c *caller) drain() {
-	// ends when the connection does.
-	go io.Copy(io.Discard, c.conn)
 }
 
 // TestCaptureNeverEnds has callers whose stdin never ends, or is without end. The first cost
@@ -50,43 +45,43 @@ func (c *caller) drain() {
 //
 // Attack 71.
 func TestCaptureNeverEnds(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	repolicy(s, capturing(t, policy.Allow))
-	var silent []*caller
+	var silent []*calltest.Caller
 	for range 50 {
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, "sh", "-s")
-		c.read(t, wire.KindCapture)
-		c.send(t, wire.KindStdin, []byte("echo ran"))
-		c.drain()
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, "sh", "-s")
+		c.Read(t, wire.KindCapture)
+		c.Send(t, wire.KindStdin, []byte("echo ran"))
+		c.Drain()
 		silent = append(silent, c)
 	}
-	c := dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-s")
-	c.read(t, wire.KindCapture)
-	c.send(t, wire.KindStdin, []byte("echo called"))
-	c.send(t, wire.KindStdinEOF, nil)
-	c.read(t, wire.KindExit)
-	if c.out.String() != "called\n" {
-		t.Errorf("a call beside them: %q, %+v", c.out.String(), c.exit)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-s")
+	c.Read(t, wire.KindCapture)
+	c.Send(t, wire.KindStdin, []byte("echo called"))
+	c.Send(t, wire.KindStdinEOF, nil)
+	c.Read(t, wire.KindExit)
+	if c.Out.String() != "called\n" {
+		t.Errorf("a call beside them: %q, %+v", c.Out.String(), c.Exit)
 	}
-	c = dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-s")
-	c.read(t, wire.KindCapture)
-	c.send(t, wire.KindStdin, []byte(strings.Repeat("x", 1<<10+1)))
-	c.read(t, wire.KindExit)
-	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "stdin has more than 1024 bytes") {
-		t.Errorf("without end: %+v", c.exit)
+	c = calltest.Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-s")
+	c.Read(t, wire.KindCapture)
+	c.Send(t, wire.KindStdin, []byte(strings.Repeat("x", 1<<10+1)))
+	c.Read(t, wire.KindExit)
+	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "stdin has more than 1024 bytes") {
+		t.Errorf("without end: %+v", c.Exit)
 	}
 	for _, c := range silent {
-		c.conn.Close()
+		c.Conn.Close()
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(audited(t, log, "the caller went away")) < len(silent); {
+	for deadline := time.Now().Add(10 * time.Second); len(calltest.Audited(t, log, "the caller went away")) < len(silent); {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d have ended", len(audited(t, log, "the caller went away")), len(silent))
+			t.Fatalf("%d of %d have ended", len(calltest.Audited(t, log, "the caller went away")), len(silent))
 		}
 	}
-	if n := len(audited(t, log, "HOSTEXEC START")); n != 1 {
+	if n := len(calltest.Audited(t, log, "HOSTEXEC START")); n != 1 {
 		t.Errorf("%d ran, want 1", n)
 	}
 }
@@ -97,17 +92,17 @@ func TestCaptureNeverEnds(t *testing.T) {
 // Attacks 71, 157.
 func TestCaptureOutlastsPolicy(t *testing.T) {
 	for action, code := range map[policy.Action]byte{policy.Allow: 0, policy.Ask: 126, policy.Deny: 126} {
-		s, log := scene(t)
+		s, log := calltest.Scene(t)
 		repolicy(s, capturing(t, policy.Allow))
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, "sh", "-s")
-		c.read(t, wire.KindCapture)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, "sh", "-s")
+		c.Read(t, wire.KindCapture)
 		repolicy(s, capturing(t, action))
-		c.send(t, wire.KindStdin, []byte("exit 0"))
-		c.send(t, wire.KindStdinEOF, nil)
-		c.read(t, wire.KindExit)
-		if started := len(audited(t, log, "HOSTEXEC START")) > 0; c.exit.Code != code || started != (code == 0) {
-			t.Errorf("%s by now: %+v, started %v", action, c.exit, started)
+		c.Send(t, wire.KindStdin, []byte("exit 0"))
+		c.Send(t, wire.KindStdinEOF, nil)
+		c.Read(t, wire.KindExit)
+		if started := len(calltest.Audited(t, log, "HOSTEXEC START")) > 0; c.Exit.Code != code || started != (code == 0) {
+			t.Errorf("%s by now: %+v, started %v", action, c.Exit, started)
 		}
 	}
 }
@@ -117,7 +112,7 @@ func TestCaptureOutlastsPolicy(t *testing.T) {
 //
 // Attacks 71, 187.
 func TestAnswerIsForItsInput(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
 	sc := *s.State()
@@ -127,19 +122,19 @@ func TestAnswerIsForItsInput(t *testing.T) {
 	ask := func(env, stdin string, args ...string) approval.Question {
 		t.Helper()
 		changed := s.Queue.Changed()
-		c := dial(t, s)
-		c.env = []string{env, "SECRET=no"}
+		c := calltest.Dial(t, s)
+		c.Env = []string{env, "SECRET=no"}
 		fd := wire.FDNull
 		if stdin != "" {
 			fd = wire.FDFile
 		}
-		c.exec(t, fd, args...)
+		c.Exec(t, fd, args...)
 		if stdin != "" {
-			c.read(t, wire.KindCapture)
-			c.send(t, wire.KindStdin, []byte(stdin))
-			c.send(t, wire.KindStdinEOF, nil)
+			c.Read(t, wire.KindCapture)
+			c.Send(t, wire.KindStdin, []byte(stdin))
+			c.Send(t, wire.KindStdinEOF, nil)
 		}
-		c.drain()
+		c.Drain()
 		<-changed
 		all := s.Queue.Pending()
 		return all[len(all)-1]
@@ -179,14 +174,14 @@ func TestAnswerIsForItsInput(t *testing.T) {
 //
 // Attack 185.
 func TestCopiesAreLimited(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	for name, size := range map[string]int64{"large": maxCopy, "larger": maxCopy + 1, "huge": 10 << 30} {
+	for name, size := range map[string]int64{"large": call.MaxCopy, "larger": call.MaxCopy + 1, "huge": 10 << 30} {
 		if err := errors.Join(os.WriteFile(filepath.Join(work, name), nil, 0o600), os.Truncate(filepath.Join(work, name), size)); err != nil {
 			t.Fatal(err)
 		}
@@ -203,18 +198,18 @@ func TestCopiesAreLimited(t *testing.T) {
 		operands string
 		code     byte
 	}{{"larger", 126}, {"huge", 126}, {"large large large large large", 126}, {"large", 0}} {
-		c := dial(t, s)
-		c.exec(t, wire.FDNull, append([]string{"true"}, strings.Fields(tt.operands)...)...)
-		c.read(t, wire.KindExit)
-		if c.exit.Code != tt.code {
-			t.Errorf("%s: %+v, want %d", tt.operands, c.exit, tt.code)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDNull, append([]string{"true"}, strings.Fields(tt.operands)...)...)
+		c.Read(t, wire.KindExit)
+		if c.Exit.Code != tt.code {
+			t.Errorf("%s: %+v, want %d", tt.operands, c.Exit, tt.code)
 		}
-		c.conn.Close()
-		for deadline := time.Now().Add(10 * time.Second); s.copied.Load() != 0 && time.Now().Before(deadline); {
+		c.Conn.Close()
+		for deadline := time.Now().Add(10 * time.Second); call.Copied(s) != 0 && time.Now().Before(deadline); {
 			runtime.Gosched()
 		}
 		left, err := os.ReadDir(sc.Scratch)
-		if n := s.copied.Load(); n != 0 || len(left) != 0 || err != nil {
+		if n := call.Copied(s); n != 0 || len(left) != 0 || err != nil {
 			t.Errorf("%s: %d bytes are held, %v is left, %v", tt.operands, n, left, err)
 		}
 	}
@@ -225,7 +220,7 @@ func TestCopiesAreLimited(t *testing.T) {
 //
 // Attack 161.
 func TestUnheardNeverReads(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	near, far := net.Pipe() // who writes to it waits for its reader
 	defer far.Close()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -236,7 +231,7 @@ func TestUnheardNeverReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := <-ended; !errors.Is(err, ErrNoRequest) {
-		t.Errorf("Serve: %v, want %v", err, ErrNoRequest)
+	if err := <-ended; !errors.Is(err, call.ErrNoRequest) {
+		t.Errorf("Serve: %v, want %v", err, call.ErrNoRequest)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -18,17 +19,17 @@ import (
 //
 // Attack 133.
 func TestUnwritableAudit(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	err := errors.Join(os.Rename(log, log+".away"), os.Symlink(log+".away", log)) // which is not written through
 	if err != nil {
 		t.Fatal(err)
 	}
 	marker := filepath.Join(t.TempDir(), "ran")
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "sh", "-c", "touch "+marker)
-	c.read(t, wire.KindExit)
-	if c.exit.Code != 125 || c.started || !strings.Contains(c.exit.Text, "the audit log cannot be written") {
-		t.Errorf("exit = %+v, started %t", c.exit, c.started)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "sh", "-c", "touch "+marker)
+	c.Read(t, wire.KindExit)
+	if c.Exit.Code != 125 || c.Started || !strings.Contains(c.Exit.Text, "the audit log cannot be written") {
+		t.Errorf("exit = %+v, started %t", c.Exit, c.Started)
 	}
 	if _, err := os.Stat(marker); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it ran: %v", err)
@@ -37,11 +38,11 @@ func TestUnwritableAudit(t *testing.T) {
 
 // A call that is allowed is recorded three times, and one that is not once.
 func TestAuditKinds(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	for _, args := range [][]string{{"sh", "-c", "exit 3"}, {"rm", "x"}, {"nope"}, {"lost"}} {
-		c := dial(t, s)
-		c.exec(t, wire.FDNull, args...)
-		c.read(t, wire.KindExit)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDNull, args...)
+		c.Read(t, wire.KindExit)
 	}
 	b, err := os.ReadFile(log)
 	if err != nil {

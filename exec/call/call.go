@@ -24,10 +24,10 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -48,7 +48,7 @@ type SessionState struct {
 	Agent     string // what runs there, if the host knows
 	Policy    *policy.Policy
 	Audit     *audit.Log
-	Dirs      *dir.Table
+	Dirs      *mount.Table
 	Home      string   // where the container works unless it says something else; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
@@ -78,6 +78,7 @@ type SessionState struct {
 // Server serves the calls of one session. Set its fields before the first Serve.
 type Server struct {
 	Version string
+	Verbs   Verbs // answers hostexec ps and others; nil has none
 	Runner  Runner
 	Queue   *approval.Queue // of the questions that policy has
 	Log     *slog.Logger
@@ -161,7 +162,12 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.verb(life, session, ctx, p, req)
+		return s.answerVerb(ctx, &Call{s: s, p: p, req: req, lifetime: func(keep bool) context.Context {
+			if keep {
+				return life
+			}
+			return session
+		}})
 	}
 	return s.command(ctx, p, req)
 }
@@ -177,7 +183,7 @@ func (s *Server) Wait() {
 // command has what req names decided, and runs it.
 func (s *Server) command(ctx context.Context, p *peer, req *request) error {
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	req.chooseStdin(s.State().Agent != "")
 	within, cancel := req.within(ctx, p)
@@ -252,4 +258,4 @@ func (w *authorizedCall) reportVerdict(conn net.Conn) {
 }
 
 // fail answers a call that hostexec itself could not serve.
-func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(failed(why))) }
+func fail(p *peer, err error, why string) error { return errors.Join(err, p.end(Failed(why))) }

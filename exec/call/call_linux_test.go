@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/audit"
-	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -35,104 +29,6 @@ func TestMain(m *testing.M) {
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
-}
-
-// scene is a server with sh and a few others proxied, and the path of its audit log.
-func scene(t *testing.T) (*Server, string) {
-	t.Helper()
-	log := filepath.Join(t.TempDir(), "audit.log")
-	a, err := audit.Open(log, audit.SessionInfo{Project: "app", Session: "0123456789ab"}, audit.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	dirs, err := dir.NewTable(nil, dir.Default{Source: t.TempDir(), All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
-	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { host.Close() })
-	table, err := job.Open(filepath.Join(t.TempDir(), "jobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Version: "v0", Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
-	s.SetState(&SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
-		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
-		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
-		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
-		{Name: "lost", Action: policy.Allow, Path: "/nonexistent/lost"},
-		{Name: "passwd", Action: policy.Allow, Path: "/etc/passwd"},
-	}}})
-	return s, log
-}
-
-// caller plays the shim: it sends m, answers credit, and collects what comes.
-type caller struct {
-	conn     net.Conn
-	env      []string
-	cwd      string // / if empty
-	out, err strings.Builder
-	exit     wire.Exit
-	started  bool
-}
-
-// dial serves one connection; the test ends when Serve has returned.
-func dial(t *testing.T, s *Server) *caller {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	var wg sync.WaitGroup
-	session, end := context.WithCancel(context.Background())
-	// ends when ours is closed.
-	wg.Go(func() { s.Serve(session, session, theirs) })
-	t.Cleanup(func() { end(); ours.Close(); wg.Wait(); s.Wait() })
-	return &caller{conn: ours, cwd: "/"}
-}
-
-func (c *caller) send(t *testing.T, kind wire.Kind, payload []byte) {
-	t.Helper()
-	if _, err := c.conn.Write(wire.AppendFrame(nil, kind, payload)); err != nil {
-		t.Fatalf("send %v: %v", kind, err)
-	}
-}
-
-func (c *caller) exec(t *testing.T, stdin wire.FD, args ...string) {
-	t.Helper()
-	m := wire.Exec{FDs: [3]wire.FD{stdin, wire.FDFile, wire.FDFile}, Args: args, Cwd: c.cwd, Env: c.env}
-	c.send(t, wire.KindExec, m.Append(nil))
-}
-
-// read takes frames until Exit, or until want has been seen.
-func (c *caller) read(t *testing.T, want wire.Kind) {
-	t.Helper()
-	for {
-		kind, b, err := wire.ReadFrame(c.conn, make([]byte, wire.MaxFrame))
-		if err != nil {
-			t.Fatalf("read frame: %v", err)
-		}
-		switch kind {
-		case wire.KindStdout, wire.KindStderr:
-			if kind == wire.KindStdout {
-				c.out.Write(b)
-			} else {
-				c.err.Write(b)
-			}
-			c.send(t, wire.KindCredit, wire.AppendCredit(nil, uint32(len(b))))
-		case wire.KindStarted:
-			c.started = true
-		case wire.KindExit:
-			if c.exit, err = wire.ParseExit(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if kind == want || kind == wire.KindExit {
-			return
-		}
-	}
 }
 
 // Attack 61.
@@ -166,54 +62,54 @@ func TestServe(t *testing.T) {
 		{"ps", []string{"hostexec", "ps"}, wire.Exited, 0, "REQUEST   KIND   STATUS   EXIT   TIME   COMMAND\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
-			c := dial(t, s)
-			c.exec(t, wire.FDNull, tt.args...)
-			c.read(t, wire.KindExit)
-			if c.exit.Outcome != tt.outcome || c.exit.Code != tt.code {
-				t.Errorf("%q: outcome %v, code %d, want %v, %d (%s)", tt.args, c.exit.Outcome, c.exit.Code, tt.outcome, tt.code, c.exit.Text)
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
+			c.Exec(t, wire.FDNull, tt.args...)
+			c.Read(t, wire.KindExit)
+			if c.Exit.Outcome != tt.outcome || c.Exit.Code != tt.code {
+				t.Errorf("%q: outcome %v, code %d, want %v, %d (%s)", tt.args, c.Exit.Outcome, c.Exit.Code, tt.outcome, tt.code, c.Exit.Text)
 			}
-			if c.out.String() != tt.out {
-				t.Errorf("%q: stdout = %q, want %q", tt.args, c.out.String(), tt.out)
+			if c.Out.String() != tt.out {
+				t.Errorf("%q: stdout = %q, want %q", tt.args, c.Out.String(), tt.out)
 			}
-			if !strings.Contains(c.exit.Text, tt.text) || strings.Count(c.exit.Text, "\n") > 1 {
-				t.Errorf("%q: text = %q, want one line with %q", tt.args, c.exit.Text, tt.text)
+			if !strings.Contains(c.Exit.Text, tt.text) || strings.Count(c.Exit.Text, "\n") > 1 {
+				t.Errorf("%q: text = %q, want one line with %q", tt.args, c.Exit.Text, tt.text)
 			}
 		})
 	}
 }
 
 func TestServeStdin(t *testing.T) {
-	s, _ := scene(t)
-	c := dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-c", "read a; echo got $a; read b; echo got $b >&2")
-	c.read(t, wire.KindStarted)
-	c.send(t, wire.KindStdin, []byte("one\ntwo\nnobody reads this"))
-	c.send(t, wire.KindStdinEOF, nil)
-	c.read(t, wire.KindExit)
-	if c.out.String() != "got one\n" || c.err.String() != "got two\n" || c.exit.Code != 0 {
-		t.Errorf("stdout %q, stderr %q, code %d", c.out.String(), c.err.String(), c.exit.Code)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-c", "read a; echo got $a; read b; echo got $b >&2")
+	c.Read(t, wire.KindStarted)
+	c.Send(t, wire.KindStdin, []byte("one\ntwo\nnobody reads this"))
+	c.Send(t, wire.KindStdinEOF, nil)
+	c.Read(t, wire.KindExit)
+	if c.Out.String() != "got one\n" || c.Err.String() != "got two\n" || c.Exit.Code != 0 {
+		t.Errorf("stdout %q, stderr %q, code %d", c.Out.String(), c.Err.String(), c.Exit.Code)
 	}
 	// sh reads a pipe byte by byte, so that the rest stays for whoever comes next.
-	if c.exit.Consumed != 8 {
-		t.Errorf("consumed = %d, want 8", c.exit.Consumed)
+	if c.Exit.Consumed != 8 {
+		t.Errorf("consumed = %d, want 8", c.Exit.Consumed)
 	}
 }
 
 // A caller that hangs up ends the command and what it started, and START without
 // COMPLETE never stays.
 func TestServeHangUp(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(done); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours, cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "alive")
-	if err := makeFIFO(fifo); err != nil {
+	if err := calltest.MakeFIFO(fifo); err != nil {
 		t.Fatal(err)
 	}
-	c.exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait")
+	c.Exec(t, wire.FDNull, "sh", "-c", "exec 3>"+fifo+"; (trap '' HUP; sleep 1000) & wait")
 	alive, err := os.Open(fifo) // returns when the command has opened it, too
 	if err != nil {
 		t.Fatal(err)
@@ -252,13 +148,13 @@ func TestServeGarbage(t *testing.T) {
 			(&wire.Exec{FDs: [3]wire.FD{wire.FDPipe}, Passed: 1, Args: []string{"sh"}, Cwd: "/"}).Append(nil)), "announced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
-			c := dial(t, s)
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
 			// The server may answer before it has read all; it must not be waited for.
-			go c.conn.Write(tt.sent) // ends when the test closes the pipe
-			c.read(t, wire.KindExit)
-			if c.exit.Outcome != wire.Failed || c.exit.Code != 125 || !strings.Contains(c.exit.Text, tt.text) {
-				t.Errorf("exit = %+v, want 125 and %q", c.exit, tt.text)
+			go c.Conn.Write(tt.sent) // ends when the test closes the pipe
+			c.Read(t, wire.KindExit)
+			if c.Exit.Outcome != wire.Failed || c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, tt.text) {
+				t.Errorf("exit = %+v, want 125 and %q", c.Exit, tt.text)
 			}
 		})
 	}
@@ -266,13 +162,13 @@ func TestServeGarbage(t *testing.T) {
 
 // Bytes beyond what was granted end the call.
 func TestServeCredit(t *testing.T) {
-	s, _ := scene(t)
-	c := dial(t, s)
-	c.exec(t, wire.FDFile, "sh", "-c", "sleep 1000")
-	c.read(t, wire.KindStarted)
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDFile, "sh", "-c", "sleep 1000")
+	c.Read(t, wire.KindStarted)
 	chunk := make([]byte, wire.MaxFrame)
 	for range 64 { // 4 MiB into a window of 256 KiB and a pipe of 64
-		if _, err := c.conn.Write(wire.AppendFrame(nil, wire.KindStdin, chunk)); err != nil {
+		if _, err := c.Conn.Write(wire.AppendFrame(nil, wire.KindStdin, chunk)); err != nil {
 			return
 		}
 	}
@@ -285,18 +181,18 @@ func TestServeCredit(t *testing.T) {
 // Attack 219.
 func TestServeCreditOfOutput(t *testing.T) {
 	for _, grants := range [][]uint32{{1 << 31}, {1<<32 - 1}, {wire.Window + 1}, {1}, {wire.Window, wire.Window}, {0, 0, 1<<31 - 1}} {
-		s, _ := scene(t)
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, "sh", "-c", "read line; echo $line; sleep 1000")
-		c.read(t, wire.KindStarted)
+		s, _ := calltest.Scene(t)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, "sh", "-c", "read line; echo $line; sleep 1000")
+		c.Read(t, wire.KindStarted)
 		var frames []byte
 		for _, n := range grants {
 			frames = wire.AppendFrame(frames, wire.KindCredit, wire.AppendCredit(nil, n))
 		}
 		// A call that takes the credit uses it. What stands behind the frame that ends it is not read.
-		_, _ = c.conn.Write(wire.AppendFrame(frames, wire.KindStdin, []byte("out\n")))
-		_ = c.conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if b, err := io.ReadAll(c.conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		_, _ = c.Conn.Write(wire.AppendFrame(frames, wire.KindStdin, []byte("out\n")))
+		_ = c.Conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if b, err := io.ReadAll(c.Conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("credit of %d: the call goes on, and says %q", grants, b)
 		}
 	}
@@ -305,18 +201,18 @@ func TestServeCreditOfOutput(t *testing.T) {
 // What COMPLETE says of a command that ended well although its caller, who takes no output,
 // went away before it could be told.
 func TestEndOfHangUp(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours, cwd: "/"}
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	fifo := filepath.Join(t.TempDir(), "ended")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.exec(t, wire.FDNull, "sh", "-c", "echo hi; exec 3>"+fifo+"; exit 0")
-	c.read(t, wire.KindStarted)
+	c.Exec(t, wire.FDNull, "sh", "-c", "echo hi; exec 3>"+fifo+"; exit 0")
+	c.Read(t, wire.KindStarted)
 	f, err := os.Open(fifo)
 	if err != nil {
 		t.Fatal(err)
@@ -335,12 +231,12 @@ func TestEndOfHangUp(t *testing.T) {
 
 // Attack 94.
 func TestTooLongToAsk(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	defer s.Queue.AddWatcher()()
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "git", strings.Repeat("x", maxShown))
-	c.read(t, wire.KindExit)
-	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "more than a person reads") {
-		t.Errorf("%+v", c.exit)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", strings.Repeat("x", call.MaxShown))
+	c.Read(t, wire.KindExit)
+	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "more than a person reads") {
+		t.Errorf("%+v", c.Exit)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -29,9 +30,9 @@ var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", a
 // whoever sets that wants an answer by then.
 func (r *request) setDeadline() error {
 	if text := executor.Getenv(r.env, approvalTimeoutVar); text != "" {
-		d, err := parseTimeout(text)
+		d, err := ParseTimeout(text)
 		if err != nil {
-			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, quoted(truncate(text)))
+			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, names.Printable(Truncate(text)))
 		}
 		r.approvalTimeout = d
 	}
@@ -42,9 +43,9 @@ func (r *request) setDeadline() error {
 	if text == "" {
 		return nil
 	}
-	d, err := parseTimeout(text)
+	d, err := ParseTimeout(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, quoted(truncate(text)))
+		return fmt.Errorf("%s: %w: %s", name, err, names.Printable(Truncate(text)))
 	}
 	if d > 0 {
 		r.limit, r.deadline = d, time.Now().Add(d)
@@ -52,20 +53,20 @@ func (r *request) setDeadline() error {
 	return nil
 }
 
-var errTimeout = errors.New("want a time such as 5s, 2m or 300")
+var ErrTimeout = errors.New("want a time such as 5s, 2m or 300")
 
-// parseTimeout reads a time with its unit, or in seconds. 0 is none.
-func parseTimeout(s string) (time.Duration, error) {
+// ParseTimeout reads a time with its unit, or in seconds. 0 is none.
+func ParseTimeout(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
 		seconds, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(seconds >= 0 && seconds <= math.MaxInt64/float64(2*time.Second)) {
-			return 0, errTimeout
+			return 0, ErrTimeout
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	if d < 0 {
-		return 0, errTimeout
+		return 0, ErrTimeout
 	}
 	return d, nil
 }
@@ -96,10 +97,10 @@ func (r *request) waiting(ctx context.Context) (context.Context, context.CancelF
 }
 
 // callerDeadlineExceeded answers a request whose caller has no more time.
-func callerDeadlineExceeded(req *request, rule string) end {
-	return end{status: statusTimeout, name: quoteWord(req.Args[0]), rule: rule, request: req.ID,
-		reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
+func callerDeadlineExceeded(req *request, rule string) Failure {
+	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
+		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
 }
 
-// truncate is the beginning of s, for a line that tells of it.
-func truncate(s string) string { return s[:min(len(s), 80)] }
+// Truncate is the beginning of s, for a line that tells of it.
+func Truncate(s string) string { return s[:min(len(s), 80)] }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"net"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -17,19 +18,19 @@ import (
 //
 // Attacks 35, 142, 153.
 func TestTimeout(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	for _, words := range [][]string{{"hostexec", "--timeout", "1200ms"}, {"hostexec", "--timeout=1.2"}, nil} {
-		hold, gone := alive(t)
-		c := dial(t, s)
-		c.env = []string{"HOSTEXEC_TIMEOUT=100000"}
+		hold, gone := calltest.Alive(t)
+		c := calltest.Dial(t, s)
+		c.Env = []string{"HOSTEXEC_TIMEOUT=100000"}
 		if words == nil {
-			c.env = []string{"HOSTEXEC_TIMEOUT=1.2"}
+			c.Env = []string{"HOSTEXEC_TIMEOUT=1.2"}
 		}
 		begin := time.Now()
-		c.exec(t, wire.FDNull, append(words, "sh", "-c", hold+"echo partial; setsid sleep 1000 & sleep 1000")...)
-		c.read(t, wire.KindExit)
-		if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || c.out.String() != "partial\n" || !strings.Contains(c.exit.Text, "timeout") {
-			t.Errorf("%q: stdout %q, %+v", words, c.out.String(), c.exit)
+		c.Exec(t, wire.FDNull, append(words, "sh", "-c", hold+"echo partial; setsid sleep 1000 & sleep 1000")...)
+		c.Read(t, wire.KindExit)
+		if c.Exit.Outcome != wire.TimedOut || c.Exit.Code != 124 || c.Out.String() != "partial\n" || !strings.Contains(c.Exit.Text, "timeout") {
+			t.Errorf("%q: stdout %q, %+v", words, c.Out.String(), c.Exit)
 		}
 		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("%q took %s", words, took)
@@ -38,54 +39,54 @@ func TestTimeout(t *testing.T) {
 	}
 	// Who waits for a person has no more time than that, either.
 	defer s.Queue.AddWatcher()()
-	c := hostexec(t, s, "--timeout", "50ms", "git")
-	if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || len(s.Queue.Pending()) > 0 {
-		t.Errorf("while it is asked: %+v", c.exit)
+	c := calltest.Hostexec(t, s, "--timeout", "50ms", "git")
+	if c.Exit.Outcome != wire.TimedOut || c.Exit.Code != 124 || len(s.Queue.Pending()) > 0 {
+		t.Errorf("while it is asked: %+v", c.Exit)
 	}
-	if n := len(audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 {
+	if n := len(calltest.Audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 {
 		t.Errorf("%d TIMEOUT lines", n)
 	}
 	for _, env := range []string{"HOSTEXEC_TIMEOUT=0", "HOSTEXEC_TIMEOUT=", "HOSTEXEC_TIMEOUT=1h"} {
-		c := dial(t, s)
-		c.env = []string{env}
-		c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
-		if c.read(t, wire.KindExit); c.exit.Code != 0 {
-			t.Errorf("%s: %+v", env, c.exit)
+		c := calltest.Dial(t, s)
+		c.Env = []string{env}
+		c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
+		if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
+			t.Errorf("%s: %+v", env, c.Exit)
 		}
 	}
-	c = dial(t, s)
-	c.env = []string{"HOSTEXEC_TIMEOUT=soon"}
-	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
-	if c.read(t, wire.KindExit); c.exit.Code != 125 || !strings.Contains(c.exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
-		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.exit)
+	c = calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_TIMEOUT=soon"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	if c.Read(t, wire.KindExit); c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
+		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.Exit)
 	}
 }
 
 // A caller's patience with a person ends the question, and not what runs.
 func TestApprovalTimeout(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	defer s.Queue.AddWatcher()()
-	c := dial(t, s)
-	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
-	c.exec(t, wire.FDNull, "git")
-	c.read(t, wire.KindExit)
-	if c.exit.Outcome != wire.TimedOut || c.exit.Code != 124 || !strings.Contains(c.exit.Text, "Command timed out waiting for approval") || len(s.Queue.Pending()) > 0 {
-		t.Errorf("a question nobody answers: %+v, %d wait", c.exit, len(s.Queue.Pending()))
+	c := calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
+	c.Exec(t, wire.FDNull, "git")
+	c.Read(t, wire.KindExit)
+	if c.Exit.Outcome != wire.TimedOut || c.Exit.Code != 124 || !strings.Contains(c.Exit.Text, "Command timed out waiting for approval") || len(s.Queue.Pending()) > 0 {
+		t.Errorf("a question nobody answers: %+v, %d wait", c.Exit, len(s.Queue.Pending()))
 	}
-	if n := len(audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 || len(audited(t, log, "HOSTEXEC CANCEL")) != 0 {
+	if n := len(calltest.Audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 || len(calltest.Audited(t, log, "HOSTEXEC CANCEL")) != 0 {
 		t.Errorf("%d TIMEOUT lines, want one and no CANCEL", n)
 	}
-	c = dial(t, s)
-	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=1ms"}
-	c.exec(t, wire.FDNull, "sh", "-c", "sleep 0.1; exit 3")
-	if c.read(t, wire.KindExit); c.exit.Outcome != wire.Exited || c.exit.Code != 3 {
-		t.Errorf("a command that takes longer: %+v", c.exit)
+	c = calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=1ms"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "sleep 0.1; exit 3")
+	if c.Read(t, wire.KindExit); c.Exit.Outcome != wire.Exited || c.Exit.Code != 3 {
+		t.Errorf("a command that takes longer: %+v", c.Exit)
 	}
-	c = dial(t, s)
-	c.env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=soon"}
-	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
-	if c.read(t, wire.KindExit); c.exit.Code != 125 || !strings.Contains(c.exit.Text, "HOSTEXEC_APPROVAL_TIMEOUT: want a time") {
-		t.Errorf("no time: %+v", c.exit)
+	c = calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=soon"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	if c.Read(t, wire.KindExit); c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, "HOSTEXEC_APPROVAL_TIMEOUT: want a time") {
+		t.Errorf("no time: %+v", c.Exit)
 	}
 }
 
@@ -100,15 +101,15 @@ func (c *informedConn) Decided(asked bool, pattern string) { c.asked, c.pattern 
 
 // A connection is told by what a command runs, before it does.
 func TestDecided(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	ours, theirs := net.Pipe()
 	told := &informedConn{Conn: theirs}
 	var wg sync.WaitGroup
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(t.Context(), t.Context(), told) })
-	c := &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, "sh", "-c", "exit 0")
-	c.read(t, wire.KindExit)
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
+	c.Read(t, wire.KindExit)
 	ours.Close()
 	wg.Wait()
 	if told.asked || told.pattern != "--proxy sh" {

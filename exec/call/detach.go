@@ -24,12 +24,12 @@ import (
 // what is left nobody would know.
 
 // detach has what req names decided, and starts it as a job.
-func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready readiness) error {
+func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready Readiness) error {
 	if s.Jobs == nil {
-		return p.end(failed("this session has no jobs"))
+		return p.end(Failed("this session has no jobs"))
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	req.detached = true
 	req.drop(0)
@@ -78,14 +78,14 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 	if !let() {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
-	return s.print(p, req, done, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
+	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
 }
 
 // keepDenied answers a request that may run, and not outlive its container.
-func keepDenied(req *request, v policy.Verdict) end {
+func keepDenied(req *request, v policy.Verdict) Failure {
 	name := quoteWord(req.Args[0])
-	return end{status: statusRefused, name: name, reason: "--keep: " + errKeepDenied.Error(), rule: v.Rule, request: req.ID,
-		hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
+	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
+		Hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
 }
 
 var errKeepDenied = errors.New("no rule allows this job to outlive its container")
@@ -133,22 +133,22 @@ func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executo
 		return job.Killed, ""
 	case errors.As(err, &limited):
 		st.Code = wire.CodeFailed
-		return job.Error, endedByLimit(req, w.v, limited).reason
+		return job.Error, endedByLimit(req, w.v, limited).Reason
 	case errors.Is(err, errCallerDeadline):
 		st.Code = wire.CodeTimeout
-		return job.Failed, callerDeadlineExceeded(req, w.v.Rule).reason
+		return job.Failed, callerDeadlineExceeded(req, w.v.Rule).Reason
 	case errors.Is(err, errTooLong):
 		st.Code = wire.CodeTimeout
-		return job.Failed, tooLong(req, w.v).reason
+		return job.Failed, tooLong(req, w.v).Reason
 	case errors.Is(err, errHungUp):
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
 	case errors.Is(err, errFull):
 		st.Code = wire.CodeFailed
-		return job.Error, outputLimitExceeded(req, w.v).reason
+		return job.Error, outputLimitExceeded(req, w.v).Reason
 	}
 	e := notRun(req, w.v, err)
-	st.Code = int(exitKinds[e.status].code)
-	return job.Error, e.reason
+	st.Code = int(exitKinds[e.Status].code)
+	return job.Error, e.Reason
 }

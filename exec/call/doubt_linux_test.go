@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // TestDoubtIsShown: who is asked about what a rule allows reads why.
 func TestDoubtIsShown(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	names, err := policy.ParseToken("[a-z./]+", false)
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +38,9 @@ func TestDoubtIsShown(t *testing.T) {
 		{[]string{"mine", "../x"}, "asked, although mine/wide allows it: argument 1 names a path outside of the workspace, and the rule does not say anywhere: true", false},
 	} {
 		changed := s.Queue.Changed()
-		c := dial(t, s)
-		c.exec(t, wire.FDNull, tt.args...)
-		c.drain()
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDNull, tt.args...)
+		c.Drain()
 		<-changed
 		all := s.Queue.Pending()
 		if q := all[len(all)-1]; !slices.Equal(q.Notes, []string{tt.note}) || q.Grade.Code() != tt.code {

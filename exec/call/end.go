@@ -10,82 +10,82 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// status is how a call ended that its command did not end, in one word for programs.
+// Status is how a call ended that its command did not end, in one word for programs.
 // docs/agents.md lists them.
-type status string
+type Status string
 
 const (
-	statusDenied        status = "denied"         // by a person
-	statusRefused       status = "refused"        // by policy, or unasked
-	statusTimeout       status = "timeout"        // nobody answered
-	statusNotProxied    status = "not_proxied"    // no command of the session's
-	statusNotFound      status = "not_found"      // not on the host any more
-	statusNotExecutable status = "not_executable" // on the host
-	statusTerminated    status = "terminated"     // the shell, while a command ran in it
-	statusUnsupported   status = "unsupported"    // by what carries the call
-	statusFailed        status = "failed"         // hostexec itself; the shim says the same
+	StatusDenied        Status = "denied"         // by a person
+	StatusRefused       Status = "refused"        // by policy, or unasked
+	StatusTimeout       Status = "timeout"        // nobody answered
+	StatusNotProxied    Status = "not_proxied"    // no command of the session's
+	StatusNotFound      Status = "not_found"      // not on the host any more
+	StatusNotExecutable Status = "not_executable" // on the host
+	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
+	StatusUnsupported   Status = "unsupported"    // by what carries the call
+	StatusFailed        Status = "failed"         // hostexec itself; the shim says the same
 )
 
 // exitKinds are what each status means to the shim.
-var exitKinds = map[status]struct {
+var exitKinds = map[Status]struct {
 	outcome wire.Outcome
 	code    byte
 }{
-	statusDenied:        {wire.Refused, wire.CodeRefused},
-	statusRefused:       {wire.Refused, wire.CodeRefused},
-	statusTimeout:       {wire.TimedOut, wire.CodeTimeout},
-	statusNotProxied:    {wire.Refused, wire.CodeNotFound},
-	statusNotFound:      {wire.Failed, wire.CodeNotFound},
-	statusNotExecutable: {wire.Failed, wire.CodeRefused},
-	statusTerminated:    {wire.Failed, wire.CodeFailed},
-	statusUnsupported:   {wire.Failed, wire.CodeFailed},
-	statusFailed:        {wire.Failed, wire.CodeFailed},
+	StatusDenied:        {wire.Refused, wire.CodeRefused},
+	StatusRefused:       {wire.Refused, wire.CodeRefused},
+	StatusTimeout:       {wire.TimedOut, wire.CodeTimeout},
+	StatusNotProxied:    {wire.Refused, wire.CodeNotFound},
+	StatusNotFound:      {wire.Failed, wire.CodeNotFound},
+	StatusNotExecutable: {wire.Failed, wire.CodeRefused},
+	StatusTerminated:    {wire.Failed, wire.CodeFailed},
+	StatusUnsupported:   {wire.Failed, wire.CodeFailed},
+	StatusFailed:        {wire.Failed, wire.CodeFailed},
 }
 
-// end is how a call ends that its command does not end. Its strings are printable ASCII,
+// Failure is how a call ends that its command does not end. Its strings are printable ASCII,
 // and empty where there is nothing to say.
-type end struct {
-	status  status
-	code    byte   // the exit code of a verb; zero: the status's
-	line    string // a verb's own line for people
-	name    string // of the command
-	reason  string
-	rule    string // which decided
-	request string
-	hint    string // what to do next
+type Failure struct {
+	Status  Status
+	Code    byte   // the exit code of a verb; zero: the status's
+	Line    string // a verb's own line for people
+	Name    string // of the command
+	Reason  string
+	Rule    string // which decided
+	Request string
+	Hint    string // what to do next
 }
 
 // exit returns the code that the shim exits with.
-func (e end) exit() byte { return cmp.Or(e.code, exitKinds[e.status].code) }
+func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
 
-// text is e as people read it: one line.
-func (e end) text() string {
-	if e.line != "" {
-		return e.line
+// Text is e as people read it: one line.
+func (e Failure) Text() string {
+	if e.Line != "" {
+		return e.Line
 	}
-	s := e.reason
-	if e.name != "" {
-		s = e.name + ": " + s
+	s := e.Reason
+	if e.Name != "" {
+		s = e.Name + ": " + s
 	}
-	if e.request != "" {
-		s += " (request " + e.request + ")"
+	if e.Request != "" {
+		s += " (request " + e.Request + ")"
 	}
-	if e.hint != "" {
-		s += ": " + e.hint
+	if e.Hint != "" {
+		s += ": " + e.Hint
 	}
-	return line("%s", s)
+	return Line("%s", s)
 }
 
 // json is e as programs read it: one line of JSON, with all its fields always there.
-func (e end) json() string {
+func (e Failure) json() string {
 	b, err := json.Marshal(struct {
-		Status  status `json:"status"`
+		Status  Status `json:"status"`
 		Code    byte   `json:"code"`
 		Reason  string `json:"reason"`
 		Rule    string `json:"rule"`
 		Request string `json:"request"`
 		Hint    string `json:"hint"`
-	}{e.status, e.exit(), e.reason, e.rule, e.request, e.hint})
+	}{e.Status, e.exit(), e.Reason, e.Rule, e.Request, e.Hint})
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
@@ -93,14 +93,14 @@ func (e end) json() string {
 }
 
 // frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
-func (e end) frame(asJSON bool) wire.Exit {
-	way := exitKinds[e.status] // of a status that is none: Failed, and the shim knows its code
-	text := e.text()
+func (e Failure) frame(asJSON bool) wire.Exit {
+	way := exitKinds[e.Status] // of a status that is none: Failed, and the shim knows its code
+	text := e.Text()
 	if asJSON {
 		text += e.json()
 	}
-	if e.code != 0 { // the verb's own
-		return wire.Exit{Outcome: wire.Exited, Code: e.code, Text: text}
+	if e.Code != 0 { // the verb's own
+		return wire.Exit{Outcome: wire.Exited, Code: e.Code, Text: text}
 	}
 	return wire.Exit{Outcome: way.outcome, Code: way.code, Text: text}
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -26,121 +26,79 @@ func TestJSON(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		args   []string
-		status status
+		status call.Status
 		code   byte
 		rule   string
 		reason string // part of
 	}{
-		{"denied by rule", []string{"rm", "x"}, statusRefused, 126, "--proxy rm=deny", "denied by"},
-		{"nobody to ask", []string{"git"}, statusRefused, 126, "--proxy git=ask", "nobody is there"},
-		{"not proxied", []string{"id"}, statusNotProxied, 127, "", "not a proxied command"},
-		{"lost", []string{"lost"}, statusNotFound, 127, "--proxy lost", "not found on the host any more"},
-		{"not executable", []string{"passwd"}, statusNotExecutable, 126, "--proxy passwd", "not executable"},
-		{"bad usage", []string{"hostexec", "--bogus\u202e"}, statusFailed, 125, "", `\u202e`},
+		{"denied by rule", []string{"rm", "x"}, call.StatusRefused, 126, "--proxy rm=deny", "denied by"},
+		{"nobody to ask", []string{"git"}, call.StatusRefused, 126, "--proxy git=ask", "nobody is there"},
+		{"not proxied", []string{"id"}, call.StatusNotProxied, 127, "", "not a proxied command"},
+		{"lost", []string{"lost"}, call.StatusNotFound, 127, "--proxy lost", "not found on the host any more"},
+		{"not executable", []string{"passwd"}, call.StatusNotExecutable, 126, "--proxy passwd", "not executable"},
+		{"bad usage", []string{"hostexec", "--bogus\u202e"}, call.StatusFailed, 125, "", `\u202e`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
-			c := dial(t, s)
-			c.env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
-			c.exec(t, wire.FDNull, tt.args...)
-			c.read(t, wire.KindExit)
-			first, last, ok := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
+			s, _ := calltest.Scene(t)
+			c := calltest.Dial(t, s)
+			c.Env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
+			c.Exec(t, wire.FDNull, tt.args...)
+			c.Read(t, wire.KindExit)
+			first, last, ok := strings.Cut(strings.TrimSuffix(c.Exit.Text, "\n"), "\n")
 			var got struct {
-				Status                      status
+				Status                      call.Status
 				Code                        byte
 				Reason, Rule, Request, Hint *string
 			}
 			if err := json.Unmarshal([]byte(last), &got); err != nil || !ok || !strings.HasPrefix(first, "hostexec: ") {
-				t.Fatalf("text = %q, %v", c.exit.Text, err)
+				t.Fatalf("text = %q, %v", c.Exit.Text, err)
 			}
 			if got.Reason == nil || got.Rule == nil || got.Request == nil || got.Hint == nil {
 				t.Fatalf("a field is missing: %s", last)
 			}
-			if got.Status != tt.status || got.Code != tt.code || c.exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
-				t.Errorf("%s, code %d", last, c.exit.Code)
+			if got.Status != tt.status || got.Code != tt.code || c.Exit.Code != tt.code || *got.Rule != tt.rule || !strings.Contains(*got.Reason, tt.reason) {
+				t.Errorf("%s, code %d", last, c.Exit.Code)
 			}
-			if known := tt.status != statusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
+			if known := tt.status != call.StatusFailed; known != (len(*got.Request) == 16) || !strings.Contains(first, *got.Reason) || !strings.Contains(first, *got.Hint) {
 				t.Errorf("%s, and the line is %s", last, first)
 			}
 		})
 	}
-	for _, env := range []string{"HOSTEXEC_JSON=", "HOSTEXEC_JSON=true", "XHOSTEXEC_JSON=1"} {
-		if wantsJSON([]string{env, "HOSTEXEC_JSON=1"}) != strings.HasPrefix(env, "X") {
-			t.Errorf("%s before HOSTEXEC_JSON=1", env)
-		}
-	}
-	if f := (end{}).frame(false); f.Outcome != wire.Failed {
-		t.Errorf("the zero end is %+v", f)
-	}
 	// The command's own end is its own.
-	s, _ := scene(t)
-	c := dial(t, s)
-	c.env = []string{"HOSTEXEC_JSON=1"}
-	c.exec(t, wire.FDNull, "sh", "-c", "exit 126")
-	c.read(t, wire.KindExit)
-	if c.exit.Outcome != wire.Exited || c.exit.Code != 126 || c.exit.Text != "" {
-		t.Errorf("exit = %+v", c.exit)
-	}
-}
-
-// TestJSONOfVerbs wants the same of a verb's own words that are wrong, whose texts and codes differ.
-func TestJSONOfVerbs(t *testing.T) {
-	for _, tt := range []struct {
-		args  string
-		code  byte
-		first string
-	}{
-		{"hostexec", 1, "Usage: hostexec <command> [args...]"},
-		{"hostexec kill ffff", 1, "hostexec: no such job: ffff: hostexec ps lists them"},
-		{"hostexec kill", 125, "hostexec: kill wants an id or --all: see hostexec --help"},
-		{"hostexec ls --bogus", 125, "hostexec: ls takes only --json: see hostexec --help"},
-		{"hostexec session bogus", 125, "hostexec: "},
-		{"hostexec session exec --env 1A=b x -- true", 2, "hostexec: "},
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			s, _ := scene(t)
-			s.Shells = &shell.Pool{}
-			c := dial(t, s)
-			c.env = []string{"HOSTEXEC_JSON=1"}
-			c.exec(t, wire.FDNull, strings.Fields(tt.args)...)
-			c.read(t, wire.KindExit)
-			first, last, _ := strings.Cut(strings.TrimSuffix(c.exit.Text, "\n"), "\n")
-			var got struct {
-				Code         byte
-				Reason, Hint string
-			}
-			err := json.Unmarshal([]byte(last), &got)
-			if err != nil || got.Code != tt.code || c.exit.Code != tt.code || got.Reason == "" || got.Hint == "" || strings.Contains(got.Reason, got.Hint) || !strings.HasPrefix(first, tt.first) {
-				t.Errorf("code %d: %q, %v", c.exit.Code, c.exit.Text, err)
-			}
-		})
+	s, _ := calltest.Scene(t)
+	c := calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_JSON=1"}
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 126")
+	c.Read(t, wire.KindExit)
+	if c.Exit.Outcome != wire.Exited || c.Exit.Code != 126 || c.Exit.Text != "" {
+		t.Errorf("exit = %+v", c.Exit)
 	}
 }
 
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]
 	if err := s.Queue.Grant(q.ID, q.Digest(), q.Waiting, "ann", approval.Terms{Times: 2}); err != nil {
 		t.Fatal(err)
 	}
-	c.read(t, wire.KindExit)
+	c.Read(t, wire.KindExit)
 	grant := s.Queue.Grants()[0]
-	c = dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
-	c.read(t, wire.KindExit)
-	if !c.started || c.exit.Code != 0 {
-		t.Errorf("the granted call: %+v", c.exit)
+	c = calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
+	c.Read(t, wire.KindExit)
+	if !c.Started || c.Exit.Code != 0 {
+		t.Errorf("the granted call: %+v", c.Exit)
 	}
-	if lines := audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
+	if lines := calltest.Audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
 		t.Errorf("the log says %q", lines)
 	}
-	if n := len(audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
+	if n := len(calltest.Audited(t, log, "HOSTEXEC REQUEST")); n != 1 {
 		t.Errorf("%d were asked, want the first alone", n)
 	}
 }
@@ -148,14 +106,14 @@ func TestGranted(t *testing.T) {
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
 func TestComesBack(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	(&caller{conn: ours, cwd: "/"}).exec(t, wire.FDNull, "git", "push")
+	(&calltest.Caller{Conn: ours, Cwd: "/"}).Exec(t, wire.FDNull, "git", "push")
 	<-changed
 	ours.Close()
 	<-served
@@ -167,61 +125,47 @@ func TestComesBack(t *testing.T) {
 	if err := s.Queue.Approve(first.ID, first.Digest(), first.Waiting, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	c := dial(t, s)
-	c.exec(t, wire.FDNull, "git", "push")
-	c.read(t, wire.KindExit)
-	if !c.started || c.exit.Outcome != wire.Exited || c.exit.Code != 0 {
-		t.Errorf("who came back: %+v", c.exit)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "git", "push")
+	c.Read(t, wire.KindExit)
+	if !c.Started || c.Exit.Outcome != wire.Exited || c.Exit.Code != 0 {
+		t.Errorf("who came back: %+v", c.Exit)
 	}
 	kinds := decided(t, log)
 	if got := strings.Join(kinds[first.ID], " "); got != "CANCEL" || len(kinds) != 2 {
 		t.Errorf("the log has %v", kinds)
 	}
-	if lines := audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
+	if lines := calltest.Audited(t, log, "HOSTEXEC APPROVE"); len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || strings.Contains(lines[0], first.ID) {
 		t.Errorf("the log says %q", lines)
 	}
 }
 
 // ^C takes the request back, for good even where requests outlive their callers.
 func TestInterrupted(t *testing.T) {
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
 	changed, served := s.Queue.Changed(), make(chan struct{})
 	// ends when ours is closed, below.
 	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, "git", "push")
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "git", "push")
 	<-changed
-	c.read(t, wire.KindNotice)
-	c.send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
+	c.Read(t, wire.KindNotice)
+	c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
 	ours.Close()
 	<-served
-	if all := s.Queue.Pending(); len(all) != 0 || len(audited(t, log, "HOSTEXEC CANCEL")) != 1 {
+	if all := s.Queue.Pending(); len(all) != 0 || len(calltest.Audited(t, log, "HOSTEXEC CANCEL")) != 1 {
 		t.Errorf("pending %+v", all)
 	}
-}
-
-func audited(t *testing.T, log, word string) (lines []string) {
-	t.Helper()
-	b, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if strings.Contains(line, word) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // decided is what the log has of how a question ended.
 func decided(t *testing.T, log string) (kinds map[string][]string) {
 	t.Helper()
 	kinds = map[string][]string{}
-	for _, line := range audited(t, log, " HOSTEXEC ") {
+	for _, line := range calltest.Audited(t, log, " HOSTEXEC ") {
 		_, rest, _ := strings.Cut(line, "HOSTEXEC ")
 		kind, rest, _ := strings.Cut(rest, " ")
 		_, rest, _ = strings.Cut(rest, "request=")
@@ -239,7 +183,7 @@ func decided(t *testing.T, log string) (kinds map[string][]string) {
 // Attack 148.
 func TestAskRaces(t *testing.T) {
 	const rounds = 2000
-	s, log := scene(t)
+	s, log := calltest.Scene(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
 	defer s.Queue.AddWatcher()()
 	const window = 400 * time.Microsecond
@@ -259,8 +203,8 @@ func TestAskRaces(t *testing.T) {
 				}
 			}
 		})
-		c := &caller{conn: ours, cwd: "/"}
-		c.exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
+		c := &calltest.Caller{Conn: ours, Cwd: "/"}
+		c.Exec(t, wire.FDNull, "git", string(rune('a'+i%26)), strings.Repeat("x", i))
 		<-changed
 		tries := []func(){func() { ours.Close() }}
 		for _, q := range s.Queue.Pending() { // one, or none

@@ -4,57 +4,36 @@ package call
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/job"
 )
 
-// endAny ends what hostexec ps lists by ref: a job, a call or a text of a shell that runs, or
-// what one of these has left running. It returns when that is gone.
-func (s *Server) endAny(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
-	if id, err = s.listedAs(ref); err != nil {
-		return "", err
-	}
+// ErrNotJob means that a signal was to be sent to a command that is not a job.
+var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kill without -s ends it")
+
+// endOfContainer ends a job, a call or a text of a shell for a caller in the container, or what one of
+// these has left running. It returns when that is gone.
+func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
-		return s.endJob(ctx, kept, sig, errKilledInside, s.endOwn)
+		_, err := s.endJob(ctx, kept, sig, errKilledInside, s.endOwn)
+		return err
 	}
 	running := s.running.find(id)
 	switch {
 	case sig != "":
-		return "", fmt.Errorf("%s is not a job: it gets signals from its caller only; kill without -s ends it", quoted(truncate(ref)))
+		return ErrNotJob
 	case running == nil:
 		s.endOwn(id) // nothing of it, if that has ended meanwhile
-		return id, nil
+		return nil
 	}
 	running.kill(errKilledInside)
 	select {
 	case <-running.done:
-		return id, nil
+		return nil
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-}
-
-// listedAs returns the id that hostexec ps lists and that is ref, or alone begins with it.
-func (s *Server) listedAs(ref string) (string, error) {
-	hits := map[string]bool{} // one may be that of a job and of what this has left
-	for _, r := range s.rows() {
-		if r.ID == ref {
-			return ref, nil
-		}
-		if ref != "" && strings.HasPrefix(r.ID, ref) {
-			hits[r.ID] = true
-		}
-	}
-	if len(hits) > 1 {
-		return "", fmt.Errorf("%s is the beginning of %d ids", quoted(truncate(ref)), len(hits))
-	}
-	for id := range hits {
-		return id, nil
-	}
-	return "", fmt.Errorf("%w: %s", job.ErrUnknown, quotedEmpty(truncate(ref)))
 }
 
 // find returns the call of the container's that runs as id, or nil.

@@ -4,11 +4,12 @@ package call
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // EndJob ends the job that ref names, its whole tree, and returns when it is gone: TERM, and
@@ -53,27 +54,18 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 	}
 }
 
-// endEach ends all that refs name at the same time, and yields the results in the order of refs.
-func (s *Server) endEach(ctx context.Context, refs []string, sig executor.Signal) iter.Seq2[string, error] {
-	type result struct {
-		id  string
-		err error
+// job returns the job that ref names.
+func (s *Server) job(ref string) (*job.Job, error) {
+	if s.Jobs == nil {
+		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))
 	}
-	results := make([]chan result, len(refs))
-	for i, ref := range refs {
-		results[i] = make(chan result, 1)
-		// ends when that has, or with ctx; the reader below waits for it.
-		go func() {
-			id, err := s.endAny(ctx, ref, sig)
-			results[i] <- result{id, err}
-		}()
+	kept, err := s.Jobs.Find(ref)
+	var many job.Ambiguous
+	switch {
+	case errors.As(err, &many):
+		return nil, fmt.Errorf("%s is the beginning of %d jobs' ids", names.Printable(Truncate(ref)), int(many))
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s", err, names.Quoted(Truncate(ref)))
 	}
-	return func(yield func(string, error) bool) {
-		for _, c := range results {
-			r := <-c
-			if !yield(r.id, r.err) {
-				return
-			}
-		}
-	}
+	return kept, nil
 }

@@ -71,7 +71,7 @@ func fromShim(caller, pass []string) map[string]string {
 
 // setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be
 // set, or nil: a command must not run without a variable that its caller named.
-func (r *request) setEnv(env, pass []string) *end {
+func (r *request) setEnv(env, pass []string) *Failure {
 	env = slices.Clone(env)
 	slices.Reverse(env)
 	set := fromShim(env, pass)
@@ -80,14 +80,14 @@ func (r *request) setEnv(env, pass []string) *end {
 		if _, ok := set[name]; ok {
 			continue
 		}
-		e := end{status: statusRefused, reason: "--env: the host does not let " + quoted(truncate(name)) + " through"}
+		e := Failure{Status: StatusRefused, Reason: "--env: the host does not let " + names.Printable(Truncate(name)) + " through"}
 		switch _, terminal := fromCaller[name]; {
 		case terminal:
-			e.reason = "--env: not a value that a terminal has: " + name
+			e.Reason = "--env: not a value that a terminal has: " + name
 		case name == "PATH":
-			e.hint = "PATH is never passed on"
+			e.Hint = "PATH is never passed on"
 		default:
-			e.hint = "docker hostexec run --pass-env NAME on the host does"
+			e.Hint = "docker hostexec run --pass-env NAME on the host does"
 		}
 		return &e
 	}

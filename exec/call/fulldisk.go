@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"syscall"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // unwritten says why nothing runs: a command without its record in the audit log must not run.
@@ -19,5 +21,5 @@ func fullDisk(err error) string {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || !errors.As(err, &at) {
 		return ""
 	}
-	return ": no space left in " + plainText(filepath.Dir(at.Path)) + " on the host"
+	return ": no space left in " + names.Plain(filepath.Dir(at.Path)) + " on the host"
 }

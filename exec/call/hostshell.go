@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -122,7 +123,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 // container do with it.
 func (s *Server) CreateShell(name string, o shell.Options) error {
 	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
-		return fmt.Errorf("--cwd: %s is not absolute", quoted(truncate(o.Dir)))
+		return fmt.Errorf("--cwd: %s is not absolute", names.Printable(Truncate(o.Dir)))
 	}
 	return s.Shells.Create(name, o)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -29,7 +31,7 @@ type shellCall struct {
 }
 
 // open holds the directory where a request runs: a shell stands where it stands.
-func (r *request) open(t *dir.Table) (*dir.Dir, error) {
+func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	if r.shell == nil {
 		return t.Open(r.Cwd)
 	}
@@ -59,25 +61,25 @@ func (w *authorizedCall) at(req *request) string {
 }
 
 // inShell has a command for a shell decided like any other, and runs it there.
-func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOptions, start bool) error {
-	sh, err := s.Shells.Find(o.name)
+func (s *Server) inShell(ctx context.Context, p *peer, req *request, o ShellRequest) error {
+	sh, err := s.Shells.Find(o.Name)
 	if err != nil {
-		return p.end(end{status: statusFailed, name: o.shown(), reason: err.Error(), hint: "hostexec session create " + quoteWord(o.name)})
+		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session create " + quoteWord(o.Name)})
 	}
 	if err := req.setDeadline(); err != nil {
-		return p.end(usageError(err.Error()))
+		return p.end(UsageError(err.Error()))
 	}
 	within, cancel := req.within(ctx, p)
 	defer cancel()
 	if in, err := s.enter(within, p, req, limit.Calls); !in {
 		return err
 	}
-	c := shell.Command{Text: o.text, Env: o.env, Dir: o.dir}
-	if o.dir != "" && path.IsAbs(o.dir) && sh.In() == "" {
-		c.Dir = exact(s.now(), o.dir)
+	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
+	if o.Dir != "" && path.IsAbs(o.Dir) && sh.In() == "" {
+		c.Dir = exact(s.now(), o.Dir)
 	}
 	req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
-	req.shell = &shellCall{o.name, sh, req.fds[2] == wire.FDTTY}
+	req.shell = &shellCall{o.Name, sh, req.fds[2] == wire.FDTTY}
 	for i := range req.fds {
 		req.drop(i) // nothing of the caller's goes to the shell
 	}
@@ -90,13 +92,13 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 		return errors.Join(s.deny(ctx, w, req, err.Error()), p.end(cannotRun(req, w.v, err)))
 	}
 	c.ID, c.Exact = req.ID, path.IsAbs(c.Dir) && sh.In() == ""
-	c.Timeout, c.TimeoutErr = timeLimit(w.v.Timeout, o.timeout)
+	c.Timeout, c.TimeoutErr = timeLimit(w.v.Timeout, o.Timeout)
 	if err := w.noteStart(req); err != nil {
 		return fail(p, err, unwritten(err))
 	}
 	s.calls.Add(1)
-	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, starts: start, how: sh.Exec, since: time.Now()}
-	if start {
+	r := &shellRun{s: s, p: p, req: req, w: w, o: o, c: c, how: sh.Exec, since: time.Now()}
+	if o.Start {
 		r.how = sh.Start
 	}
 	e := r.run(within)
@@ -111,15 +113,14 @@ func (s *Server) inShell(ctx context.Context, p *peer, req *request, o sessionOp
 
 // shellRun is a command for a shell that may run.
 type shellRun struct {
-	s      *Server
-	p      *peer
-	req    *request
-	w      *authorizedCall
-	o      sessionOptions
-	c      shell.Command
-	starts bool // in a copy of the shell
-	how    func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
-	since  time.Time
+	s     *Server
+	p     *peer
+	req   *request
+	w     *authorizedCall
+	o     ShellRequest
+	c     shell.Command
+	how   func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
+	since time.Time
 }
 
 // run runs the command, tells of it as the caller wants, and says how the call ends.
@@ -163,12 +164,12 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 }
 
 // outputMissing warns of output that was not written. lost is of fullDisk.
-func outputMissing(lost string) string { return line("warning: output may be missing%s", lost) }
+func outputMissing(lost string) string { return Line("warning: output may be missing%s", lost) }
 
 // reportBusy tells who sits at a terminal why nothing happens.
 func (r *shellRun) reportBusy() {
 	if r.req.shell.tty {
-		io.WriteString(r.p.writer(wire.KindStderr), line("%s", shell.Busy(r.o.name)))
+		io.WriteString(r.p.writer(wire.KindStderr), Line("%s", shell.Busy(r.o.Name)))
 	}
 }
 
@@ -202,16 +203,16 @@ func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
 		return by.exit(), by.Error()
 	}
 	cut := r.endReason(err)
-	return cut.frame(r.p.json), cut.reason
+	return cut.frame(r.p.json), cut.Reason
 }
 
 // endReason returns the reason why a command was ended before its end.
-func (r *shellRun) endReason(err error) end {
+func (r *shellRun) endReason(err error) Failure {
 	var dead *shell.TerminatedError
 	var over *shell.TimeoutError
 	var none *shell.ContainerError
 	var limited *limit.Error
-	e := end{status: statusFailed, name: r.o.shown(), rule: r.w.v.Rule, request: r.req.ID}
+	e := Failure{Status: StatusFailed, Name: r.o.shown(), Rule: r.w.v.Rule, Request: r.req.ID}
 	switch {
 	case errors.As(err, &limited):
 		e = endedByLimit(r.req, r.w.v, limited)
@@ -222,15 +223,15 @@ func (r *shellRun) endReason(err error) end {
 	case errors.Is(err, errFull):
 		e = outputLimitExceeded(r.req, r.w.v)
 	case errors.As(err, &over):
-		e.status, e.reason = statusTimeout, err.Error()
+		e.Status, e.Reason = StatusTimeout, err.Error()
 	case errors.As(err, &dead):
-		e.status, e.reason, e.hint = statusTerminated, err.Error(), "the next command starts a fresh one"
+		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a fresh one"
 	case errors.As(err, &none):
-		e.reason, e.hint = plainText(err.Error()), "docs/shells.md says what a container needs"
+		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
-		e.reason, e.hint = err.Error(), "hostexec session create "+quoteWord(r.o.name)
+		e.Reason, e.Hint = err.Error(), "hostexec session create "+quoteWord(r.o.Name)
 	default:
-		e.reason, e.hint = plainText(err.Error()), logsHint
+		e.Reason, e.Hint = names.Plain(err.Error()), logsHint
 	}
 	return e
 }

@@ -4,7 +4,6 @@ package call
 
 import (
 	"context"
-	"io"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -49,17 +48,4 @@ func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop 
 		cancel(nil)
 		reader.Wait()
 	}
-}
-
-// until writes to w until ctx ends.
-type until struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (u until) Write(b []byte) (int, error) {
-	if u.ctx.Err() != nil {
-		return 0, context.Cause(u.ctx)
-	}
-	return u.w.Write(b)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
@@ -10,15 +10,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // keeping is a scene in which sh may be kept.
-func keeping(t *testing.T) *Server {
+func keeping(t *testing.T) *call.Server {
 	t.Helper()
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	sc := *s.State()
 	p := *sc.Policy
 	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
@@ -28,7 +30,7 @@ func keeping(t *testing.T) *Server {
 }
 
 // startIn starts a job in a session that is a part of life, and returns its id.
-func startIn(t *testing.T, s *Server, life, session context.Context, words ...string) string {
+func startIn(t *testing.T, s *call.Server, life, session context.Context, words ...string) string {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
@@ -36,12 +38,12 @@ func startIn(t *testing.T, s *Server, life, session context.Context, words ...st
 	wg.Go(func() { s.Serve(life, session, theirs) })
 	defer wg.Wait()
 	defer ours.Close()
-	c := &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, append([]string{"hostexec", "-d"}, words...)...)
-	c.read(t, wire.KindExit)
-	id, _, _ := strings.Cut(c.out.String(), " ")
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, append([]string{"hostexec", "-d"}, words...)...)
+	c.Read(t, wire.KindExit)
+	id, _, _ := strings.Cut(c.Out.String(), " ")
 	if len(id) != 16 {
-		t.Fatalf("hostexec -d %q: stdout %q, exit %+v", words, c.out.String(), c.exit)
+		t.Fatalf("hostexec -d %q: stdout %q, exit %+v", words, c.Out.String(), c.Exit)
 	}
 	return id
 }
@@ -51,7 +53,7 @@ func TestJobKept(t *testing.T) {
 	s := keeping(t)
 	life, die := context.WithCancelCause(context.Background())
 	session, over := context.WithCancelCause(life)
-	hold, gone := alive(t)
+	hold, gone := calltest.Alive(t)
 	kept := startIn(t, s, life, session, "--keep", "sh", "-c", hold+"setsid sleep 1000 & wait")
 	other := startIn(t, s, life, session, "sh", "-c", "exec sleep 1000")
 	if got := s.Jobs.Kept(); len(got) != 1 || got[0].Info().ID != kept {
@@ -63,31 +65,31 @@ func TestJobKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-j.Done()
-	if got := infoOf(t, s, kept); got.Status != job.Running || !got.Keep {
+	if got := calltest.InfoOf(t, s, kept); got.Status != job.Running || !got.Keep {
 		t.Errorf("after the session: %+v", got)
 	}
 	die(errors.New("stopped"))
 	s.Wait()
 	gone()
-	if got := infoOf(t, s, kept); got.Status != job.Killed {
+	if got := calltest.InfoOf(t, s, kept); got.Status != job.Killed {
 		t.Errorf("at the end: %+v", got)
 	}
 }
 
 // What is not said to may not be kept, but a person who is asked may say so.
 func TestJobMayBeKept(t *testing.T) {
-	s, _ := scene(t)
-	c := hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
-	if c.exit.Code != 126 || !strings.Contains(c.exit.Text, "--keep: no rule allows this job to outlive its container") {
-		t.Errorf("%+v", c.exit)
+	s, _ := calltest.Scene(t)
+	c := calltest.Hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
+	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "--keep: no rule allows this job to outlive its container") {
+		t.Errorf("%+v", c.Exit)
 	}
 	if n := len(s.Jobs.All()); n != 0 {
 		t.Errorf("%d jobs", n)
 	}
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
-	c = dial(t, s)
-	c.exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")
+	c = calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]
 	if len(q.Notes) != 1 || !strings.Contains(q.Notes[0], "even when the container has ended") {
@@ -96,7 +98,7 @@ func TestJobMayBeKept(t *testing.T) {
 	if err := s.Queue.Approve(q.ID, q.Digest(), q.Waiting, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	if c.read(t, wire.KindExit); c.exit.Code != 0 {
-		t.Errorf("%+v", c.exit)
+	if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
+		t.Errorf("%+v", c.Exit)
 	}
 }

@@ -7,20 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // What a command has started may go on when it has ended itself: it stays until the session
 // ends, and until then it can be seen, and ended by the id of the request that it came of.
-
-// kindLeft is what ps calls it.
-const kindLeft = "left"
-
-// leftRow is a row of what a call or a job left.
-func leftRow(l proctree.Left) row {
-	return row{ID: l.ID, Kind: kindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
-}
 
 // owned are the requests whose commands may have left something that the container sees and ends.
 // Others are the person's: what notifies, and what a rule leaves for the person to use.

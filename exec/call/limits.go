@@ -89,18 +89,18 @@ func limited(sc *SessionState, over *limit.Error) *authorizedCall {
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.
-func overLimit(req *request, v policy.Verdict, over *limit.Error) end {
-	e := end{status: statusRefused, reason: "refused: " + over.Error(), rule: v.Rule, request: req.ID, hint: over.Hint()}
+func overLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
+	e := Failure{Status: StatusRefused, Reason: "refused: " + over.Error(), Rule: v.Rule, Request: req.ID, Hint: over.Hint()}
 	if len(req.Args) > 0 {
-		e.name = quoteWord(req.Args[0])
+		e.Name = quoteWord(req.Args[0])
 	}
 	return e
 }
 
 // endedByLimit answers a request whose command was ended because of a limit.
-func endedByLimit(req *request, v policy.Verdict, over *limit.Error) end {
+func endedByLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
 	e := overLimit(req, v, over)
-	e.status, e.reason = statusFailed, "ended: "+over.Error()
+	e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
 	return e
 }
 

@@ -8,23 +8,24 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
 // cannot be held open; lost says which.
-func workdirMismatch(sc *SessionState, req *request, lost error) end {
-	e := end{status: statusRefused, name: quoteWord(req.Args[0]), request: req.ID, hint: elsewhere(sc)}
+func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
 	switch {
 	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
-		e.reason = "workdir mismatch: the host's directory where commands run was deleted"
-		e.hint = "start " + sc.start() + " in a directory that exists"
+		e.Reason = "workdir mismatch: the host's directory where commands run was deleted"
+		e.Hint = "start " + sc.start() + " in a directory that exists"
 	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
-		e.reason, e.hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
-	case errors.Is(lost, dir.ErrMismatch):
-		e.reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
+		e.Reason, e.Hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
+	case errors.Is(lost, mount.ErrMismatch):
+		e.Reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
 	default:
-		e.reason = "workdir mismatch: " + plainText(lost.Error())
+		e.Reason = "workdir mismatch: " + names.Plain(lost.Error())
 	}
 	return e
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"os"
@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -23,16 +24,16 @@ func TestMisplaced(t *testing.T) {
 		}
 	}
 	app := filepath.Join(base, "app")
-	mounts := []dir.Mount{{Target: "/w", Source: app, Bind: true}, {Target: "/w/link", Source: "/v"}}
+	mounts := []mount.Point{{Target: "/w", Source: app, Bind: true}, {Target: "/w/link", Source: "/v"}}
 	if err := os.Symlink("/", filepath.Join(app, "out")); err != nil {
 		t.Fatal(err)
 	}
-	one := dir.Default{Source: app, Target: "/srv"}
-	all := dir.Default{Source: app, Target: "/srv", All: true}
+	one := mount.Default{Source: app, Target: "/srv"}
+	all := mount.Default{Source: app, Target: "/srv", All: true}
 	for _, tt := range []struct {
 		name     string
-		mounts   []dir.Mount
-		fallback dir.Default
+		mounts   []mount.Point
+		fallback mount.Default
 		cwd      string
 		want     string // where it ran, below base, or what it says
 	}{
@@ -52,11 +53,11 @@ func TestMisplaced(t *testing.T) {
 		{"a volume in a mount", mounts, one, "/w/link", "workdir mismatch: /w/link is not mounted"},
 		{"deleted in a mount", mounts, one, "/w/never", "workdir mismatch: the current directory was deleted"},
 		{"a link in a mount", mounts, one, "/w/out", "a symbolic link is on the way"},
-		{"no directory at all", nil, dir.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
+		{"no directory at all", nil, mount.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
-			dirs, err := dir.NewTable(tt.mounts, tt.fallback)
+			s, _ := calltest.Scene(t)
+			dirs, err := mount.NewTable(tt.mounts, tt.fallback)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,18 +65,18 @@ func TestMisplaced(t *testing.T) {
 			sc := *s.State()
 			sc.Dirs = dirs
 			s.SetState(&sc)
-			c := dial(t, s)
-			c.cwd = tt.cwd
-			c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
-			c.read(t, wire.KindExit)
+			c := calltest.Dial(t, s)
+			c.Cwd = tt.cwd
+			c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
+			c.Read(t, wire.KindExit)
 			if strings.HasPrefix(tt.want, "/") {
-				if got := c.out.String(); got != base+tt.want+"\n" {
-					t.Errorf("it ran in %q, want %q: %+v", got, base+tt.want, c.exit)
+				if got := c.Out.String(); got != base+tt.want+"\n" {
+					t.Errorf("it ran in %q, want %q: %+v", got, base+tt.want, c.Exit)
 				}
 				return
 			}
-			if c.exit.Code != 126 || !strings.Contains(c.exit.Text, tt.want) || strings.Count(c.exit.Text, "\n") != 1 || c.out.Len() > 0 {
-				t.Errorf("%d %q, stdout %q, want 126 and %q", c.exit.Code, c.exit.Text, c.out.String(), tt.want)
+			if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, tt.want) || strings.Count(c.Exit.Text, "\n") != 1 || c.Out.Len() > 0 {
+				t.Errorf("%d %q, stdout %q, want 126 and %q", c.Exit.Code, c.Exit.Text, c.Out.String(), tt.want)
 			}
 		})
 	}
@@ -88,7 +89,7 @@ func TestMisplacedHost(t *testing.T) {
 		if err := os.Mkdir(gone, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dirs, err := dir.NewTable(nil, dir.Default{Source: gone, Target: "/srv", All: all})
+		dirs, err := mount.NewTable(nil, mount.Default{Source: gone, Target: "/srv", All: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,16 +97,16 @@ func TestMisplacedHost(t *testing.T) {
 		if err := os.Remove(gone); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := scene(t)
+		s, _ := calltest.Scene(t)
 		sc := *s.State()
 		sc.Dirs = dirs
 		s.SetState(&sc)
-		c := dial(t, s)
-		c.cwd = "/srv"
-		c.exec(t, wire.FDFile, "sh", "-c", "pwd -P")
-		c.read(t, wire.KindExit)
-		if want := "workdir mismatch: the host's directory where commands run was deleted"; c.exit.Code != 126 || !strings.Contains(c.exit.Text, want) {
-			t.Errorf("%d %q, want 126 and %q", c.exit.Code, c.exit.Text, want)
+		c := calltest.Dial(t, s)
+		c.Cwd = "/srv"
+		c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
+		c.Read(t, wire.KindExit)
+		if want := "workdir mismatch: the host's directory where commands run was deleted"; c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, want) {
+			t.Errorf("%d %q, want 126 and %q", c.Exit.Code, c.Exit.Text, want)
 		}
 	}
 }
@@ -131,8 +132,8 @@ func TestMisplacedShell(t *testing.T) {
 		{"any, and --cwd of the host's", true, "/build", []string{"--cwd", other}, other},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := shells(t, shellPolicy(policy.Allow))
-			dirs, err := dir.NewTable(nil, dir.Default{Source: app, Target: "/srv", All: tt.all})
+			s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+			dirs, err := mount.NewTable(nil, mount.Default{Source: app, Target: "/srv", All: tt.all})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,17 +141,17 @@ func TestMisplacedShell(t *testing.T) {
 			sc := *s.State()
 			sc.Dirs = dirs
 			s.SetState(&sc)
-			c := dial(t, s)
-			c.cwd = tt.cwd
-			c.exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)
-			if c.read(t, wire.KindExit); c.exit.Code != 0 {
-				if c.exit.Code != 126 || !strings.Contains(c.exit.Text, tt.want) {
-					t.Errorf("create: %+v, want %q", c.exit, tt.want)
+			c := calltest.Dial(t, s)
+			c.Cwd = tt.cwd
+			c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)
+			if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
+				if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, tt.want) {
+					t.Errorf("create: %+v, want %q", c.Exit, tt.want)
 				}
 				return
 			}
-			if got := session(t, s, "exec", "s", "--", "pwd -P"); got.out.String() != tt.want+"\n" {
-				t.Errorf("it started in %q, want %q: %+v", got.out.String(), tt.want, got.exit)
+			if got := calltest.InSession(t, s, "exec", "s", "--", "pwd -P"); got.Out.String() != tt.want+"\n" {
+				t.Errorf("it started in %q, want %q: %+v", got.Out.String(), tt.want, got.Exit)
 			}
 		})
 	}

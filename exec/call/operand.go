@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -81,8 +82,8 @@ func (sc *SessionState) operand(cwd, arg string, typ policy.FileType) (*dir.File
 		at = path.Join(cwd, arg)
 	}
 	f, err := sc.Dirs.File(at)
-	if errors.Is(err, dir.ErrMismatch) { // it is no directory to work in
-		err = errors.New(strings.TrimPrefix(err.Error(), dir.ErrMismatch.Error()+": "))
+	if errors.Is(err, mount.ErrMismatch) { // it is no directory to work in
+		err = errors.New(strings.TrimPrefix(err.Error(), mount.ErrMismatch.Error()+": "))
 	}
 	if err != nil {
 		return nil, err

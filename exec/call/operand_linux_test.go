@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"errors"
@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -26,11 +28,11 @@ func exchange(a, b string) {
 
 // reading is a session whose container may have its files read by cat, as path has it, and the
 // directory that it mounts as /w.
-func reading(t *testing.T, path policy.Element) (s *Server, work string) {
+func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
 	t.Helper()
-	s, _ = scene(t)
+	s, _ = calltest.Scene(t)
 	work = t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +51,13 @@ func reading(t *testing.T, path policy.Element) (s *Server, work string) {
 	return s, work
 }
 
-func call(t *testing.T, s *Server, args ...string) *caller {
+func callOnce(t *testing.T, s *call.Server, args ...string) *calltest.Caller {
 	t.Helper()
-	c := dial(t, s)
-	c.cwd = "/w"
-	c.exec(t, wire.FDNull, args...)
-	c.read(t, wire.KindExit)
-	c.conn.Close()
+	c := calltest.Dial(t, s)
+	c.Cwd = "/w"
+	c.Exec(t, wire.FDNull, args...)
+	c.Read(t, wire.KindExit)
+	c.Conn.Close()
 	return c
 }
 
@@ -81,15 +83,15 @@ func TestOperandExchange(t *testing.T) {
 			defer func() { attacker.Process.Kill(); attacker.Wait() }()
 			read, refused, leaked := 0, 0, 0
 			for read < 200 || refused == 0 {
-				switch c := call(t, s, "cat", "file"); {
-				case strings.Contains(c.out.String(), "secret"):
+				switch c := callOnce(t, s, "cat", "file"); {
+				case strings.Contains(c.Out.String(), "secret"):
 					leaked++
-				case c.exit.Code == 0 && c.out.String() == "mine":
+				case c.Exit.Code == 0 && c.Out.String() == "mine":
 					read++
-				case c.exit.Code == 126:
+				case c.Exit.Code == 126:
 					refused++
 				default:
-					t.Errorf("code %d, %q", c.exit.Code, c.out.String())
+					t.Errorf("code %d, %q", c.Exit.Code, c.Out.String())
 				}
 			}
 			if t.Logf("%d read, %d refused, %d leaked", read, refused, leaked); leaked > 0 {
@@ -123,8 +125,8 @@ func TestOperandCopies(t *testing.T) {
 			if err := errors.Join(os.WriteFile(filepath.Join(work, "notes.txt"), nil, 0o600), os.Mkdir(filepath.Join(work, "sub"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
-			c := call(t, s, "echo", name)
-			got, out := "refused", strings.TrimSpace(c.out.String())
+			c := callOnce(t, s, "echo", name)
+			got, out := "refused", strings.TrimSpace(c.Out.String())
 			switch {
 			case out == name:
 				got = "name"
@@ -132,15 +134,15 @@ func TestOperandCopies(t *testing.T) {
 				got = "copy"
 			}
 			if got != tt.want {
-				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.exit.Code, got, tt.want)
+				t.Errorf("%s: %q, code %d: %s, want %s", name, out, c.Exit.Code, got, tt.want)
 			}
-			if again := strings.TrimSpace(call(t, s, "echo", name).out.String()); again != out {
+			if again := strings.TrimSpace(callOnce(t, s, "echo", name).Out.String()); again != out {
 				t.Errorf("the same call has other arguments: %q, then %q", out, again)
 			}
 			if err := os.WriteFile(filepath.Join(work, "notes.txt"), []byte("other"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if other := strings.TrimSpace(call(t, s, "echo", name).out.String()); tt.want == "copy" && other == out {
+			if other := strings.TrimSpace(callOnce(t, s, "echo", name).Out.String()); tt.want == "copy" && other == out {
 				t.Errorf("a copy of something else has the same name: %q", other)
 			}
 		})

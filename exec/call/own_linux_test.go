@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/verb"
 )
 
 // leaves is a script that leaves a process running.
@@ -21,7 +22,7 @@ const leaves = "setsid sleep 1000 <&- >&- 2>&- & :"
 //
 // Attack 228.
 func TestKillOfOthers(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	root, err := os.Open("/")
 	if err != nil {
 		t.Fatal(err)
@@ -37,32 +38,19 @@ func TestKillOfOthers(t *testing.T) {
 	p.Rules = map[string]policy.Ruleset{"sh": {Settings: policy.Settings{Leave: new(true)}}}
 	sc.Policy = &p
 	s.SetState(&sc)
-	id := background(t, s, "sh", "-c", leaves)
-	hostexec(t, s, "wait", id)
-	if ps := hostexec(t, s, "ps").out.String(); strings.Contains(ps, kindLeft) {
+	id := calltest.Background(t, s, "sh", "-c", leaves)
+	calltest.Hostexec(t, s, "wait", id)
+	if ps := calltest.Hostexec(t, s, "ps").Out.String(); strings.Contains(ps, verb.KindLeft) {
 		t.Errorf("ps says %q", ps)
 	}
 	for ref, want := range map[string]string{notifies: "no such job", notifies[:4]: "no such job", id: "it has ended"} {
-		if c := hostexec(t, s, "kill", ref); c.exit.Code != codeNo || !strings.Contains(c.exit.Text, want) {
-			t.Errorf("kill %s: %+v, want %q", ref, c.exit, want)
+		if c := calltest.Hostexec(t, s, "kill", ref); c.Exit.Code != 1 || !strings.Contains(c.Exit.Text, want) {
+			t.Errorf("kill %s: %+v, want %q", ref, c.Exit, want)
 		}
 	}
 	for _, id := range []string{notifies, id} {
 		if !s.EndLeft(id) {
 			t.Errorf("what %s left was ended", id)
 		}
-	}
-}
-
-// TestOwned: of many requests those are known that run.
-func TestOwned(t *testing.T) {
-	s := &Server{}
-	s.running.set(Running{Request: "runs"}, nil)
-	s.own("runs")
-	for i := range 2 * maxOwned {
-		s.own(strconv.Itoa(i))
-	}
-	if n := len(s.owned.ids); n > maxOwned || !s.owned.has("runs") || !s.owned.has(strconv.Itoa(2*maxOwned-1)) {
-		t.Errorf("%d are known, or not what runs", n)
 	}
 }

@@ -189,7 +189,7 @@ func (p *peer) grant(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil, uin
 func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(nil)) }
 
 // end sends the last frame of a call that its command does not end.
-func (p *peer) end(e end) error { return p.exit(e.frame(p.json)) }
+func (p *peer) end(e Failure) error { return p.exit(e.frame(p.json)) }
 
 // writer returns a writer whose bytes go out as frames of kind, as the shim takes them.
 func (p *peer) writer(kind wire.Kind) io.Writer { return &output{p: p, kind: kind} }

@@ -46,7 +46,7 @@ func (r *request) applyInputProfile(profile policy.Profile) {
 func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
 	if r.stdinWithheld {
 		e.Consumed = wire.Withheld
-		e.Text = line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
+		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
 	}
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -33,7 +33,7 @@ func TestFindProgram(t *testing.T) {
 	}
 	theirs := write(filepath.Join(work, "python3"), "#!/bin/sh\n")
 	tool := write(filepath.Join(bin, "tool"), "#!/bin/sh\n")
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFindProgram(t *testing.T) {
 	if err := find(write(filepath.Join(bin, "by-name"), "#!/usr/bin/env python3\n"), map[string]string{"PATH": work}); err != nil {
 		t.Errorf("what is found outside of the mount, if at all: %v", err)
 	}
-	dirs.Also([]dir.Mount{{Source: bin}})
+	dirs.Also([]mount.Point{{Source: bin}})
 	sc := *s.State()
 	s.SetState(&sc)
 	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // programs remembers which programs the container cannot change, by a scene's mounts: to read
@@ -23,7 +23,7 @@ type programs struct {
 
 // own refuses a program that the container could have written, or of which it could have
 // written the interpreter or a library. search is the PATH that the program has.
-func (p *programs) own(path, search string, dirs *dir.Table) error {
+func (p *programs) own(path, search string, dirs *mount.Table) error {
 	fi, err := os.Stat(path)
 	if err != nil {
 		return err

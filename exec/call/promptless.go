@@ -21,7 +21,7 @@ var promptFailed = []int{128, 255}
 func (r *request) explainMissingTerminal(e wire.Exit, v policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
 	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
-		e.Text = line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
+		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,32 +120,12 @@ func TestSetEnv(t *testing.T) {
 			req := &request{env: []string{"CI=before"}}
 			says := ""
 			if e := req.setEnv(tt.env, pass); e != nil {
-				says = e.reason
+				says = e.Reason
 			}
 			if got := fromShim(req.env, pass)["CI"]; got != tt.want || says != tt.says {
 				t.Errorf("CI = %q, want %q; says %q, want %q", got, tt.want, says, tt.says)
 			}
 		})
-	}
-	for _, arg := range []string{"", "CI", "=x"} {
-		if _, _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
-			t.Errorf("--env %q: no error", arg)
-		}
-	}
-}
-
-// Of a configuration that is broken nothing is said to be allowed.
-func TestCommandsOfBrokenPolicy(t *testing.T) {
-	p := &policy.Policy{
-		Commands: []policy.Command{{Name: "make", Action: policy.Allow}},
-		Rules:    map[string]policy.Ruleset{"git": {Rules: []policy.Rule{{ID: "a", Do: policy.Allow}}}},
-	}
-	for _, tt := range []struct{ broken, make, git string }{{"", "allow", "rules"}, {"line 1", "deny", "deny"}} {
-		p.Broken = tt.broken
-		got := commands(&SessionState{Policy: p})
-		if len(got) != 2 || got[0].Action != tt.make || got[1].Action != tt.git {
-			t.Errorf("broken %q: ls shows %+v", tt.broken, got)
-		}
 	}
 }
 
@@ -260,5 +241,25 @@ func TestGate(t *testing.T) {
 				t.Errorf("%d are left", len(g.waiting))
 			}
 		})
+	}
+}
+
+// TestAgentTerminal leaves an agent's terminal, which carries no messages.
+func TestAgentTerminal(t *testing.T) {
+	r := request{fds: [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, passed: [3]int{-1, -1, -1}}
+	if r.chooseStdin(true); !r.tty() {
+		t.Error("an agent's terminal is dropped")
+	}
+}
+
+// TestWantsJSON wants the first value of the variable to count, and the zero Failure to be one.
+func TestWantsJSON(t *testing.T) {
+	for _, env := range []string{"HOSTEXEC_JSON=", "HOSTEXEC_JSON=true", "XHOSTEXEC_JSON=1"} {
+		if wantsJSON([]string{env, "HOSTEXEC_JSON=1"}) != strings.HasPrefix(env, "X") {
+			t.Errorf("%s before HOSTEXEC_JSON=1", env)
+		}
+	}
+	if f := (Failure{}).frame(false); f.Outcome != wire.Failed {
+		t.Errorf("the zero end is %+v", f)
 	}
 }

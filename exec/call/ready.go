@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -16,26 +17,26 @@ var errNotReady = errors.New("it was not ready in time")
 
 // await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
 // be, or says that the caller has gone.
-func (r *readiness) await(ctx context.Context, kept *job.Job) error {
+func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errNotReady)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, errNotReady)
 	defer cancel()
-	if r.line != nil {
-		if err := kept.AwaitLine(ctx, r.line); err != nil {
+	if r.Line != nil {
+		if err := kept.AwaitLine(ctx, r.Line); err != nil {
 			return err
 		}
 	}
-	if r.port != 0 {
-		return kept.AwaitPort(ctx, r.port)
+	if r.Port != 0 {
+		return kept.AwaitPort(ctx, r.Port)
 	}
 	return nil
 }
 
 // answerNotReady answers the caller of a job that did not become ready. It ends if it has not, and
 // the last that it wrote is shown.
-func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept *job.Job, r readiness, why error) error {
+func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept *job.Job, r Readiness, why error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
@@ -56,7 +57,7 @@ func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept
 	name := quoteWord(req.Args[0])
 	switch {
 	case errors.Is(why, errNotReady):
-		return p.end(end{status: statusTimeout, name: name, request: req.ID, reason: fmt.Sprintf("not ready within %s, and ended", r.timeout)})
+		return p.end(Failure{Status: StatusTimeout, Name: name, Request: req.ID, Reason: fmt.Sprintf("not ready within %s, and ended", r.Timeout)})
 	case errors.Is(why, job.ErrEnded):
 		info := kept.Info()
 		code := info.Code
@@ -64,9 +65,9 @@ func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept
 			code = 1 // it did not do what it was to
 		}
 		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
-			Text: line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
+			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
 	}
-	return fail(p, why, "wait for the job: "+quoted(why.Error()))
+	return fail(p, why, "wait for the job: "+names.Printable(why.Error()))
 }
 
 // describeEnd says in a few words how a job did.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // A job that ends before it is ready shows why; one that is not ready in time is ended.
 func TestJobUnready(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	for _, tt := range []struct {
 		words []string
 		code  byte
@@ -30,9 +31,9 @@ func TestJobUnready(t *testing.T) {
 		{[]string{"--wait-for-log", "up", "--wait-timeout", "50ms", "sh", "-c", "echo no luck; exec sleep 1000"}, 124, "not ready within 50ms"},
 		{[]string{"--wait-for-log", "up", "--timeout", "50ms", "sh", "-c", "echo no luck; exec sleep 1000"}, 124, "timeout"},
 	} {
-		c := hostexec(t, s, append([]string{"-d"}, tt.words...)...)
-		if c.exit.Code != tt.code || c.out.Len() > 0 || !strings.Contains(c.exit.Text, tt.text) || !strings.HasSuffix(c.err.String(), "no luck\n") && tt.code != 124 {
-			t.Errorf("%q: stdout %q, stderr %q, %+v", tt.words, c.out.String(), c.err.String(), c.exit)
+		c := calltest.Hostexec(t, s, append([]string{"-d"}, tt.words...)...)
+		if c.Exit.Code != tt.code || c.Out.Len() > 0 || !strings.Contains(c.Exit.Text, tt.text) || !strings.HasSuffix(c.Err.String(), "no luck\n") && tt.code != 124 {
+			t.Errorf("%q: stdout %q, stderr %q, %+v", tt.words, c.Out.String(), c.Err.String(), c.Exit)
 		}
 	}
 	for _, kept := range s.Jobs.All() {
@@ -44,18 +45,18 @@ func TestJobUnready(t *testing.T) {
 
 // A port counts when the job's own tree listens on it, not when anybody does.
 func TestJobPort(t *testing.T) {
-	s, _ := scene(t)
+	s, _ := calltest.Scene(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	c := hostexec(t, s, "-d", "--wait-for-port", port, "--wait-timeout", "200ms", "sh", "-c", "exec sleep 1000")
-	if c.exit.Code != 124 {
-		t.Errorf("somebody else's port: %+v", c.exit)
+	c := calltest.Hostexec(t, s, "-d", "--wait-for-port", port, "--wait-timeout", "200ms", "sh", "-c", "exec sleep 1000")
+	if c.Exit.Code != 124 {
+		t.Errorf("somebody else's port: %+v", c.Exit)
 	}
-	id := background(t, s, "sh", "-c", "exec sleep 1000")
+	id := calltest.Background(t, s, "sh", "-c", "exec sleep 1000")
 	kept, err := s.Jobs.Find(id)
 	if err != nil {
 		t.Fatal(err)
@@ -69,15 +70,15 @@ func TestJobPort(t *testing.T) {
 
 // Until its caller has been told of it a job ends with its caller; then with the session.
 func TestJobHangUp(t *testing.T) {
-	s, _ := scene(t)
-	hold, gone := alive(t)
+	s, _ := calltest.Scene(t)
+	hold, gone := calltest.Alive(t)
 	session, end := context.WithCancelCause(context.Background())
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
 	// ends when ours is closed.
 	wg.Go(func() { s.Serve(session, session, theirs) })
-	c := &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "never", "sh", "-c", hold+"setsid sleep 1000 & wait")
+	c := &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "never", "sh", "-c", hold+"setsid sleep 1000 & wait")
 	for len(s.Running()) == 0 { // nobody is told of it yet
 		time.Sleep(time.Millisecond)
 	}
@@ -85,22 +86,22 @@ func TestJobHangUp(t *testing.T) {
 	wg.Wait()
 	gone()
 
-	hold, gone = alive(t)
+	hold, gone = calltest.Alive(t)
 	ours, theirs = net.Pipe()
 	wg.Go(func() { s.Serve(session, session, theirs) })
-	c = &caller{conn: ours, cwd: "/"}
-	c.exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "up", "sh", "-c", hold+"setsid sleep 1000 & echo up; wait")
-	c.read(t, wire.KindExit)
+	c = &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "up", "sh", "-c", hold+"setsid sleep 1000 & echo up; wait")
+	c.Read(t, wire.KindExit)
 	ours.Close()
 	wg.Wait()
-	id, _, _ := strings.Cut(c.out.String(), " ")
-	if got := infoOf(t, s, id).Status; got != job.Running {
+	id, _, _ := strings.Cut(c.Out.String(), " ")
+	if got := calltest.InfoOf(t, s, id).Status; got != job.Running {
 		t.Errorf("after the caller has gone it is %s", got)
 	}
 	end(errors.New("over"))
 	s.Wait()
 	gone()
-	if got := infoOf(t, s, id); got.Status != job.Killed || got.Reason != "the session ended" {
+	if got := calltest.InfoOf(t, s, id); got.Status != job.Killed || got.Reason != "the session ended" {
 		t.Errorf("after the session: %+v", got)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // What a caller is told when its command does not run: one line that says why, by which
 // rule, for which request, and what to type next. All of it is printable ASCII.
 
-// line renders one line for the shim's stderr.
-func line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
+// Line renders one line for the shim's stderr.
+func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
 
 // quoteWord shows a word of the container's: as it is when it could be the name of a
 // command, quoted otherwise.
@@ -33,37 +33,27 @@ func quoteWord(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// plainText shows what is printable ASCII already as it is, quotes and all.
-func plainText(s string) string {
-	for _, b := range []byte(s) {
-		if b < ' ' || b > '~' {
-			return strconv.QuoteToASCII(s)
-		}
-	}
-	return s
-}
-
 // refusal answers a request that v denies.
-func refusal(sc *SessionState, req *request, v policy.Verdict) end {
-	e := end{status: statusNotProxied, name: quoteWord(req.Args[0]), reason: plainText(v.Reason), rule: v.Rule, request: req.ID}
+func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) Failure {
+	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
-		e.hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
+		e.Hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
 	case v.Rule == policy.RuleBroken:
-		e.status = statusRefused
+		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.Name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
-		e.status, e.hint = statusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.name)
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
 	case v.Known():
-		e.status, e.hint = statusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.name)
-	case policy.ValidName(req.Args[0]) && req.Args[0] != verbName: // which run would refuse to proxy
-		e.hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.name)
-		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbNames...)); near != "" {
-			e.hint = "did you mean hostexec " + near + "? " + e.hint
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
+	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
+		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
+		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
+			e.Hint = "did you mean hostexec " + near + "? " + e.Hint
 		}
 	default:
-		e.hint = "hostexec ls shows the commands there are"
+		e.Hint = "hostexec ls shows the commands there are"
 	}
 	return e
 }
@@ -90,60 +80,60 @@ func (sc *SessionState) start() string {
 }
 
 // cannotRun answers a request that the policy would have let through, had it been able to run.
-func cannotRun(req *request, v policy.Verdict, err error) end {
+func cannotRun(req *request, v policy.Verdict, err error) Failure {
 	if errors.Is(err, errCallerDeadline) {
 		return callerDeadlineExceeded(req, v.Rule)
 	}
-	e := end{status: statusRefused, name: quoteWord(req.Args[0]), reason: plainText(err.Error()), rule: v.Rule, request: req.ID}
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Reason: names.Plain(err.Error()), Rule: v.Rule, Request: req.ID}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.status = statusNotFound
+		e.Status = StatusNotFound
 	}
 	return e
 }
 
 // tooLong answers a request whose command the policy's timeout has ended.
-func tooLong(req *request, v policy.Verdict) end {
-	return end{status: statusTimeout, name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID,
-		reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
+func tooLong(req *request, v policy.Verdict) Failure {
+	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+		Reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
 }
 
 // outputLimitExceeded ends a call whose command wrote more than the policy lets through.
-func outputLimitExceeded(req *request, v policy.Verdict) end {
-	return end{status: statusFailed, name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID,
-		reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
+func outputLimitExceeded(req *request, v policy.Verdict) Failure {
+	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+		Reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
 }
 
 // notRun answers a request whose command could not be started.
-func notRun(req *request, v policy.Verdict, err error) end {
-	e := end{name: quoteWord(req.Args[0]), rule: v.Rule, request: req.ID}
+func notRun(req *request, v policy.Verdict, err error) Failure {
+	e := Failure{Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID}
 	var hint interface{ Hint() string }
 	switch path := strconv.QuoteToASCII(v.Command.Path); {
 	case errors.As(err, &hint):
-		e.status, e.reason, e.hint = statusFailed, plainText(err.Error()), plainText(hint.Hint())
+		e.Status, e.Reason, e.Hint = StatusFailed, names.Plain(err.Error()), names.Plain(hint.Hint())
 	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
-		e.status, e.reason, e.hint = statusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
+		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
 	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
-		e.status, e.reason, e.hint = statusNotExecutable, "not executable in "+v.Program(), "look at its mode in the image"
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "look at its mode in the image"
 	case errors.Is(err, fs.ErrNotExist):
-		e.status, e.reason, e.hint = statusNotFound, "not found on the host any more", "look for "+path+" there"
+		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"
 	case errors.Is(err, fs.ErrPermission):
-		e.status, e.reason, e.hint = statusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
 	default:
-		e.status, e.reason, e.hint = statusFailed, "could not be run: "+plainText(err.Error()), logsHint
+		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run: "+names.Plain(err.Error()), logsHint
 	}
 	return e
 }
 
 const logsHint = "docker hostexec logs on the host may tell more"
 
-// failed answers a request that hostexec itself could not serve.
-func failed(why string) end { return end{status: statusFailed, reason: why, hint: logsHint} }
+// Failed answers a request that hostexec itself could not serve.
+func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }
 
 // badRequest answers what was not a request.
-func badRequest(err error, version string) end {
+func badRequest(err error, version string) Failure {
 	if errors.Is(err, wire.ErrVersion) {
-		return end{status: statusFailed, hint: "docker hostexec resume on the host renews the shim",
-			reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
+		return Failure{Status: StatusFailed, Hint: "docker hostexec resume on the host renews the shim",
+			Reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
 	}
-	return end{status: statusFailed, reason: fmt.Sprintf("not a request: %v", err)}
+	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
 }

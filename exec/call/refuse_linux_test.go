@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -31,7 +32,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
 	} {
-		s, _ := scene(t)
+		s, _ := calltest.Scene(t)
 		sc := *s.State()
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
 			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},
@@ -43,11 +44,11 @@ func TestRefusalHints(t *testing.T) {
 			}
 		}
 		s.SetState(&sc)
-		c := dial(t, s)
-		c.exec(t, wire.FDFile, append([]string{"hostexec"}, tt.words...)...)
-		c.read(t, wire.KindExit)
-		if !strings.Contains(c.exit.Text, tt.want) || tt.not != "" && strings.Contains(c.exit.Text, tt.not) {
-			t.Errorf("%.60q: %q, want %q and not %q", tt.words, c.exit.Text, tt.want, tt.not)
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, append([]string{"hostexec"}, tt.words...)...)
+		c.Read(t, wire.KindExit)
+		if !strings.Contains(c.Exit.Text, tt.want) || tt.not != "" && strings.Contains(c.Exit.Text, tt.not) {
+			t.Errorf("%.60q: %q, want %q and not %q", tt.words, c.Exit.Text, tt.want, tt.not)
 		}
 	}
 }

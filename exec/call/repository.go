@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -50,14 +51,14 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 	}
 	req.GitDir = false
 	w.v = distrusting(sc.Policy, name).Decide(req.Request)
-	found := git.Problem{Reason: plainText(err.Error())}
+	found := git.Problem{Reason: names.Plain(err.Error())}
 	w.notes = append(w.notes, found.Reason)
 	if v.Action != policy.Allow {
 		return // a person is asked anyway
 	}
 	var p *git.Problem
 	if errors.As(err, &p) && p.Fix != "" {
-		found.Fix = plainText(p.Fix)
+		found.Fix = names.Plain(p.Fix)
 		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
 	}
 	w.asks = &found
@@ -82,7 +83,7 @@ func (s *Server) inTurn(ctx context.Context, req *request, w *authorizedCall, v 
 // repositoryProblem says why the repository of d, which the container calls cwd, is not one that only
 // the host writes.
 func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
-	at := plainText(path.Join(cwd, ".git"))
+	at := names.Plain(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

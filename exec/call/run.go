@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -82,7 +83,7 @@ func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 		return nil, nil
 	}
 	return recording.Create(w.state.Recordings, req.ID, recording.Header{
-		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: quoted(shellescape.QuoteCommand(w.v.Args)),
+		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: names.Printable(shellescape.QuoteCommand(w.v.Args)),
 	})
 }
 
@@ -102,7 +103,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 
 // ending turns what became of a command into the frame that says so.
 func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
-	var e end
+	var e Failure
 	var limited *limit.Error
 	switch {
 	case errors.As(err, &limited):

@@ -1,79 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// shells is a scene with shells, of which p says what it may.
-func shells(t *testing.T, p *policy.Policy) *Server {
-	t.Helper()
-	s, _ := scene(t)
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range p.Commands {
-		if c.Name == policy.Shell {
-			p.Commands[i].Path = bash
-		}
-	}
-	sc := *s.State()
-	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
-	s.SetState(&sc)
-	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
-	t.Cleanup(func() {
-		if err := s.Shells.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-// shellPolicy is --proxy-shell=action.
-func shellPolicy(action policy.Action) *policy.Policy {
-	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
-}
-
-// session runs a word of hostexec session to its end.
-func session(t *testing.T, s *Server, words ...string) *caller {
-	t.Helper()
-	c := dial(t, s)
-	c.exec(t, wire.FDFile, append([]string{"hostexec", "session"}, words...)...)
-	c.read(t, wire.KindExit)
-	return c
-}
-
 // TestShellPlaced: a rule that is to run a text in a fresh container runs it nowhere.
 //
 // Attack 188.
 func TestShellPlaced(t *testing.T) {
-	s := shells(t, &policy.Policy{
+	s := calltest.ShellScene(t, &policy.Policy{
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
-	s.State().Elsewhere = func(policy.Place, string, string) (Runner, string, error) { return s.Runner, "/", nil }
+	s.State().Elsewhere = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c := session(t, s, "exec", "one", "--", "echo host")
-	if c.out.String() != "" || c.exit.Outcome == wire.Exited || !strings.Contains(c.exit.Text, "where and container are not of shells") {
-		t.Errorf("it says %q, %+v", c.out.String(), c.exit)
+	c := calltest.InSession(t, s, "exec", "one", "--", "echo host")
+	if c.Out.String() != "" || c.Exit.Outcome == wire.Exited || !strings.Contains(c.Exit.Text, "where and container are not of shells") {
+		t.Errorf("it says %q, %+v", c.Out.String(), c.Exit)
 	}
 }
 
@@ -81,7 +41,7 @@ func TestShellPlaced(t *testing.T) {
 //
 // Attack 189.
 func TestShellPlanted(t *testing.T) {
-	s := shells(t, shellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
 		var out bytes.Buffer
 		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, false, shell.Output{Out: &out, Err: &out})
@@ -92,16 +52,16 @@ func TestShellPlanted(t *testing.T) {
 		if name == "dir" {
 			words = []string{"create", "--cwd", "/", name}
 		}
-		if c := session(t, s, words...); c.exit.Code != 0 {
-			t.Fatalf("create: %+v", c.exit)
+		if c := calltest.InSession(t, s, words...); c.Exit.Code != 0 {
+			t.Fatalf("create: %+v", c.Exit)
 		}
 		var planted *shell.UntrustedError
 		if out, err := run(name); !errors.As(err, &planted) || out != "" {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}
-	if c := session(t, s, "exec", "env", "--", ":"); c.exit.Code != 0 {
-		t.Fatalf("exec: %+v", c.exit)
+	if c := calltest.InSession(t, s, "exec", "env", "--", ":"); c.Exit.Code != 0 {
+		t.Fatalf("exec: %+v", c.Exit)
 	}
 	if out, err := run("env"); err != nil || out != "ran planted\n" {
 		t.Errorf("once it lives: %q, %v", out, err)
@@ -121,7 +81,7 @@ func TestShellPlanted(t *testing.T) {
 // Attack 189.
 func TestShellUsual(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	s := shells(t, shellPolicy(policy.Allow))
+	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
 	sc := *s.State()
 	sc.Environ = os.Environ()
 	s.SetState(&sc)
@@ -134,11 +94,11 @@ func TestShellUsual(t *testing.T) {
 	}
 	made := func(name, cwd string, words ...string) (string, error) {
 		t.Helper()
-		c := dial(t, s)
-		c.cwd = cwd
-		c.exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, words...), name)...)
-		if c.read(t, wire.KindExit); c.exit.Code != 0 {
-			t.Fatalf("create: %+v", c.exit)
+		c := calltest.Dial(t, s)
+		c.Cwd = cwd
+		c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, words...), name)...)
+		if c.Read(t, wire.KindExit); c.Exit.Code != 0 {
+			t.Fatalf("create: %+v", c.Exit)
 		}
 		if name == "swapped" {
 			if err := errors.Join(os.Rename(home, home+"1"), os.Symlink(filepath.Join(work, "other"), home)); err != nil {
@@ -152,7 +112,7 @@ func TestShellUsual(t *testing.T) {
 	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {
 		t.Errorf("where nothing is mounted: %q, %v", out, err)
 	}
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,21 +144,21 @@ func TestShellsOfOthers(t *testing.T) {
 		may    bool
 	}{
 		"nothing said":  {&policy.Policy{}, false},
-		"denied":        {shellPolicy(policy.Deny), false},
-		"asked":         {shellPolicy(policy.Ask), true},
-		"allowed":       {shellPolicy(policy.Allow), true},
+		"denied":        {calltest.ShellPolicy(policy.Deny), false},
+		"asked":         {calltest.ShellPolicy(policy.Ask), true},
+		"allowed":       {calltest.ShellPolicy(policy.Allow), true},
 		"ruled":         {ruled, true},
-		"ruled, denied": {&policy.Policy{Commands: shellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
+		"ruled, denied": {&policy.Policy{Commands: calltest.ShellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
 	} {
-		s := shells(t, tt.policy)
+		s := calltest.ShellScene(t, tt.policy)
 		if err := s.CreateShell("mine", shell.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(session(t, s, "ls").out.String(), "mine"); got != tt.may {
+		if got := strings.Contains(calltest.InSession(t, s, "ls").Out.String(), "mine"); got != tt.may {
 			t.Errorf("%s: it is listed: %v", name, got)
 		}
-		if c := session(t, s, "rm", "mine"); c.exit.Code != 0 {
-			t.Errorf("%s: rm: %+v", name, c.exit)
+		if c := calltest.InSession(t, s, "rm", "mine"); c.Exit.Code != 0 {
+			t.Errorf("%s: rm: %+v", name, c.Exit)
 		}
 		if got := len(s.Shells.List()) == 0; got != tt.may {
 			t.Errorf("%s: it is removed: %v", name, got)
@@ -214,9 +174,9 @@ func TestShellStart(t *testing.T) {
 	if err := rule.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	s := shells(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
+	s := calltest.ShellScene(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,14 +184,14 @@ func TestShellStart(t *testing.T) {
 	sc := *s.State()
 	sc.Dirs = dirs
 	s.SetState(&sc)
-	session(t, s, "create", "--cwd", "/w", "ours")
-	session(t, s, "create", "--cwd", other, "theirs")
-	if c := session(t, s, "exec", "ours", "--", "pwd"); c.out.String() != work+"\n" {
-		t.Errorf("below a mount: %q, %+v", c.out.String(), c.exit)
+	calltest.InSession(t, s, "create", "--cwd", "/w", "ours")
+	calltest.InSession(t, s, "create", "--cwd", other, "theirs")
+	if c := calltest.InSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
+		t.Errorf("below a mount: %q, %+v", c.Out.String(), c.Exit)
 	}
-	c := session(t, s, "exec", "theirs", "--", "pwd")
-	if c.out.String() != "" || c.exit.Outcome != wire.Refused {
-		t.Errorf("elsewhere: %q, %+v", c.out.String(), c.exit)
+	c := calltest.InSession(t, s, "exec", "theirs", "--", "pwd")
+	if c.Out.String() != "" || c.Exit.Outcome != wire.Refused {
+		t.Errorf("elsewhere: %q, %+v", c.Out.String(), c.Exit)
 	}
 }
 
@@ -239,10 +199,10 @@ func TestShellStart(t *testing.T) {
 //
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
-	s := shells(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
+	s := calltest.ShellScene(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
-	dirs, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,12 +230,12 @@ func TestShellSwapped(t *testing.T) {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		session(t, s, tt.create...)
+		calltest.InSession(t, s, tt.create...)
 		swap = true
-		c := session(t, s, tt.exec...)
+		c := calltest.InSession(t, s, tt.exec...)
 		swap = false
-		if c.out.String() != tt.out || c.err.String() != tt.err {
-			t.Errorf("%q: %q, %q, %+v", tt.exec, c.out.String(), c.err.String(), c.exit)
+		if c.Out.String() != tt.out || c.Err.String() != tt.err {
+			t.Errorf("%q: %q, %q, %+v", tt.exec, c.Out.String(), c.Err.String(), c.Exit)
 		}
 	}
 }
@@ -283,15 +243,15 @@ func TestShellSwapped(t *testing.T) {
 // TestShellLate: all the time of a call is that of a person's answer, too, and of the text.
 func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
-		s := shells(t, shellPolicy(action))
+		s := calltest.ShellScene(t, calltest.ShellPolicy(action))
 		s.Queue = &approval.Queue{Always: true}
-		session(t, s, "create", "one")
-		c := dial(t, s)
-		c.env = []string{"HOSTEXEC_TIMEOUT=300ms"}
-		c.exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")
-		c.read(t, wire.KindExit)
-		if c.exit.Code != 124 || !strings.Contains(c.exit.Text, "300ms") {
-			t.Errorf("%v: %+v", action, c.exit)
+		calltest.InSession(t, s, "create", "one")
+		c := calltest.Dial(t, s)
+		c.Env = []string{"HOSTEXEC_TIMEOUT=300ms"}
+		c.Exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")
+		c.Read(t, wire.KindExit)
+		if c.Exit.Code != 124 || !strings.Contains(c.Exit.Text, "300ms") {
+			t.Errorf("%v: %+v", action, c.Exit)
 		}
 	}
 }

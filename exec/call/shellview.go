@@ -22,9 +22,9 @@ type view interface {
 func (r *shellRun) view() (view, error) {
 	report := shell.Report{To: r.p.writer(wire.KindStdout), Command: r.c.Text, Since: r.since}
 	switch {
-	case !r.o.json:
+	case !r.o.JSON:
 		return plainView{r}, nil
-	case r.starts:
+	case r.o.Start:
 		return report.Events(), nil
 	}
 	return report.Object(r.s.Shells.Spool)
@@ -39,7 +39,7 @@ func (v plainView) Ended(int, string) {}
 func (v plainView) Close() error      { return nil }
 
 func (v plainView) Started(request string, pid int) {
-	if v.starts {
+	if v.o.Start {
 		fmt.Fprintf(v.Err(), "hostexec: request %s, pid %d\n", request, pid)
 	}
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package call
+package call_test
 
 import (
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -27,25 +28,21 @@ func TestAgentStdin(t *testing.T) {
 		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scene(t)
+			s, _ := calltest.Scene(t)
 			sc := *s.State()
 			sc.Agent = tt.agent
 			s.SetState(&sc)
-			c := dial(t, s)
-			c.env = tt.env
-			c.exec(t, tt.stdin, "sh", "-c", "cat")
-			if c.read(t, wire.KindStarted); tt.reads {
-				c.send(t, wire.KindStdin, []byte("a message"))
-				c.send(t, wire.KindStdinEOF, nil)
+			c := calltest.Dial(t, s)
+			c.Env = tt.env
+			c.Exec(t, tt.stdin, "sh", "-c", "cat")
+			if c.Read(t, wire.KindStarted); tt.reads {
+				c.Send(t, wire.KindStdin, []byte("a message"))
+				c.Send(t, wire.KindStdinEOF, nil)
 			}
-			c.read(t, wire.KindExit)
-			if got := c.out.String(); (got == "a message") != tt.reads || c.exit.Code != 0 {
-				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.exit.Code, tt.reads)
+			c.Read(t, wire.KindExit)
+			if got := c.Out.String(); (got == "a message") != tt.reads || c.Exit.Code != 0 {
+				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.Exit.Code, tt.reads)
 			}
 		})
-	}
-	r := request{fds: [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, passed: [3]int{-1, -1, -1}}
-	if r.chooseStdin(true); !r.tty() {
-		t.Error("an agent's terminal is dropped")
 	}
 }

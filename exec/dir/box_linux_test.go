@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
 const secret = "what no container may see"
@@ -258,11 +260,7 @@ func TestBoxRacingExchange(t *testing.T) {
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
 		t.Fatal(err)
 	}
-	attacker := self("attacker", good, evil)
-	if err := attacker.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { attacker.Process.Kill(); attacker.Wait() }()
+	dirtest.Exchange(t, good, evil)
 	read, refused := 0, 0
 	for i := 0; i < 20000 || read == 0 || refused == 0; i++ {
 		text, _, err := b.Read("good", 100)

@@ -1,206 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dir holds directories: those of the host that a container sees through its
-// bind mounts, and the one that a call is made in.
+// Package dir holds directories of the host, and opens what is in them, safely: a container may write there.
 //
-//	container's cwd --mount table--> held root + rest --openat2--> held directory
+//	a path that the host named --Open--> held directory --OpenBelow, File--> what a container names in it
 //
-// Its one law: a path that a container names is a claim. It is resolved once, below a
-// root that was opened when the table was made, through no symbolic link and into no
-// other mount; from then on the descriptor is what is used, never the path. It does not
-// decide who may run what, and it does not read or write what is in a directory.
+// Its one law: a name that a container can change is looked up once, below a held directory, through no
+// symbolic link; nothing is opened but what it was seen to be. From then on the descriptor is what is used,
+// never the path. os.Root does not serve here: it follows links, crosses mounts, and opens devices and pipes.
 package dir
 
 import (
 	"errors"
-	"fmt"
-	"path"
-	"strconv"
-	"strings"
-	"sync"
+	"os"
+	"path/filepath"
 )
 
 var (
-	// ErrMismatch says that a container's directory has no counterpart on the host.
-	ErrMismatch = errors.New("workdir mismatch")
 	// ErrDeleted says that a directory was deleted while it was held.
 	ErrDeleted = errors.New("it was deleted")
+
+	errReplaced = errors.New("it was replaced meanwhile")
 )
-
-// Mount is one entry of a container's mount table, as the engine reports it.
-type Mount struct {
-	Target string // in the container; empty: no directory of its own, but what another mount consists of
-	Source string // on the host
-	Bind   bool   // false for a volume, a tmpfs, a single file and our own
-
-	ReadOnly bool // for the container
-	Alone    bool // what this host has mounted below the source does not come along
-	File     bool // a single file is mounted there; only Share says so
-}
-
-// Table maps a container's directories to the host's. Its methods may be called by
-// several goroutines at once.
-type Table struct {
-	mu       sync.RWMutex // held for writing while the roots are closed
-	mounts   []mount
-	behind   []mount // what mounts without a target show; guarded by mu, as are the next
-	fallback *mount  // from Default; nil if there is a bind mount
-	all      bool    // fallback stands for every directory of the container
-	closed   bool
-	writes   *writes
-}
-
-// Default is where commands run when a container has no directory of the host.
-type Default struct {
-	Source string // absolute directory of the host; empty: there is none
-	Target string // the one directory of the container that it stands for
-	All    bool   // it stands for every directory of the container
-}
-
-// mount is a Mount whose source is held.
-type mount struct {
-	target   string // cleaned
-	source   string // as the engine names it
-	real     string // the same without links
-	bind     bool
-	readOnly bool
-	alone    bool
-	file     bool  // it is a single file
-	fd       int   // -1 when not held
-	err      error // why a bind is not held
-}
-
-// NewTable opens and holds the source of each bind. A source that is a file does not
-// count as a bind; one that cannot be opened does, and answers for what is below it
-// with the reason. No call is made in a mount without a target. fallback counts only when
-// there is no bind at all.
-func NewTable(mounts []Mount, fallback Default) (*Table, error) {
-	t := &Table{writes: &writes{}}
-	mounts, t.behind = splitTargets(mounts)
-	t.mounts = make([]mount, len(mounts))
-	for i := range t.mounts {
-		t.mounts[i].fd = -1
-	}
-	binds := 0
-	for _, i := range bySource(mounts) {
-		t.mounts[i] = t.hold(mounts[i])
-		if t.mounts[i].bind {
-			binds++
-		}
-	}
-	if binds > 0 || fallback.Source == "" {
-		return t, nil
-	}
-	fd, err := openRoot(fallback.Source)
-	if err != nil {
-		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(fallback.Source), err)
-	}
-	t.all = fallback.All
-	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, fd: fd}
-	t.fallback.real = real(*t.fallback)
-	return t, nil
-}
-
-// Targets returns the directories of the container below which calls may be made.
-func (t *Table) Targets() []string {
-	var list []string
-	for _, m := range t.mounts {
-		if m.bind && m.err == nil {
-			list = append(list, m.target)
-		}
-	}
-	return list
-}
-
-// Default returns the directory of the host that stands for directories of the container while none
-// is mounted. The zero value means that there is none.
-func (t *Table) Default() Default {
-	if t.fallback == nil {
-		return Default{}
-	}
-	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
-}
-
-// Open returns the host's directory that is cwd in the container. The error wraps
-// ErrMismatch when there is none.
-func (t *Table) Open(cwd string) (*Dir, error) {
-	name := strconv.QuoteToASCII(cwd)
-	if !path.IsAbs(cwd) {
-		return nil, fmt.Errorf("%w: %s is not an absolute path", ErrMismatch, name)
-	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.closed {
-		return nil, fmt.Errorf("open directory %s: the mount table is closed", name)
-	}
-	m, rest := t.find(path.Clean(cwd))
-	switch {
-	case m == nil:
-		return nil, fmt.Errorf("%w: %s is not below a bind mount", ErrMismatch, name)
-	case !m.bind:
-		return nil, fmt.Errorf("%w: %s is below %s, which is no directory of the host", ErrMismatch, name, strconv.QuoteToASCII(m.target))
-	case m.err != nil:
-		return nil, fmt.Errorf("open directory %s: %w", name, m.err)
-	}
-	d, err := openBelow(m.fd, rest)
-	if err != nil {
-		return nil, fmt.Errorf("open directory %s: %w", name, err)
-	}
-	return d, nil
-}
-
-// find returns the mount that decides about a cleaned path, the one with the longest
-// target, and what of the path is below it.
-func (t *Table) find(cwd string) (best *mount, rest string) {
-	if t.fallback != nil && (t.all || cwd == t.fallback.target) {
-		return t.fallback, "."
-	}
-	for i := range t.mounts {
-		m := &t.mounts[i]
-		below, ok := cutPrefix(cwd, m.target)
-		// Of two mounts on one target the later one covers the other.
-		if ok && (best == nil || len(m.target) >= len(best.target)) {
-			best, rest = m, below
-		}
-	}
-	return best, rest
-}
-
-// cutPrefix returns what of the cleaned path p is below dir, whole elements compared: "/w" is
-// below "/" and "/w", and not below "/workspace".
-func cutPrefix(p, dir string) (rest string, ok bool) {
-	if p == dir {
-		return ".", true
-	}
-	if dir != "/" {
-		dir += "/"
-	}
-	return strings.CutPrefix(p, dir)
-}
-
-// Close lets the held sources go. Directories that are open stay open.
-func (t *Table) Close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return nil
-	}
-	t.closed = true
-	var errs []error
-	for _, m := range t.mounts {
-		errs = append(errs, closeFD(m.fd))
-	}
-	if t.fallback != nil {
-		errs = append(errs, closeFD(t.fallback.fd))
-	}
-	return errors.Join(errs...)
-}
 
 // Dir is a directory of the host, held open.
 type Dir struct {
 	fd   int
 	path string
 }
+
+// Open holds a directory of the host that the host itself named, and in which a command can start.
+func Open(path string) (*Dir, error) { return openHost(path) }
+
+// Hold holds the directory that path leads to now, through links too. It asks for no permission on the
+// directory itself.
+func Hold(path string) (*Dir, error) {
+	fd, err := openRoot(path)
+	return held(fd, path, err)
+}
+
+// Borrow returns a Dir for a descriptor that somebody else closes.
+func Borrow(fd int) *Dir { return &Dir{fd: fd} }
+
+// HoldBelow holds the directory rest below d, through no symbolic link. Mount points may be on the way.
+func (d *Dir) HoldBelow(rest string) (*Dir, error) {
+	fd, err := openSource(d.fd, rest)
+	return held(fd, filepath.Join(d.path, rest), err)
+}
+
+// HoldInRoot holds the directory name in the file tree of which d is the root directory. Links lead where
+// they lead in that tree.
+func (d *Dir) HoldInRoot(name string) (*Dir, error) {
+	fd, err := openInside(d.fd, name)
+	return held(fd, filepath.Join(d.path, name), err)
+}
+
+// held returns the Dir of a descriptor that was just opened.
+func held(fd int, path string, err error) (*Dir, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{fd: fd, path: path}, nil
+}
+
+// OpenBelow holds the directory rest below d, through no symbolic link and into no other mount. A command
+// can start in it.
+func (d *Dir) OpenBelow(rest string) (*Dir, error) { return openBelow(d.fd, rest) }
+
+// File holds the entry name of d, whatever it is but a link or another mount.
+func (d *Dir) File(name string) (*File, error) {
+	f, err := openFile(d.fd, name)
+	if err == nil {
+		f.path = filepath.Join(d.path, name)
+	}
+	return f, err
+}
+
+// AsFile returns d as a File, which is to be closed instead of d.
+func (d *Dir) AsFile() *File {
+	return &File{fd: d.fd, name: filepath.Base(d.path), path: d.path, mode: os.ModeDir}
+}
+
+// Covered returns an error unless something is mounted over the entry name below d, without a link on the way.
+func (d *Dir) Covered(name string) error { return covered(d.fd, name) }
+
+// Has reports whether the entry name of d is the directory inner.
+func (d *Dir) Has(name string, inner *Dir) bool { return holds(d.fd, name, inner.fd) }
 
 // FD returns the descriptor, which stays d's. It can be named, as /proc/self/fd/N, and
 // used as a base, but not read.
@@ -216,7 +100,3 @@ func (d *Dir) Close() error {
 	d.fd = -1
 	return closeFD(fd)
 }
-
-// CloexecAll marks every descriptor but 0, 1 and 2 so that no command inherits it. It
-// is for the start of a process, which may have been given more than it knows of.
-func CloexecAll() error { return cloexecAll() }

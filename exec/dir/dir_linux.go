@@ -189,14 +189,8 @@ func name(link string) (string, error) {
 	}
 }
 
-// withoutOpenat2 is for the tests: as on a kernel or under a filter that has none.
-var withoutOpenat2 bool
-
 // resolve opens rest below root with openat2(2), or step by step where there is none.
 func resolve(root int, rest string, how uint64) (int, error) {
-	if withoutOpenat2 {
-		return walk(root, rest, how)
-	}
 	fd, err := retry(func() (int, error) {
 		return unix.Openat2(root, rest, &unix.OpenHow{Flags: openFlags, Resolve: how})
 	})
@@ -272,13 +266,6 @@ func retry(open func() (int, error)) (int, error) {
 		}
 	}
 	return -1, unix.EAGAIN
-}
-
-func notDir(err error) bool { return err == unix.ENOTDIR }
-
-func duplicate(fd int) (int, error) {
-	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-	return other, os.NewSyscallError("fcntl", err)
 }
 
 func closeFD(fd int) error {

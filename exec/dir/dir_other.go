@@ -39,15 +39,10 @@ func openFile(int, string) (*File, error)   { return nil, errSystem }
 func openSource(int, string) (int, error)   { return -1, errSystem }
 func openInside(int, string) (int, error)   { return -1, errSystem }
 func covered(int, string) error             { return errSystem }
-func notDir(error) bool                     { return false }
 func closeFD(int) error                     { return nil }
-func duplicate(int) (int, error)            { return -1, errSystem }
 func reopenFile(int, int) (*os.File, error) { return nil, errSystem }
 func holds(int, string, int) bool           { return false }
 func cloexecAll() error                     { return errSystem }
 
 // Same reports whether two descriptors are of one file.
 func Same(int, int) bool { return false }
-
-func mountOf(string) (uint64, string) { return 0, "" }
-func shows(string, string) bool       { return false }

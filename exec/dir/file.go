@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"strconv"
 )
 
@@ -59,42 +57,4 @@ func (f *File) Close() error {
 	fd := f.fd
 	f.fd = -1
 	return closeFD(fd)
-}
-
-// File holds what the container calls p, an absolute path, if it is below a bind mount, or the
-// directory that is mounted, and no link is on the way.
-func (t *Table) File(p string) (*File, error) {
-	p = path.Clean(p)
-	m, _ := t.at(p)
-	if m != nil && m != t.fallback && m.bind && m.target == p {
-		d, err := t.Open(p)
-		if err != nil {
-			return nil, err
-		}
-		return &File{fd: d.fd, name: path.Base(d.path), path: d.path, mode: fs.ModeDir}, nil
-	}
-	d, err := t.Open(path.Dir(p))
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	switch {
-	case t.fallback != nil:
-		return nil, fmt.Errorf("%w: %s is not below a bind mount: there is none", ErrMismatch, strconv.QuoteToASCII(p))
-	case m == nil || m.target == p:
-		return nil, fmt.Errorf("%w: %s is a mount itself", ErrMismatch, strconv.QuoteToASCII(p))
-	}
-	f, err := openFile(d.fd, path.Base(p))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", strconv.QuoteToASCII(p), err)
-	}
-	f.path = filepath.Join(d.Path(), path.Base(p))
-	return f, nil
-}
-
-// at is find under the lock.
-func (t *Table) at(p string) (*mount, string) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.find(p)
 }

@@ -68,8 +68,8 @@ func TestOpenPlain(t *testing.T) {
 //
 // Attacks 65, 185.
 func TestOpenLeased(t *testing.T) {
-	base := treeOf(t, []string{"work"}, nil)
-	path := filepath.Join(base, "work", "f")
+	work := t.TempDir()
+	path := filepath.Join(work, "f")
 	holder, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,12 @@ func TestOpenLeased(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease()
-	f, err := tableOf(t, Mount{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}).File("/w/f")
+	d, err := Open(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	f, err := d.File("f")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // TestCode checks programs that lead into the container's mount through the kernel, env(1) or the
@@ -60,7 +60,7 @@ func TestCode(t *testing.T) {
 	elfFile(t, filepath.Join(bin, "elfCwd"), "/lib/ld.so", elf.DT_RPATH, "/usr/lib:")
 	elfFile(t, filepath.Join(bin, "elfNeeds"), "/lib/ld.so", elf.DT_NEEDED, work+"/lib/x.so")
 	elfFile(t, filepath.Join(bin, "elfPlain"), "/lib/ld.so", elf.DT_NEEDED, "libc.so.6")
-	owner, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	owner, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ContainerAccess reports which files of the host a container can change. exec/dir.Table implements it.
+// ContainerAccess reports which files of the host a container can change. exec/mount.Table implements it.
 type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory

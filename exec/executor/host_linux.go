@@ -177,8 +177,14 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections
 }
 
 // endTree ends the command's whole process tree. It returns the command's status after all processes
-// have ended.
+// have ended: that it was killed, if it had not ended before, whatever it made of TERM.
 func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
+	killed := true
+	select {
+	case <-p.Done():
+		killed = false
+	default:
+	}
 	grace := h.grace()
 	var says Graceful
 	if errors.As(context.Cause(ctx), &says) {
@@ -190,7 +196,11 @@ func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
 	}
 	pl.drain(context.Background()) // the caller's Writes return when the context ends
-	return status(p.Reap(), pl.consumed())
+	st := status(p.Reap(), pl.consumed())
+	if killed && st.Signal == "" {
+		st.Code, st.Signal = 128+int(syscall.SIGTERM), "TERM"
+	}
+	return st
 }
 
 func status(ws syscall.WaitStatus, consumed uint64) Status {

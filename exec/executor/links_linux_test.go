@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // ownerOf creates a tree with the directories and links. It returns an owner that can write the
 // directory work, and the path of the tree.
-func ownerOf(t *testing.T, dirs []string, links map[string]string) (*dir.Table, string) {
+func ownerOf(t *testing.T, dirs []string, links map[string]string) (*mount.Table, string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -29,7 +29,7 @@ func ownerOf(t *testing.T, dirs []string, links map[string]string) (*dir.Table, 
 			t.Fatal(err)
 		}
 	}
-	owner, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}}, dir.Default{})
+	owner, err := mount.NewTable([]mount.Point{{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestLinksBelowLink(t *testing.T) {
 // TestSettings checks mounts of parts of HOME, and of all of it.
 func TestSettings(t *testing.T) {
 	owner, base := ownerOf(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
-	owner.Also([]dir.Mount{{Source: filepath.Join(base, "home/.config/gh")}})
+	owner.Also([]mount.Point{{Source: filepath.Join(base, "home/.config/gh")}})
 	for home, want := range map[string][]string{"home": {".ssh", ".config"}, "link": {".ssh", ".config"}, "work/home": nil, "none": nil} {
 		var got []string
 		for _, f := range WritableSettings(filepath.Join(base, home), owner) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -186,5 +187,53 @@ func TestGraceful(t *testing.T) {
 	st, err := h.Run(ctx, sh(t, "trap '' TERM; echo ready; while :; do sleep 1; done"), s)
 	if st.Signal != "KILL" || err == nil {
 		t.Errorf("Run = %+v, %v, want it killed", st, err)
+	}
+}
+
+// onWrite is called when the command has written something.
+type onWrite func()
+
+func (f onWrite) Write(b []byte) (int, error) {
+	f()
+	return len(b), nil
+}
+
+// TestEndedStatus checks that a command that is ended counts as killed, whatever it makes of TERM.
+func TestEndedStatus(t *testing.T) {
+	stop := errors.New("stop")
+	tests := []struct {
+		script string
+		cause  error
+		want   Status
+	}{
+		{"echo ready; exec sleep 1000", stop, Status{Code: 143, Signal: "TERM"}},
+		{"trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done", stop, Status{Code: 143, Signal: "TERM"}},
+		{"trap '' TERM; echo ready; while :; do sleep 0.01; done", atOnce{stop}, Status{Code: 137, Signal: "KILL"}},
+	}
+	h := newHost(t)
+	for _, tt := range tests {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		s := none()
+		s.Out = onWrite(func() { cancel(tt.cause) })
+		if st, err := h.Run(ctx, sh(t, tt.script), s); st != tt.want || err != tt.cause {
+			t.Errorf("%s: %+v, %v, want %+v", tt.script, st, err, tt.want)
+		}
+	}
+}
+
+// idle is a stdin on which nothing comes. Run closes it when the command has ended.
+type idle chan struct{}
+
+func (i idle) Read([]byte) (int, error) { <-i; return 0, io.EOF }
+func (i idle) Close() error             { close(i); return nil }
+
+// TestEndedBefore checks that a command keeps its own status if it has ended before the context does.
+func TestEndedBefore(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop, in := errors.New("stop"), make(idle)
+	s := none()
+	s.In, s.Out = in, onWrite(func() { <-in; cancel(stop) })
+	if st, err := newHost(t).Run(ctx, sh(t, "echo ready; exit 4"), s); st.Code != 4 || st.Signal != "" || err != stop {
+		t.Errorf("Run = %+v, %v, want code 4", st, err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // Limits of one check. A repository that exceeds one of them is a Problem.
@@ -48,7 +49,7 @@ func (p *Problem) Error() string { return p.Reason }
 type Check struct {
 	Dir    *dir.Dir
 	Cwd    string // the path of Dir in the container
-	Mounts *dir.Table
+	Mounts *mount.Table
 	Args   []string // of the command, with argv[0]
 	Host   bool     // the host names the repository, instead of Dir; it is trusted
 	Env    []string // of the command

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // asks lists the documented keys that are not in the list of harmless ones, by reason.
@@ -89,7 +89,7 @@ func documented(key string) string {
 // Attack 88.
 func TestAllows(t *testing.T) {
 	work := t.TempDir()
-	mounts, err := dir.NewTable([]dir.Mount{{Target: "/w", Source: work, Bind: true}}, dir.Default{})
+	mounts, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

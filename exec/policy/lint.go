@@ -63,6 +63,17 @@ func (l *linter) command(name string, set Ruleset) {
 		l.untested(s)
 	}
 	l.shadows(name, set)
+	l.sandbox(name, set, names)
+}
+
+// sandbox warns about credentials that code of the container could read.
+func (l *linter) sandbox(name string, set Ruleset, names programNames) {
+	switch {
+	case !set.Place.Sandboxed && !set.Sandbox.Empty():
+		l.add(set.Where, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
+	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.known(nil, false, false) == runsCode:
+		l.add(set.Where, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)
+	}
 }
 
 // git warns about repositories of the container: git runs programs that the repository

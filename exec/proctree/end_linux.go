@@ -18,14 +18,12 @@ type ending struct {
 
 	found      map[proc]bool // every process that a look has shown and that may still be alive
 	terminated map[proc]bool // who got TERM; a second one often means "at once"
-	frozen     map[proc]bool
-	order      []proc        // the frozen processes, parents before children
 	beyond     map[proc]bool // whom this process may not signal: what sudo started
 }
 
 // run ends the tree. When news is closed it looks again at once.
 func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
-	e.terminated, e.frozen, e.beyond = map[proc]bool{}, map[proc]bool{}, map[proc]bool{}
+	e.terminated, e.beyond = map[proc]bool{}, map[proc]bool{}
 	if e.found == nil {
 		e.found = map[proc]bool{}
 	}
@@ -111,41 +109,64 @@ func contains(set, subset map[int]bool) bool {
 	return true
 }
 
-// terminate asks who was not asked yet to end, children before parents, and wakes who
-// is stopped so that it can.
+// terminate asks who was not asked yet to end, children before parents. It stops them first, and
+// wakes them when all have been asked. Otherwise a shell would see its child die before it gets TERM
+// itself, and would start its next command.
 func (e *ending) terminate(left []proc) {
-	for _, m := range slices.Backward(left) {
-		if !e.terminated[m] {
-			e.terminated[m] = true
-			e.send(m, unix.SIGTERM)
-			e.send(m, unix.SIGCONT)
-		}
+	asked := e.freeze(left, e.unasked)
+	for _, m := range slices.Backward(asked) {
+		e.terminated[m] = true
+		e.send(m, unix.SIGTERM)
 	}
+	for _, m := range slices.Backward(asked) { // whose group becomes an orphan while it is stopped gets HUP
+		e.send(m, unix.SIGCONT)
+	}
+}
+
+// unasked reports whether m still has to get TERM. The child of a process that got TERM and lives
+// does not: a handler has started it, to clean up.
+func (e *ending) unasked(m proc) bool {
+	if e.terminated[m] {
+		return false
+	}
+	st, ok := readStat(m.pid)
+	if !ok || st.start != m.start {
+		return false
+	}
+	parent, ok := readStat(st.ppid)
+	return !ok || !parent.alive() || !e.terminated[proc{st.ppid, parent.start}]
 }
 
 // kill stops the tree before it kills it: nobody can fork while the others are killed,
 // and nobody can lose the parent that it is found by.
 func (e *ending) kill(left []proc) {
-	for range 100 { // a tree that outruns this is killed in parts
-		before := len(e.frozen)
-		for _, m := range left {
-			if !e.frozen[m] {
-				e.frozen[m] = true
-				e.order = append(e.order, m)
-				e.send(m, unix.SIGSTOP)
-			}
-		}
-		if len(e.frozen) == before {
-			break
-		}
-		left = e.left()
-	}
-	for _, m := range slices.Backward(e.order) {
+	for _, m := range slices.Backward(e.freeze(left, func(proc) bool { return true })) {
 		e.send(m, unix.SIGKILL)
 	}
 	if e.group > 0 {
 		unix.Kill(-e.group, unix.SIGKILL) // of a group that forks too fast no member was found in time
 	}
+}
+
+// freeze stops those of left that match, and what they fork meanwhile. It returns them, parents
+// before children. Of a tree that outruns it, it returns a part.
+func (e *ending) freeze(left []proc, match func(proc) bool) (order []proc) {
+	frozen := map[proc]bool{}
+	for range 100 {
+		before := len(order)
+		for _, m := range left {
+			if !frozen[m] && match(m) {
+				frozen[m] = true
+				order = append(order, m)
+				e.send(m, unix.SIGSTOP)
+			}
+		}
+		if len(order) == before {
+			break
+		}
+		left = e.left()
+	}
+	return order
 }
 
 // send signals m and nothing else: a pidfd is bound to one process, and the start time

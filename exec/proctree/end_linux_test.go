@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -224,5 +225,44 @@ func TestEndKeepsFound(t *testing.T) {
 		t.Error(err)
 	}
 	tr.gone(t)
+	tr.Reap()
+}
+
+// A shell starts no further command when the one that it waits for is ended, even if it gets TERM
+// much later than that one: after hundreds of its other children.
+func TestEndStartsNothing(t *testing.T) {
+	const many = "i=0; while [ $i -lt 300 ]; do sleep 1000 & i=$((i+1)); done; echo ready; "
+	for name, script := range map[string]string{
+		"a command":               "sleep 1000; echo went on",
+		"one in its own session":  "setsid sleep 1000; echo went on",
+		"a pipe":                  "sleep 1000 | sleep 1000; echo went on",
+		"a shell in a background": "(sleep 1000; echo went on) & wait $!; echo went on",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := start(t, newParent(t), sh(many+script))
+			tr.ready(t)
+			if err := tr.End(patience); err != nil {
+				t.Error(err)
+			}
+			if rest, _ := io.ReadAll(tr.out); len(rest) > 0 {
+				t.Errorf("TERM was followed by %q", rest)
+			}
+			if ws := tr.Reap(); ws.Signal() != unix.SIGTERM {
+				t.Errorf("Reap = %v, want TERM", ws)
+			}
+		})
+	}
+}
+
+// What a handler of TERM starts to clean up gets no TERM.
+func TestEndLeavesCleanup(t *testing.T) {
+	tr := start(t, newParent(t), sh("trap 'sleep 0.1; echo $?; exit 3' TERM; echo ready; while :; do sleep 0.01; done"))
+	tr.ready(t)
+	if err := tr.End(patience); err != nil {
+		t.Error(err)
+	}
+	if got := tr.ready(t); got != "0" {
+		t.Errorf("the handler's command ended with %s, want 0", got)
+	}
 	tr.Reap()
 }

@@ -58,8 +58,16 @@ func TestAdopt(t *testing.T) {
 		eventually(t, "the supervisor has ended", func() bool { return !HasLeftovers(t.Name()) })
 	})
 	t.Run("supervisor killed", func(t *testing.T) {
-		tr := start(t, newParent(t), supervisedSh("echo ready; kill -KILL $PPID; sleep 1000; :"))
+		name := fifo(t)
+		s := supervisedSh("echo ready; read x <$0; kill -KILL $PPID; sleep 1000; :")
+		s.Args = append(s.Args, name)
+		tr := start(t, newParent(t), s)
 		tr.ready(t)
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) // not before the supervisor has said that the command runs
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
 		if ws := tr.Reap(); ws.Signal() != unix.SIGKILL {
 			t.Errorf("Reap = %v, want KILL", ws)
 		}

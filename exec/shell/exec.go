@@ -159,7 +159,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
 	r.prune(grace) // what it left in the background
-	if ok {
+	if ok && r.process.writeLine(afterInterrupt) == nil {
 		r.process.last = code
 		return
 	}

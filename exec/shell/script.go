@@ -160,18 +160,26 @@ func (c Command) background(n scriptNames, l *shellProcess) string {
 		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
+// late is an empty line, for an INT that was sent to end a text and came after its end. Bash drops
+// what it has read of a line then, and runs the rest of it.
+const late = "\n"
+
+// afterInterrupt is the line after an interrupt. If INT came while bash started the mv of after, the
+// next command waits for that: bash reports on its stderr that it cannot set a terminal, if mv was ended.
+const afterInterrupt = late + "__hostexec_runs=\n"
+
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that has the shell run a file. What bash would run or obey before it
 // reads the next line goes.
 func (n scriptNames) source() string {
-	return "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
+	return late + "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that has the shell run a file of which nothing is the shell's own. It is
 // not sourced, or what goes wrong in it would be told under the file's name.
 func (n scriptNames) fork() string {
-	return "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
+	return late + "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
 // again is the line after, for a shell that may have lost it, unless that was too late.

@@ -14,23 +14,16 @@
 package carrier
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// The names in a session's share.
-const (
-	Socket   = "socket"  // what the shim dials
-	File     = "carrier" // says which carrier to use: one of the words below
-	RelayDir = "relay"   // what a relay's socket is in
-	nonce    = "nonce"   // what a relay proves by that it sees this share
-)
+// File is the name of the file in a session's share that says which carrier to use: one of the words below.
+const File = "carrier"
 
-// The words of File.
+// The words in File.
 const (
 	Undecided = "undecided" // the shim waits for another word
 	BySocket  = "socket"
@@ -41,25 +34,14 @@ const (
 
 // Decide tells the shims which carrier to use.
 func Decide(share, word string) error {
-	if err := put(share, File, word); err != nil {
+	if err := WriteFile(share, File, word); err != nil {
 		return fmt.Errorf("write carrier file: %w", err)
 	}
 	return nil
 }
 
-// WriteNonce puts a nonce into share and returns it.
-func WriteNonce(share string) (string, error) {
-	var b [16]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	text := hex.EncodeToString(b[:])
-	if err := put(share, nonce, text); err != nil {
-		return "", fmt.Errorf("mark the share: %w", err)
-	}
-	return text, nil
-}
-
-// put writes a file of share that any container user may read, in one step.
-func put(share, name, text string) error {
+// WriteFile writes a file of share that any container user may read, in one step.
+func WriteFile(share, name, text string) error {
 	f, err := os.CreateTemp(share, ".hostexec-*")
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -99,11 +99,11 @@ const ownRules = "version: 1\ncommands:\n  git:\n    exec: /usr/bin/git\n    git
 // Attack 88.
 func TestGitDescends(t *testing.T) {
 	v := newVictim(t)
-	readOnly := []dir.Mount{{Target: "/w", Source: v.work, Bind: true, ReadOnly: true}}
+	readOnly := []mount.Point{{Target: "/w", Source: v.work, Bind: true, ReadOnly: true}}
 	const none = "git rm -qf lib; git commit -qm none"
 	for _, tt := range []struct {
 		name, script string
-		mounts       []dir.Mount
+		mounts       []mount.Point
 		args, says   string // says is empty: the command runs
 	}{
 		{"a submodule", ``, nil, "status", "descends into the submodule lib"},
@@ -163,7 +163,7 @@ func TestGitHost(t *testing.T) {
 	v := newVictim(t)
 	v.sh(t, v.work, `cp -r .git ../own; rm lib/.git; git init -q lib; git -C lib config core.fsmonitor $EVIL; echo y >lib/l; git -C lib add l`)
 	rules := strings.Replace(ownRules, "gitdir: ro-mount", "gitdir: host\n    prepend: [--git-dir="+v.base+"/own, --work-tree=.]", 1)
-	s := v.serve(t, rules, dir.Mount{Target: "/w", Source: v.work, Bind: true})
+	s := v.serve(t, rules, mount.Point{Target: "/w", Source: v.work, Bind: true})
 	v.fired(t)
 	if _, exit := run(t, s, "/w", "status"); exit.Outcome != wire.Refused || !strings.Contains(exit.Text, "descends into the submodule lib") || v.fired(t) {
 		t.Errorf("git status: %+v", exit)

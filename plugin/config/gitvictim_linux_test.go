@@ -18,8 +18,8 @@ import (
 	questions "github.com/docker-hostexec/hostexec/exec/approval"
 	records "github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -102,7 +102,7 @@ func (v *victim) fired(t *testing.T) bool {
 
 // serve returns a session whose container has the workspace, with a read-only .git. There is no approver.
 // If rules is not empty, it replaces the preset.
-func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Server {
+func (v *victim) serve(t *testing.T, rules string, mounts ...mount.Point) *call.Server {
 	t.Helper()
 	src := Source{Store: t.TempDir()}
 	if rules != "" {
@@ -122,9 +122,9 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...dir.Mount) *call.Se
 		t.Fatal(c.Err)
 	}
 	if mounts == nil {
-		mounts = []dir.Mount{{Target: "/w", Source: v.work, Bind: true}, {Target: "/w/.git", Source: v.work + "/.git", Bind: true, ReadOnly: true}}
+		mounts = []mount.Point{{Target: "/w", Source: v.work, Bind: true}, {Target: "/w/.git", Source: v.work + "/.git", Bind: true, ReadOnly: true}}
 	}
-	dirs, err := dir.NewTable(mounts, dir.Default{})
+	dirs, err := mount.NewTable(mounts, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}

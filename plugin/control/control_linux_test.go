@@ -17,7 +17,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -96,7 +96,7 @@ func TestControl(t *testing.T) {
 	if _, err := c.Status(context.Background()); !errors.Is(err, ErrNoWatcher) {
 		t.Errorf("Status without a watcher = %v, want %v", err, ErrNoWatcher)
 	}
-	ln, err := carrier.Bind(dir, "control.sock", 0o600)
+	ln, err := socket.Bind(dir, "control.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -77,7 +77,7 @@ func requestID(i int) string { return fmt.Sprintf("%016x", i) }
 func start(t *testing.T, s Session) *Client {
 	t.Helper()
 	dir := t.TempDir()
-	ln, err := carrier.Bind(dir, "control.sock", 0o600)
+	ln, err := socket.Bind(dir, "control.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

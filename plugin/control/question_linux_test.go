@@ -13,14 +13,14 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 )
 
 // serve serves a queue on a socket until the test ends.
 func serve(t *testing.T) (*session, *Client) {
 	t.Helper()
 	dir := t.TempDir()
-	ln, err := carrier.Bind(dir, "control.sock", 0o600)
+	ln, err := socket.Bind(dir, "control.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -96,7 +96,7 @@ func (l *Launch) banner() {
 		}
 	}
 	if at := l.http.Address; at != "" {
-		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, carrier.Token)
+		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.Notice("you are asked before %s: docker hostexec pending --watch", run(asked))

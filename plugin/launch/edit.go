@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 
 	"github.com/docker/docker/api/types/mount"
@@ -134,12 +135,12 @@ func ahead[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// EngineArch is that of the engine, which may have been asked already.
+// engineArch is EngineArch of the session's engine. A socket crosses into a container only within one kernel,
+// so where calls come by nothing else the engine need not be asked, for which it starts programs.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
-	if l.Arch != nil {
-		if arch, err := l.Arch(); err == nil {
-			return arch, nil
-		}
+	rec := &l.Plan.Record
+	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {
+		return runtime.GOARCH, nil
 	}
 	return EngineArch(ctx, api)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -104,7 +104,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 		return err
 	}
 	token, err := os.ReadFile(state.TokenFile(l.Dir))
-	l.http.Guardian, l.http.Token = carrier.GuardianHost, strings.TrimSpace(string(token))
+	l.http.Guardian, l.http.Token = http.GuardianHost, strings.TrimSpace(string(token))
 	return err
 }
 

@@ -25,6 +25,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -49,8 +50,7 @@ type Launch struct {
 	// Interrupted says why run is to end, or nil. Docker run detaches from its own context.
 	Interrupted func() error
 
-	Arch   func() (string, error) // waits for the engine's architecture; nil if it was not asked ahead
-	filled func() error           // returns when the share is filled; nil before Create
+	filled func() error // returns when the share is filled; nil before Create
 
 	Link  *watch.Link
 	Page  sync.WaitGroup // of the page's start
@@ -182,7 +182,7 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 // fill fills the share while the engine makes the container. The returned function waits for that.
 func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
 	done := make(chan error, 1)
-	// ends when the engine has told its architecture and the share is filled; Finish waits for it.
+	// ends when the architecture is known and the share is filled; Finish waits for it.
 	go func() {
 		arch, err := l.engineArch(ctx, api)
 		if err == nil {
@@ -197,7 +197,7 @@ func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() 
 func FillShare(store *state.Store, p *Plan, arch string) error {
 	rec, dir := &p.Record, store.Dir(p.Record.ID)
 	if rec.Carrier == carrier.ByFiles {
-		c := carrier.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
+		c := files.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
@@ -248,13 +248,22 @@ func (l *Launch) withdrawn() bool {
 
 // adopt tells the watcher which container it is, and copies the login-shell links in.
 func (l *Launch) adopt(api client.APIClient, want Creation) error {
+	c, raw, lerr := l.inspectForLinks(api, want)
 	linked := make(chan error, 1)
-	// ends with the two requests to the engine that it makes; adopt waits for it.
-	go func() { linked <- l.copyLinks(api, want) }()
+	// ends with the requests to the engine that it makes; adopt waits for it.
+	go func() {
+		if raw != nil {
+			lerr = l.copyLinks(api, want, c)
+		}
+		linked <- lerr
+	}()
 	<-l.Ready // or the interruption of run
 	err := l.Err
 	if err == nil {
 		err = l.filled()
+	}
+	if err == nil && raw != nil {
+		err = l.Link.Inspected(raw)
 	}
 	if err == nil {
 		err = l.Link.Bind(l.ID, l.volume)

@@ -38,21 +38,26 @@ func linkWarning(err error, names []string) string {
 	return fmt.Sprintf("login shells run the container's own %s, if it has any: %v; those of this host are in %s", strings.Join(names, ", "), err, inject.Bin)
 }
 
-// copyLinks puts a link for each command where login shells find it, unless the container
-// has something of that name there (ownPrograms), or that place is not the container's own.
-func (l *Launch) copyLinks(api client.APIClient, want Creation) error {
+// inspectForLinks asks the engine for the container into which links are to be copied. raw is its answer, or nil if there
+// is nothing to copy; the error says why links that are wanted cannot be copied.
+func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c container.InspectResponse, raw []byte, err error) {
 	if len(l.Plan.Record.Linked()) == 0 {
-		return nil
+		return c, nil, nil
 	}
 	if want.Host.ReadonlyRootfs {
-		return errors.New("it is read-only")
+		return c, nil, errors.New("it is read-only")
 	}
 	// What has begun ends soon; run's interruption is seen to when it has.
-	ctx := context.Background()
-	c, err := api.ContainerInspect(ctx, l.ID)
-	if err != nil {
-		return err
+	if c, raw, err = api.ContainerInspectWithRaw(context.Background(), l.ID, false); err != nil {
+		return c, nil, err
 	}
+	return c, raw, nil
+}
+
+// copyLinks puts a link for each command where login shells find it, unless the container
+// has something of that name there (ownPrograms), or that place is not the container's own.
+func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.InspectResponse) error {
+	ctx := context.Background() // as in inspectForLinks
 	targets := append(inject.Targets(want.Config, want.Host), MountTargets(c)...)
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)

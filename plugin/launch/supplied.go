@@ -5,8 +5,8 @@ package launch
 import (
 	"os"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -18,26 +18,26 @@ import (
 
 // ownerHere knows what containers are likely to write: the current directory, unless run would
 // refuse to mount it or it holds the home directory, and what those of all sessions can.
-func ownerHere(store *state.Store, workspace string) (*dir.Table, error) {
-	var mounts []dir.Mount
-	view, err := dir.ReadView()
+func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
+	var mounts []mount.Point
+	view, err := mount.ReadView()
 	if err != nil {
 		return nil, err
 	}
 	home, err := os.UserHomeDir()
 	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
-		mounts = append(mounts, dir.Mount{Source: workspace})
+		mounts = append(mounts, mount.Point{Source: workspace})
 	}
 	all, err := store.List()
 	for _, rec := range all {
 		for _, source := range rec.Writable {
-			mounts = append(mounts, dir.Mount{Source: source})
+			mounts = append(mounts, mount.Point{Source: source})
 		}
 		if rec.Proxy != nil {
 			mounts = append(mounts, watch.Requested(rec)...)
 		}
 	}
-	table, terr := dir.NewTable(mounts, dir.Default{})
+	table, terr := mount.NewTable(mounts, mount.Default{})
 	if err == nil {
 		err = terr
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -128,7 +128,7 @@ func newWatcher(t *testing.T, store *state.Store) *watcher {
 		t.Fatal(err)
 	}
 	w.rec, w.audit = *rec, store.Audit()
-	ln, err := carrier.Bind(store.Dir(w.id), "control.sock", 0o600)
+	ln, err := socket.Bind(store.Dir(w.id), "control.sock", 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

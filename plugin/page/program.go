@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -48,6 +48,6 @@ func environ(s *state.Store) ([]string, error) {
 	for _, rec := range recs {
 		all = append(all, rec.Writable...)
 	}
-	env, _ := executor.Environ(os.Environ(), dir.Written(all))
+	env, _ := executor.Environ(os.Environ(), mount.Written(all))
 	return env, nil
 }

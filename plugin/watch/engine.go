@@ -52,9 +52,14 @@ const (
 // as what it is.
 func inspect(ctx context.Context, api Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
-	if err != nil {
-		return c, err
+	if err == nil {
+		err = showHostFiles(ctx, api, &c)
 	}
+	return c, err
+}
+
+// showHostFiles replaces the volumes among the container's mounts that show files of this host's by what they are.
+func showHostFiles(ctx context.Context, api Engine, c *container.InspectResponse) error {
 	for i, m := range c.Mounts {
 		if m.Type != mount.TypeVolume {
 			continue
@@ -64,13 +69,13 @@ func inspect(ctx context.Context, api Engine, id string) (container.InspectRespo
 			continue
 		}
 		if err != nil {
-			return c, err
+			return err
 		}
 		shown := shows.HostFiles(m, v.Driver, v.Options)
 		c.Mounts[i] = shown[0]
 		c.Mounts = append(c.Mounts, shown[1:]...)
 	}
-	return c, nil
+	return nil
 }
 
 // Mounts are those of container ref, as a watcher looks at them.

@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/verb"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -29,7 +30,7 @@ func (w *Watcher) newServer(host *executor.Host) (err error) {
 	w.notifier = w.newNotifier(host)
 	w.containers = w.newContainers(host)
 	w.queue = w.newQueue()
-	w.server = &call.Server{Version: w.Version, Runner: host, Queue: w.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
+	w.server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: w.queue, Log: w.log, Environ: os.Environ(), Refresh: w.refresh}
 	w.server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(w.Dir, "shells"), Log: w.log, Limits: &w.server.Limits}
 	w.server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
 	w.started = make(chan struct{}, 1)

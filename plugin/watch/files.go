@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -24,17 +25,17 @@ func (w *Watcher) listen() (net.Listener, error) {
 // listenFiles serves requests from the directory that the container has for them. As long
 // as it does, share/carrier is there: a client without an answer looks for it.
 func (w *Watcher) listenFiles() (net.Listener, error) {
-	var places []carrier.RequestDir
+	var places []files.RequestDir
 	for _, name := range append(w.rec.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's folder is private.
 		box, err := dir.MakeSharedDir(w.Dir, filepath.Join(filepath.Base(state.ProxyDir(w.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, closePlaces(places))
 		}
-		places = append(places, carrier.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.workdir})
+		places = append(places, files.RequestDir{Dir: box, Commands: []string{name}, Cwd: w.workdir})
 	}
 	w.files = true
-	ln, err := carrier.ListenFiles(places, w.log, &w.server.Limits)
+	ln, err := files.Listen(places, w.log, &w.server.Limits)
 	if err != nil {
 		return nil, errors.Join(err, closePlaces(places))
 	}
@@ -49,13 +50,13 @@ const shimName = "hostexec"
 
 // marked is a listener that removes a file when it is closed.
 type marked struct {
-	*carrier.Files
+	*files.Listener
 	mark string
 }
 
-func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Files.Close()) }
+func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Listener.Close()) }
 
-func closePlaces(places []carrier.RequestDir) error {
+func closePlaces(places []files.RequestDir) error {
 	var errs []error
 	for _, p := range places {
 		errs = append(errs, p.Dir.Close())

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -40,7 +40,7 @@ func answerLost(store *state.Store, rec state.Session) {
 	defer base.Close()
 	for _, name := range append(rec.Linked(), shimName) {
 		if box, err := base.Open(filepath.Join(filepath.Base(state.ProxyDir(session)), name)); err == nil {
-			carrier.AnswerLost(box, []string{name}, false)
+			files.AnswerLost(box, []string{name}, false)
 			box.Close()
 		}
 	}
@@ -74,5 +74,5 @@ func answerUnserved(store *state.Store, box *dir.SharedDir, name string, shared 
 		return
 	}
 	defer l.Release()
-	carrier.AnswerLost(box, []string{name}, shared)
+	files.AnswerLost(box, []string{name}, shared)
 }

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
@@ -28,7 +29,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 	}
 	// ends with its request, or with ctx.
 	w.wg.Go(func() { w.connectEngine(ctx) })
-	id, err := w.readContainerID(ctx, link)
+	id, made, err := w.readContainer(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (w *Watcher) follow(ctx context.Context, link *watcherLink) (err error) {
 			w.sweepVolumes(api)
 		}
 	}()
-	began, exit, err := w.setUp(ctx, api, id, link)
+	began, exit, err := w.setUp(ctx, api, id, made, link)
 	if err != nil {
 		return err
 	}
@@ -84,34 +85,45 @@ func (w *Watcher) connectEngine(ctx context.Context) {
 	}
 }
 
-// readContainerID waits to be told which container the session is for. When run ends without
-// saying, what it may have left behind is removed.
-func (w *Watcher) readContainerID(ctx context.Context, link *watcherLink) (string, error) {
-	select {
-	case line := <-link.lines:
-		if text, ok := strings.CutPrefix(line, "http "); ok {
-			if address, err := w.openHTTP(text); err != nil {
+// readContainer waits to be told which container the session is for, and what the engine has said of it, if run has
+// asked. When run ends without saying, what it may have left behind is removed.
+func (w *Watcher) readContainer(ctx context.Context, link *watcherLink) (id string, made []byte, err error) {
+	for {
+		var line string
+		select {
+		case line = <-link.lines:
+		case <-ctx.Done():
+			return "", nil, context.Cause(ctx)
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "http":
+			if address, err := w.openHTTP(rest); err != nil {
 				link.fail(err)
 			} else {
 				link.listening(address)
 			}
-			return w.readContainerID(ctx, link)
-		}
-		if id, ok := strings.CutPrefix(line, "container "); ok {
-			id, volume, _ := strings.Cut(id, " ")
+		case "inspected":
+			made = []byte(rest)
+		case "container":
+			id, volume, _ := strings.Cut(rest, " ")
 			w.settleShare(volume)
-			return id, nil
+			return id, made, nil
+		default:
+			w.sweepUnnamed(ctx, line == "abort")
+			return "", nil, errGone
 		}
-		patience := inFlight
-		if line == "abort" {
-			patience = 2 * looking
-		}
-		if api, err := w.Engine(); err == nil {
-			w.sweep(ctx, api, patience)
-		}
-		return "", errGone
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	}
+}
+
+// sweepUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
+func (w *Watcher) sweepUnnamed(ctx context.Context, aborted bool) {
+	patience := inFlight
+	if aborted {
+		patience = 2 * looking
+	}
+	if api, err := w.Engine(); err == nil {
+		w.sweep(ctx, api, patience)
 	}
 }
 
@@ -129,10 +141,9 @@ func (w *Watcher) settleShare(volume string) {
 
 // setUp looks at the container that was created, sets the session up for it, and lets it
 // start. The returned wait ends with the container's first run, of which it is said when it
-// began, if it has.
-func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watcherLink) (began string, exit *exitWait, err error) {
-	exit = register(ctx, api, id)
-	c, err := inspect(ctx, api, id)
+// began, if it has. made is what the engine has said of the container, or nil.
+func (w *Watcher) setUp(ctx context.Context, api Engine, id string, made []byte, link *watcherLink) (began string, exit *exitWait, err error) {
+	c, registered, err := w.firstLook(ctx, api, id, made)
 	if err != nil {
 		link.fail(err)
 		return "", nil, w.setUpFailed(errdefs.IsNotFound(err), err)
@@ -146,10 +157,6 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 	}
 	if c.State.Running { // resumed
 		w.removeLeftContainers(ctx)
-	}
-	if !fresh && !runs(c) {
-		exit.drop()
-		exit = nil // it is over already: the wait finds that
 	}
 	if err := w.setState(c); err != nil {
 		link.fail(err)
@@ -169,8 +176,29 @@ func (w *Watcher) setUp(ctx context.Context, api Engine, id string, link *watche
 	if !w.rec.RemoteFiles && !runs(c) {
 		w.containerKnown.shut() // until it is known what the engine has mounted
 	}
+	if exit = registered(); !fresh && !runs(c) {
+		exit.drop()
+		exit = nil // it is over already: the wait finds that
+	}
 	link.bound(list, where(w.dirs))
 	return c.State.StartedAt, exit, nil
+}
+
+// firstLook looks at container id, and asks to be told when it exits. registered returns when the engine has taken note.
+func (w *Watcher) firstLook(ctx context.Context, api Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
+	if made == nil {
+		exit := register(ctx, api, id)
+		c, err = inspect(ctx, api, id)
+		return c, func() *exitWait { return exit }, err
+	}
+	// The container does not run yet. The engine answers when run has copied something into it, which takes a while.
+	done := make(chan *exitWait, 1)
+	// ends with its request, or with ctx.
+	w.wg.Go(func() { done <- register(ctx, api, id) })
+	if err = json.Unmarshal(made, &c); err == nil {
+		err = showHostFiles(ctx, api, &c)
+	}
+	return c, func() *exitWait { return <-done }, err
 }
 
 // setUpFailed is the end of a session that could not be set up. Its folder goes with a
@@ -293,7 +321,7 @@ func pidsOf(c container.InspectResponse) int64 {
 // where they stand, which is a directory of a container that nobody here knows.
 func (w *Watcher) setProxyState() error {
 	mounts := Requested(w.rec)
-	dirs, err := dir.NewTable(mounts, dir.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
+	dirs, err := mount.NewTable(mounts, mount.Default{Source: w.rec.InvokedIn, Target: w.rec.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
@@ -303,7 +331,7 @@ func (w *Watcher) setProxyState() error {
 }
 
 // applyState has later calls depend on dirs, and on the configuration of now.
-func (w *Watcher) applyState(name string, dirs *dir.Table) {
+func (w *Watcher) applyState(name string, dirs *mount.Table) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
 	env, found := executor.Environ(w.environ(), dirs)

@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -48,27 +49,27 @@ func (u *watcherLink) listening(address string) { fmt.Fprintln(u.f, "listening",
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
 func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
-	token, err := carrier.KeptKey(state.TokenFile(w.Dir))
+	token, err := http.KeptKey(state.TokenFile(w.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := carrier.MadeKey(state.ExecSecret(w.Dir))
+	secret, err := http.MadeKey(state.ExecSecret(w.Dir))
 	if err != nil {
 		return nil, err
 	}
-	ln, err := carrier.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
+	ln, err := socket.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
-	keys := carrier.Keys{Secret: secret, Token: token, Cwd: w.cwdOf}
-	doors = append(doors, &removed{carrier.ListenExec(control.OwnUser(ln), w.Dir, keys), state.ExecSock(w.Dir)})
+	keys := http.Keys{Secret: secret, Token: token, Cwd: w.cwdOf}
+	doors = append(doors, &removed{http.ListenExecSocket(control.OwnUser(ln), w.Dir, keys), state.ExecSock(w.Dir)})
 	if w.rec.HTTP == nil {
 		return doors, nil
 	}
-	if err := carrier.WriteToken(state.ShareDir(w.Dir), token); err != nil {
+	if err := http.WriteToken(state.ShareDir(w.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
-	w.http = carrier.NewHTTP(w.Dir, token, w.workdir)
+	w.http = http.New(w.Dir, token, w.workdir)
 	if w.rec.HTTP.Address != "" { // resumed
 		w.reopenHTTP()
 	}
@@ -97,7 +98,7 @@ func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
 			return cwd, nil
 		}
 	}
-	return "", carrier.ErrNoWorkdir
+	return "", http.ErrNoWorkdir
 }
 
 // openHTTP listens where run has found the container's gateway to be, as it says in text.
@@ -135,7 +136,7 @@ func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
 	if at.Port != 0 {
 		if i := holder(at.Port); i >= 0 {
 			return nil, fmt.Errorf("%w: %s is that of session %s, which may be resumed; take another, or remove that session: docker hostexec prune",
-				carrier.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
+				http.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
 		}
 		return []uint16{at.Port}, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -30,7 +30,7 @@ func TestPortsAt(t *testing.T) {
 	at := func(addr string, port uint16) ([]uint16, error) {
 		return w.portsAt(Gateway{Addr: netip.MustParseAddr(addr), Port: port})
 	}
-	if _, err := at("172.17.0.1", 9998); !errors.Is(err, carrier.ErrTaken) || !strings.Contains(err.Error(), "172.17.0.1:9998 is that of session "+other) {
+	if _, err := at("172.17.0.1", 9998); !errors.Is(err, http.ErrTaken) || !strings.Contains(err.Error(), "172.17.0.1:9998 is that of session "+other) {
 		t.Errorf("another session's: %v", err)
 	}
 	for addr, port := range map[string]uint16{"172.18.0.1": 9998, "172.17.0.1": 9999} {

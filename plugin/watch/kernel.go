@@ -10,7 +10,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -21,13 +21,17 @@ import (
 // runningMounts refuses a container that runs with a mount of the state directory, other than
 // those that it was given, or with a writable mount of another protected file. A container
 // whose processes are not seen here is judged by names alone.
-func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
+func (w *Watcher) runningMounts(c container.InspectResponse, look func() (*look, error)) error {
 	text, ok := mountInfoOf(c)
 	if !ok {
 		return nil
 	}
+	l, err := look()
+	if err != nil {
+		return err
+	}
 	share := l.view.Locate(state.ShareDir(w.Dir)).Place
-	given := []dir.Place{share, l.view.Locate(state.ProxyDir(w.Dir)).Place}
+	given := []mount.Place{share, l.view.Locate(state.ProxyDir(w.Dir)).Place}
 	if own := w.workspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
@@ -42,8 +46,8 @@ func (w *Watcher) runningMounts(l *look, c container.InspectResponse) error {
 }
 
 // mounts refuses a mount of a container's mount table.
-func (l *look) mounts(table string, share dir.Place, given []dir.Place) error {
-	all := dir.ParseMountInfo(table)
+func (l *look) mounts(table string, share mount.Place, given []mount.Place) error {
+	all := mount.ParseMountInfo(table)
 	for _, m := range all {
 		if repeated(m, all) {
 			continue
@@ -58,14 +62,14 @@ func (l *look) mounts(table string, share dir.Place, given []dir.Place) error {
 // repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp
 // mounts a container's mounts once more on this host, writable. They propagate into the container,
 // each below the one that is there already, which alone is reached.
-func repeated(m dir.MountEntry, all []dir.MountEntry) bool {
-	return slices.ContainsFunc(all, func(c dir.MountEntry) bool {
+func repeated(m mount.Info, all []mount.Info) bool {
+	return slices.ContainsFunc(all, func(c mount.Info) bool {
 		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
 	})
 }
 
 // mounted refuses a mount that a container has.
-func (l *look) mounted(m dir.MountEntry, share dir.Place, given []dir.Place) error {
+func (l *look) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
 	if l.overlaps(m.Place()) {
 		for _, g := range given {
 			if m.Place() == g && (m.ReadOnly || g != share) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // TestPlaceOf has mounts of a running container as the kernel lists them: the name at which a
@@ -15,12 +15,12 @@ import (
 // Attacks 119, 196.
 func TestPlaceOf(t *testing.T) {
 	const home = "/home/me/state"
-	share := dir.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
-	requests := dir.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
-	l := &look{stateDir: home, at: dir.Location{Path: home, Place: dir.Place{Dev: "8:1", Root: home}}}
+	share := mount.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
+	requests := mount.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
+	l := &look{stateDir: home, at: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
 	l.kept = []protectedRoute{{
 		protected{"/usr/bin/tool", "--proxy tool runs", refuseWritable, "proxy another"},
-		dir.Route{{Path: "/usr/bin/tool", Place: dir.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: dir.Place{Dev: "254:0", Root: "/usr/bin"}}},
+		mount.Route{{Path: "/usr/bin/tool", Place: mount.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: mount.Place{Dev: "254:0", Root: "/usr/bin"}}},
 	}}
 	for _, tt := range []struct{ line, says string }{
 		{"9 1 0:52 / / rw - overlay overlay rw", ""},
@@ -42,7 +42,7 @@ func TestPlaceOf(t *testing.T) {
 		{"9 1 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
 		{"9 1 254:0 /usr/lib /w rw - ext4 /dev/vda rw", ""},
 	} {
-		err := l.mounts(tt.line, share, []dir.Place{share, requests})
+		err := l.mounts(tt.line, share, []mount.Place{share, requests})
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", tt.line, err, tt.says)
 		}

@@ -4,7 +4,9 @@ package watch
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +23,7 @@ import (
 //	run <- watcher    ready                  the doors are open
 //	run -> watcher    http JSON              listen there for HTTP, a Gateway
 //	run <- watcher    listening ADDRESS      it does
+//	run -> watcher    inspected JSON         what the engine says of the container that comes next
 //	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
 //	run <- watcher    warn TEXT ...          what the user should know of its mounts
 //	run <- watcher    where TEXT             in which directories of this host commands run
@@ -74,6 +77,21 @@ func (l *Link) Ready(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("start watcher: %w", err)
+	}
+	return nil
+}
+
+// Inspected tells the watcher, before Bind, what the engine has said of a container that was just created: while
+// something is copied into that the engine says it nobody else.
+func (l *Link) Inspected(raw []byte) error {
+	var line bytes.Buffer
+	line.WriteString("inspected ")
+	if err := json.Compact(&line, raw); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	line.WriteByte('\n')
+	if _, err := l.f.Write(line.Bytes()); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
 	}
 	return nil
 }

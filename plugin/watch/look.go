@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // look compares mounts with everything that is protected. It is of one moment.
 type look struct {
-	view     *dir.View
+	view     *mount.View
 	stateDir string           // the state directory
-	at       dir.Location     // the same
+	at       mount.Location   // the same
 	files    []string         // one in each directory of the state
 	kept     []protectedRoute // what is refused, but for the state
 	notes    []protected      // what is warned about
@@ -24,12 +24,12 @@ type look struct {
 
 type protectedRoute struct {
 	protected
-	route dir.Route
+	route mount.Route
 }
 
 // newLook identifies what is protected.
 func (w *Watcher) newLook() (*look, error) {
-	v, err := dir.ReadView()
+	v, err := mount.ReadView()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (k protectedRoute) refuse(source string) error {
 }
 
 // showsState reports whether at is the state directory, a part of it, or above it.
-func (l *look) showsState(at dir.Location) bool {
+func (l *look) showsState(at mount.Location) bool {
 	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
@@ -119,7 +119,7 @@ func someOf(dir string) []os.DirEntry {
 }
 
 // overlaps reports whether a mount shows the state directory, a part of it, or what is above.
-func (l *look) overlaps(p dir.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
+func (l *look) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
 
 // warn lists what a mount of source, which can be written, gives away beside what is refused.
 func (l *look) warn(source string) (list []string) {

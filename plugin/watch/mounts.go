@@ -9,35 +9,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
+	apimount "github.com/docker/docker/api/types/mount"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // table is what the container's directories are on the host. The engine says so, never
 // the container; our own mount does not count. What an engine that is not near mounts is
 // another host's.
-func table(c container.InspectResponse, fallback dir.Default, near bool, more []dir.Mount) (*dir.Table, error) {
+func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
 	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
 		if m.Destination == "" && !near {
 			continue
 		}
-		entry := dir.Mount{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
 		if near {
-			entry.Source, entry.Bind = m.Source, m.Type == mount.TypeBind && !within(m.Destination, state.Target)
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
 	}
 	if c.HostConfig != nil {
 		for target := range c.HostConfig.Tmpfs {
-			mounts = append(mounts, dir.Mount{Target: target})
+			mounts = append(mounts, mount.Point{Target: target})
 		}
 	}
-	return dir.NewTable(mounts, fallback)
+	return mount.NewTable(mounts, fallback)
 }
 
 // Check is what the watcher of rec's session will object to in a container as c, before
@@ -57,14 +58,11 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 	if w.rec.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	l, err := w.newLook()
-	if err != nil {
-		return err
-	}
+	look := sync.OnceValues(w.newLook) // most containers have no mount that needs it
 	share, requests := state.ShareDir(w.Dir), state.ProxyDir(w.Dir)
 	own := w.workspace()
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || m.Source == requests || own != "" && m.Source == own {
+		if m.Type != apimount.TypeBind || m.Source == requests || own != "" && m.Source == own {
 			continue
 		}
 		if m.Source == "" {
@@ -77,14 +75,18 @@ func (w *Watcher) preflight(c container.InspectResponse) error {
 			}
 			continue
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		l, err := look()
+		if err == nil {
+			err = l.source(m.Source, m.RW, recursive(c, m.Destination))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if err := w.dependable(c); err != nil {
 		return err
 	}
-	return w.runningMounts(l, c)
+	return w.runningMounts(c, look)
 }
 
 func errOwnShare(source string) error {
@@ -97,7 +99,7 @@ func recursive(c container.InspectResponse, target string) bool {
 	if c.ContainerJSONBase == nil || c.HostConfig == nil {
 		return true
 	}
-	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m mount.Mount) bool {
+	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m apimount.Mount) bool {
 		return m.Target == target && m.BindOptions != nil && m.BindOptions.NonRecursive
 	})
 }
@@ -115,7 +117,7 @@ func (w *Watcher) workspace() string {
 // covers reports whether one of two directories of the host is in the other, or is it, by
 // whatever names: a mount table that cannot be read proves nothing.
 func covers(a, b string) bool {
-	v, err := dir.ReadView()
+	v, err := mount.ReadView()
 	if err != nil {
 		return true
 	}

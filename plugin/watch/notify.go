@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -44,7 +44,7 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
 	getenv := os.Getenv
 	if w.rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := dir.NewTable(Requested(w.rec), dir.Default{}) // it fails only for a Default with a directory
+		owner, _ := mount.NewTable(Requested(w.rec), mount.Default{}) // it fails only for a Default with a directory
 		own, _ := executor.Path(os.Getenv("PATH"), owner)
 		getenv = func(name string) string {
 			if name == "PATH" {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // Process is an agent that runs as a process of this host's, a child of its session's
@@ -76,7 +76,7 @@ func (w *Watcher) followProcess(ctx context.Context, link *watcherLink) error {
 // runProcess runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
 func (w *Watcher) runProcess(ctx context.Context, p Process, link *watcherLink) (executor.Status, error) {
-	dirs, err := dir.NewTable([]dir.Mount{{Target: p.Dir, Source: p.Dir, Bind: true}}, dir.Default{})
+	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
 	if err != nil {
 		return executor.Status{}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -22,7 +22,7 @@ import (
 
 // proxy is what the watcher of such a session has of its own.
 type proxy struct {
-	files *carrier.Files
+	files *files.Listener
 	asked chan struct{} // closed when it is told to end as soon as its calls have
 
 	base *dir.Base // below which the directories of requests are, however long this lasts
@@ -52,7 +52,7 @@ func (w *Watcher) listenProxy() (net.Listener, error) {
 		err = w.save()
 	}
 	if err == nil {
-		w.proxy.files, err = carrier.ListenFiles(places, w.log, &w.server.Limits)
+		w.proxy.files, err = files.Listen(places, w.log, &w.server.Limits)
 	}
 	if err == nil {
 		// After the directory is watched: nobody can call before somebody listens.
@@ -88,7 +88,7 @@ func (w *Watcher) publishLocked(commands []string) error {
 	}
 	for _, name := range commands {
 		box := w.proxy.dirs[name]
-		c := carrier.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
+		c := files.Client{Command: name, Dir: box.Path(), Pass: w.rec.PassEnv}
 		if err := box.Put(name, c.Script(), client); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}

@@ -13,12 +13,12 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // proxyPlaces returns the directories of requests, and takes their locks.
-func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
+func (w *Watcher) proxyPlaces() (places []files.RequestDir, err error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	if !w.rec.Proxy.AnyUser {
@@ -39,7 +39,7 @@ func (w *Watcher) proxyPlaces() (places []carrier.RequestDir, err error) {
 }
 
 // makeProxyDirLocked makes the directory of requests for commands, and takes its locks.
-func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, err error) {
+func (w *Watcher) makeProxyDirLocked(commands []string) (p files.RequestDir, err error) {
 	_, rest := w.rec.Proxy.Dir(commands[0])
 	box, err := w.makeRequestDir(rest)
 	if err != nil {
@@ -55,8 +55,8 @@ func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, e
 	if err != nil {
 		return p, errors.Join(err, box.Close())
 	}
-	p = carrier.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.rec.InvokedIn }, Allows: w.requesters()}
-	p.Renew = func() (carrier.RequestDir, error) { return w.renewProxyDir(commands) }
+	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return w.rec.InvokedIn }, Allows: w.requesters()}
+	p.Renew = func() (files.RequestDir, error) { return w.renewProxyDir(commands) }
 	if w.rec.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
@@ -69,14 +69,14 @@ func (w *Watcher) makeProxyDirLocked(commands []string) (p carrier.RequestDir, e
 
 // renewProxyDir makes the directory of requests for commands again, after it was deleted or
 // another directory got its name. The one above it is the one that was checked at the start.
-func (w *Watcher) renewProxyDir(commands []string) (carrier.RequestDir, error) {
+func (w *Watcher) renewProxyDir(commands []string) (files.RequestDir, error) {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	if w.proxy.dirs == nil {
-		return carrier.RequestDir{}, errGone
+		return files.RequestDir{}, errGone
 	}
 	if !w.proxy.base.Named() {
-		return carrier.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.rec.Proxy.Base)
+		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", w.rec.Proxy.Base)
 	}
 	defer func(told []string) { w.proxy.notes = told }(w.proxy.notes) // nobody asks for them any more
 	p, err := w.makeProxyDirLocked(commands)

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // proxying returns a watcher that holds the directory of requests for make below ws/base, where ws
 // is everybody's who makes requests, and what it serves there.
-func proxying(t *testing.T) (w *Watcher, ws string, place carrier.RequestDir) {
+func proxying(t *testing.T) (w *Watcher, ws string, place files.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
 	ws = filepath.Join(top, "ws")

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -61,21 +63,21 @@ func (w *Watcher) openShimListeners() (doors []net.Listener, err error) {
 	}
 	var nonce string
 	if w.shared() {
-		if nonce, err = carrier.WriteNonce(share); err != nil {
+		if nonce, err = relay.WriteNonce(share); err != nil {
 			return nil, err
 		}
 	}
 	w.decide(first)
 	w.connected = make(chan struct{})
 	if w.rec.Carrier != carrier.ByRelay {
-		ln, err := carrier.Listen(share)
+		ln, err := socket.Listen(share)
 		if err != nil {
 			return nil, err
 		}
 		doors = append(doors, &firstConnListener{Listener: ln, accepted: w.connected})
 	}
 	if w.rec.Relay {
-		w.relay = carrier.NewRelay(nonce)
+		w.relay = relay.New(nonce)
 		doors = append(doors, w.relay)
 	}
 	return doors, nil

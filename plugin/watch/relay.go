@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -77,7 +78,7 @@ func (w *Watcher) relayOnce(ctx context.Context, api Engine, id string, up func(
 	if err != nil {
 		return err
 	}
-	stream := execStream{at, carrier.Stdout(at.Reader)}
+	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
 	return w.relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 }

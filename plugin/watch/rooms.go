@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -64,7 +64,7 @@ func (w *Watcher) engine(host string) (container.Engine, error) {
 }
 
 // elsewhere is a scene's Elsewhere: the session's container lends its directories.
-func (w *Watcher) elsewhere(dirs *dir.Table) func(policy.Place, string, string) (call.Runner, string, error) {
+func (w *Watcher) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
 		mounts, err := commandMounts(mounts, at, copies, w.store.Home, w.workspace(), w.socketsOf(p.Host))
@@ -105,7 +105,7 @@ func (w *Watcher) socketsOf(host string) (sockets []string) {
 // there, nor those with which it could do whatever it likes: home is the state directory, in
 // which only workspace is the caller's. A call from below one of these cannot be served. Beside
 // the usual places there are engines at sockets.
-func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sockets []string) (kept []dir.Mount, err error) {
+func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -125,7 +125,7 @@ func commandMounts(mounts []dir.Mount, cwd, copies, home, workspace string, sock
 			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
 		}
 	}
-	if slices.ContainsFunc(kept, func(m dir.Mount) bool { return m.Source != "" && within(cwd, m.Target) }) {
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && within(cwd, m.Target) }) {
 		err = nil // there is a nearer one
 	}
 	return kept, err

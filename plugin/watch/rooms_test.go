@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
 // TestLent: a command's container gets the caller's directories, but for those by which the
@@ -17,31 +17,31 @@ import (
 func TestLent(t *testing.T) {
 	const home, copies = "/home/you/state", "/home/you/state/copies/1"
 	const workspace = home + "/workspaces/1"
-	w := dir.Mount{Target: "/w", Source: "/home/you/w"}
-	under := dir.Mount{Target: "/run/sub", Source: "/home/you/sub"}
-	hidden := dir.Mount{Target: "/w/vol", ReadOnly: true}
+	w := mount.Point{Target: "/w", Source: "/home/you/w"}
+	under := mount.Point{Target: "/run/sub", Source: "/home/you/sub"}
+	hidden := mount.Point{Target: "/w/vol", ReadOnly: true}
 	for _, tt := range []struct {
 		name   string
-		mounts []dir.Mount
+		mounts []mount.Point
 		cwd    string
 		copies string
-		want   []dir.Mount
+		want   []mount.Point
 		err    string
 	}{
-		{"what there is", []dir.Mount{w, hidden}, "/w/sub", copies, []dir.Mount{w, hidden}, ""},
-		{"hostexec's own", []dir.Mount{w, {Target: "/run/hostexec"}, {Target: "/run/hostexec/sub", Source: "/x"}}, "/w", "", []dir.Mount{w}, ""},
-		{"above it", []dir.Mount{w, {Target: "/run", Source: "/x"}}, "/w", "", []dir.Mount{w}, ""},
-		{"a call from above it", []dir.Mount{w, {Target: "/run", Source: "/x"}}, "/run/x", "", []dir.Mount{w}, `below "/run": what hostexec puts`},
-		{"a call from a mount in that", []dir.Mount{{Target: "/run", Source: "/x"}, under}, "/run/sub", "", []dir.Mount{under}, ""},
-		{"above the copies", []dir.Mount{w, {Target: "/home", Source: "/x"}}, "/home", copies, []dir.Mount{w}, `below "/home": what hostexec puts`},
-		{"no copies", []dir.Mount{{Target: "/home", Source: "/x"}}, "/home", "", []dir.Mount{{Target: "/home", Source: "/x"}}, ""},
-		{"the engine's socket", []dir.Mount{w, {Target: "/s", Source: "/run"}}, "/w", "", []dir.Mount{w}, ""},
-		{"a call from beside it", []dir.Mount{{Target: "/s", Source: "/run"}}, "/s/x", "", nil, "the engine's socket"},
-		{"another engine's socket", []dir.Mount{w, {Target: "/s", Source: "/user/1"}}, "/w", "", []dir.Mount{w}, ""},
-		{"the state", []dir.Mount{{Target: "/home/you", Source: "/home/you"}}, "/home/you", "", nil, "hostexec's own state"},
-		{"in the state", []dir.Mount{{Target: "/c", Source: copies}}, "/c", "", nil, "hostexec's own state"},
-		{"an agent's workspace", []dir.Mount{{Target: "/workspace", Source: workspace}}, "/workspace", copies, []dir.Mount{{Target: "/workspace", Source: workspace}}, ""},
-		{"another's", []dir.Mount{{Target: "/workspace", Source: workspace + "2"}}, "/workspace", "", nil, "hostexec's own state"},
+		{"what there is", []mount.Point{w, hidden}, "/w/sub", copies, []mount.Point{w, hidden}, ""},
+		{"hostexec's own", []mount.Point{w, {Target: "/run/hostexec"}, {Target: "/run/hostexec/sub", Source: "/x"}}, "/w", "", []mount.Point{w}, ""},
+		{"above it", []mount.Point{w, {Target: "/run", Source: "/x"}}, "/w", "", []mount.Point{w}, ""},
+		{"a call from above it", []mount.Point{w, {Target: "/run", Source: "/x"}}, "/run/x", "", []mount.Point{w}, `below "/run": what hostexec puts`},
+		{"a call from a mount in that", []mount.Point{{Target: "/run", Source: "/x"}, under}, "/run/sub", "", []mount.Point{under}, ""},
+		{"above the copies", []mount.Point{w, {Target: "/home", Source: "/x"}}, "/home", copies, []mount.Point{w}, `below "/home": what hostexec puts`},
+		{"no copies", []mount.Point{{Target: "/home", Source: "/x"}}, "/home", "", []mount.Point{{Target: "/home", Source: "/x"}}, ""},
+		{"the engine's socket", []mount.Point{w, {Target: "/s", Source: "/run"}}, "/w", "", []mount.Point{w}, ""},
+		{"a call from beside it", []mount.Point{{Target: "/s", Source: "/run"}}, "/s/x", "", nil, "the engine's socket"},
+		{"another engine's socket", []mount.Point{w, {Target: "/s", Source: "/user/1"}}, "/w", "", []mount.Point{w}, ""},
+		{"the state", []mount.Point{{Target: "/home/you", Source: "/home/you"}}, "/home/you", "", nil, "hostexec's own state"},
+		{"in the state", []mount.Point{{Target: "/c", Source: copies}}, "/c", "", nil, "hostexec's own state"},
+		{"an agent's workspace", []mount.Point{{Target: "/workspace", Source: workspace}}, "/workspace", copies, []mount.Point{{Target: "/workspace", Source: workspace}}, ""},
+		{"another's", []mount.Point{{Target: "/workspace", Source: workspace + "2"}}, "/workspace", "", nil, "hostexec's own state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := commandMounts(tt.mounts, tt.cwd, tt.copies, home, workspace, []string{"/user/1/docker.sock"})

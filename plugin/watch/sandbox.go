@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
@@ -27,7 +27,7 @@ var plainVariables = []string{
 
 // confined returns the Confined of a session whose container has the directories dirs. environ is
 // the environment of other commands.
-func (w *Watcher) confined(dirs *dir.Table, environ []string) func(policy.Verdict) (*sandbox.Sandbox, []string, error) {
+func (w *Watcher) confined(dirs *mount.Table, environ []string) func(policy.Verdict) (*sandbox.Sandbox, []string, error) {
 	return func(v policy.Verdict) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
@@ -44,25 +44,28 @@ func (w *Watcher) confined(dirs *dir.Table, environ []string) func(policy.Verdic
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
+		if d := dirs.Default(); d.Source != "" && !within(resolved(w.store.Home), resolved(d.Source)) && !within(resolved(executor.Getenv(environ, "HOME")), resolved(d.Source)) {
+			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
+		}
 		box, err := prepare(dirs, paths, v.Sandbox.Net)
 		return box, sandboxEnviron(environ, private, v), err
 	}
 }
 
 // prepare builds the sandbox of a command that has dirs and paths.
-func prepare(dirs *dir.Table, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
+func prepare(dirs *mount.Table, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
 	opened, err := dirs.Direct()
 	if err != nil {
 		return nil, err
 	}
-	defer dir.CloseAll(opened)
+	defer mount.CloseAll(opened)
 	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
 	for _, o := range opened {
 		access := sandbox.Write
 		if o.ReadOnly {
 			access = sandbox.Execute
 		}
-		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD, Access: access})
+		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access})
 	}
 	if self, err := os.Executable(); err == nil { // the monitor of a terminal
 		spec.Paths = append(spec.Paths, sandbox.Path{Name: self, Access: sandbox.Execute})
@@ -72,7 +75,7 @@ func prepare(dirs *dir.Table, paths []sandbox.Path, net policy.Net) (*sandbox.Sa
 
 // namedPaths returns what the configuration opens to the command of v. The container must not be
 // able to exchange any of it, and the program has to be in it or belong to the system.
-func namedPaths(v policy.Verdict, dirs *dir.Table) (list []sandbox.Path, err error) {
+func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err error) {
 	for _, group := range []struct {
 		names  []string
 		access sandbox.Access
@@ -93,7 +96,7 @@ func namedPaths(v policy.Verdict, dirs *dir.Table) (list []sandbox.Path, err err
 
 // unreadable returns the path of a program that is in none of paths, with its links followed, or "".
 func unreadable(program string, paths []sandbox.Path) string {
-	for _, at := range append(dir.Links(program), program) {
+	for _, at := range append(mount.Links(program), program) {
 		if !slices.ContainsFunc(paths, func(p sandbox.Path) bool {
 			return at == p.Name || strings.HasPrefix(at, strings.TrimSuffix(p.Name, "/")+"/")
 		}) {

@@ -80,10 +80,7 @@ func (w *Watcher) lookAgain() bool {
 	if c == nil {
 		return true
 	}
-	l, err := w.newLook()
-	if err == nil {
-		err = w.runningMounts(l, c.InspectResponse)
-	}
+	err := w.runningMounts(c.InspectResponse, w.newLook)
 	if err != nil {
 		w.stop(err)
 	}

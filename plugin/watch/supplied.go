@@ -10,8 +10,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -19,13 +19,13 @@ import (
 // and so is what a variable of the environment names there. Commands run without these.
 
 // sources are what of this host c shows. What is mounted below a read-only one can be written.
-func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
+func (w *Watcher) sources(c container.InspectResponse) (list []mount.Point) {
 	if w.rec.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
 		if m.Source != "" && !within(m.Destination, state.Target) {
-			list = append(list, dir.Mount{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
+			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
 		}
 	}
 	return list
@@ -33,21 +33,21 @@ func (w *Watcher) sources(c container.InspectResponse) (list []dir.Mount) {
 
 // owner knows what c can write, and what other containers that make calls of this session can.
 // It holds no directory.
-func (w *Watcher) owner(c container.InspectResponse) *dir.Table {
-	t, _ := dir.NewTable(slices.Concat(w.sources(c), w.beyond), dir.Default{}) // it fails only for a Default with a directory
+func (w *Watcher) owner(c container.InspectResponse) *mount.Table {
+	t, _ := mount.NewTable(slices.Concat(w.sources(c), w.beyond), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
 // Requested are the directories that those can write who make the requests of docker hostexec
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
-func Requested(rec state.Session) (list []dir.Mount) {
+func Requested(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !within(resolved(home), resolved(rec.InvokedIn)) {
-		list = append(list, dir.Mount{Source: rec.InvokedIn})
+		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {
 		requests, _ := rec.Proxy.Dir(name)
-		list = append(list, dir.Mount{Source: requests})
+		list = append(list, mount.Point{Source: requests})
 	}
 	return list
 }
@@ -113,7 +113,7 @@ func (w *Watcher) notifierOf(owner executor.ContainerAccess) (at string, ok bool
 
 // supplied returns what a person should know of PATH, of variables, and of the configuration's
 // commands in a session with such an owner.
-func (w *Watcher) supplied(owner *dir.Table) (notes []string) {
+func (w *Watcher) supplied(owner *mount.Table) (notes []string) {
 	c := w.config.Load()
 	if c == nil {
 		c = w.load()
@@ -129,7 +129,7 @@ func (w *Watcher) supplied(owner *dir.Table) (notes []string) {
 }
 
 // alsoBy notes what another container that makes calls of this session can write.
-func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
+func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range w.sources(c) {
 		if !slices.Contains(w.beyond, m) {
 			w.beyond = append(w.beyond, m)
@@ -140,7 +140,7 @@ func (w *Watcher) alsoBy(c container.InspectResponse) (fresh []dir.Mount) {
 }
 
 // widen has commands run without what other containers supply, from here on.
-func (w *Watcher) widen(fresh []dir.Mount) {
+func (w *Watcher) widen(fresh []mount.Point) {
 	w.stateMu.Lock()
 	defer w.stateMu.Unlock()
 	old := w.server.State()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -21,14 +22,16 @@ func (w *Watcher) warnings(c container.InspectResponse) []string {
 	if w.rec.RemoteFiles {
 		return list
 	}
-	l, err := w.newLook()
-	if err != nil {
-		return append(list, err.Error())
-	}
+	look := sync.OnceValues(w.newLook) // as in preflight
 	for _, m := range c.Mounts {
-		if m.Type == mount.TypeBind && m.RW && m.Source != "" {
-			list = append(list, l.warn(m.Source)...)
+		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
+			continue
 		}
+		l, err := look()
+		if err != nil {
+			return append(list, err.Error())
+		}
+		list = append(list, l.warn(m.Source)...)
 	}
 	return list
 }

@@ -35,8 +35,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -71,16 +75,16 @@ type Watcher struct {
 	transport      atomic.Pointer[transport]
 	warned         atomic.Pointer[[]string] // of the container that is shown
 	warnedOthers   atomic.Pointer[[]string] // of the service's other containers
-	relay          *carrier.Relay           // nil where no relay has a place
+	relay          *relay.Listener          // nil where no relay has a place
 	replicas       replicas
-	http           *carrier.HTTP // nil where no calls come over HTTP
-	unreachable    string        // why they do not, or ""
-	files          bool          // calls come as files in directories of the session's folder
-	connected      chan struct{} // closed when a connection has come to the socket
+	http           *http.Listener // nil where no calls come over HTTP
+	unreachable    string         // why they do not, or ""
+	files          bool           // calls come as files in directories of the session's folder
+	connected      chan struct{}  // closed when a connection has come to the socket
 	stop           context.CancelCauseFunc
 	serving        <-chan struct{} // closed when the session ends
-	dirs           *dir.Table
-	beyond         []dir.Mount                   // what other containers of the service can write
+	dirs           *mount.Table
+	beyond         []mount.Point                 // what other containers of the service can write
 	containerDir   atomic.Pointer[string]        // the container's working directory
 	agent          *agentEnd                     // nil where the session is no agent's
 	proxy          *proxy                        // nil where there is a container
@@ -95,9 +99,15 @@ type Watcher struct {
 	wg             sync.WaitGroup // all that serve started
 }
 
-// settling is how long after its start a watcher gives back the memory that only its start needed: a
-// tenth of what it has. The runtime alone would keep it.
+// settling is how long after its start a watcher begins to save memory. Collections would delay the start.
 const settling = time.Second
+
+// saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
+// all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
+func saveMemory() {
+	debug.SetGCPercent(10)
+	debug.FreeOSMemory()
+}
 
 var (
 	errStopped = errors.New("the session was stopped")
@@ -128,9 +138,6 @@ func (w *Watcher) run(ctx context.Context, link *watcherLink) error {
 	if err := dir.CloexecAll(); err != nil {
 		return err
 	}
-	// A watcher is there all day and mostly idle: memory matters more than the time to
-	// collect it, of which calls make little.
-	debug.SetGCPercent(10)
 	debug.SetMemoryLimit(collectAbove)
 	proctree.DefaultSignals()
 	if err := proctree.BecomeSubreaper(); err != nil {
@@ -193,7 +200,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	if err != nil {
 		return errors.Join(err, host.Close())
 	}
-	ctl, err := carrier.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
+	ctl, err := socket.Bind(w.Dir, filepath.Base(state.ControlSock(w.Dir)), 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(doors), host.Close())
 	}
@@ -212,7 +219,7 @@ func (w *Watcher) serve(ctx context.Context, link *watcherLink) (err error) {
 	w.wg.Go(func() { w.review(ctx) })
 
 	w.log.Info("serving", "session", w.rec.ID, "version", w.Version, "commands", w.rec.Names())
-	settled := time.AfterFunc(settling, debug.FreeOSMemory)
+	settled := time.AfterFunc(settling, saveMemory)
 	defer settled.Stop()
 	err = w.runSession(ctx, link)
 	if w.rec.Container != "" {

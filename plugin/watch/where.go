@@ -9,18 +9,18 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // defaultDir is where commands run when nothing of this host is mounted at workdir or anywhere
 // else. The directory where run was typed stands for the container's working directory only: a
 // program that cleans up another directory must not clean up this one. With --workdir-host the person has chosen.
-func defaultDir(rec state.Session, workdir string) dir.Default {
+func defaultDir(rec state.Session, workdir string) mount.Default {
 	if rec.WorkdirHost != "" {
-		return dir.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
+		return mount.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
 	}
-	return dir.Default{Source: rec.InvokedIn, Target: workdir}
+	return mount.Default{Source: rec.InvokedIn, Target: workdir}
 }
 
 // Where says in which directories of this host the commands of rec's session will run, when its
@@ -36,7 +36,7 @@ func Where(rec state.Session, c container.InspectResponse, workdir string) strin
 }
 
 // where says in which directories of this host commands run, for people.
-func where(t *dir.Table) string {
+func where(t *mount.Table) string {
 	switch d := t.Default(); {
 	case d.All:
 		return "commands run in " + d.Source + ", from whatever directory the container calls them"

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -203,7 +203,7 @@ func unwritten(store *state.Store, file string) error {
 		return err
 	}
 	for _, rec := range recs {
-		if rec.Proxy == nil && dir.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
+		if rec.Proxy == nil && mount.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
 			return &agent.Error{
 				Type:    agent.InvalidConfig,
 				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),

@@ -15,7 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -98,7 +98,7 @@ func (d *doctor) sockets() finding {
 
 // meet has two ends of a socket in dir meet.
 func meet(dir string) error {
-	ln, err := carrier.Bind(dir, "socket", 0o600)
+	ln, err := socket.Bind(dir, "socket", 0o600)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -199,7 +199,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 // resolveOwn finds the programs of p as launch.ResolveCommands does, in those directories of PATH that whoever makes
 // requests cannot write.
 func resolveOwn(p *launch.Plan) error {
-	owner, err := dir.NewTable(watch.Requested(p.Record), dir.Default{})
+	owner, err := mount.NewTable(watch.Requested(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func existing(abs string) (base, rest string) {
 // disjoint refuses requests where hostexec's own state lies, or a program that they run, by
 // whatever names these are called.
 func disjoint(home string, rec state.Session) error {
-	v, err := dir.ReadView()
+	v, err := mount.ReadView()
 	if err != nil {
 		return err
 	}

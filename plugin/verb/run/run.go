@@ -96,10 +96,6 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
-	asking, enough := context.WithCancel(ctx)
-	arch := launch.AskArch(asking, inner.Cli.Client())
-	defer arch()
-	defer enough()
 	var told *cli.Interrupted
 	l, err := launch.Begin(ctx, inner.Cli, p)
 	if err != nil && errors.As(context.Cause(ctx), &told) {
@@ -108,7 +104,6 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	if err != nil {
 		return cli.FailRun(err)
 	}
-	l.Arch = arch
 	inner.launch = l
 	err = docker(cmd, args)
 	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calltest
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/job"
+)
+
+// InfoOf returns the description of a job.
+func InfoOf(t *testing.T, s *call.Server, id string) job.Info {
+	t.Helper()
+	kept, err := s.Jobs.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept.Info()
+}
+
+// Alive makes a FIFO and returns what a script says to hold its write end, and what returns
+// when all that do have ended.
+func Alive(t *testing.T) (hold string, gone func()) {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "alive")
+	if err := MakeFIFO(fifo); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0) // so that a writer does not wait for this
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return "exec 3>" + fifo + "; ", func() {
+		t.Helper()
+		if n, err := f.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("read = %d, %v, want EOF: somebody still has the pipe", n, err)
+		}
+	}
+}
+
+// MakeFIFO creates a FIFO.
+func MakeFIFO(path string) error { return unix.Mkfifo(path, 0o600) }
+
+// Audited returns the lines of the audit log that contain word.
+func Audited(t *testing.T, log, word string) (lines []string) {
+	t.Helper()
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Eventually waits until cond holds, for what no event tells of.
+func Eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}

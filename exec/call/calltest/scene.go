@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calltest
+
+import (
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/exec/verb"
+)
+
+// Scene is a server with sh and a few others proxied, and the path of its audit log.
+func Scene(t *testing.T) (*call.Server, string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "audit.log")
+	a, err := audit.Open(log, audit.SessionInfo{Project: "app", Session: "0123456789ab"}, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	dirs, err := mount.NewTable(nil, mount.Default{Source: t.TempDir(), All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	table, err := job.Open(filepath.Join(t.TempDir(), "jobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &call.Server{Version: "v0", Verbs: verb.Verbs{}, Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
+	s.SetState(&call.SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
+		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
+		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
+		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
+		{Name: "lost", Action: policy.Allow, Path: "/nonexistent/lost"},
+		{Name: "passwd", Action: policy.Allow, Path: "/etc/passwd"},
+	}}})
+	return s, log
+}
+
+// ShellScene is a scene with shells, of which p says what it may.
+func ShellScene(t *testing.T, p *policy.Policy) *call.Server {
+	t.Helper()
+	s, _ := Scene(t)
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range p.Commands {
+		if c.Name == policy.Shell {
+			p.Commands[i].Path = bash
+		}
+	}
+	sc := *s.State()
+	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
+	s.SetState(&sc)
+	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	t.Cleanup(func() {
+		if err := s.Shells.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ShellPolicy is --proxy-shell=action.
+func ShellPolicy(action policy.Action) *policy.Policy {
+	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"context"
+	"regexp"
+	"time"
+)
+
+// RunOptions say which command a call of hostexec runs, and how.
+type RunOptions struct {
+	Command      []string
+	Env          []string // variables of the command, NAME=VALUE
+	Timeout      string   // as it was typed; empty: that of HOSTEXEC_TIMEOUT
+	Detach, Keep bool     // as a job; as one that may outlive its container
+	Ready        Readiness
+}
+
+// Readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
+type Readiness struct {
+	Line    *regexp.Regexp // a line of its output
+	Port    uint16         // on which it listens; 0 is none
+	Timeout time.Duration
+}
+
+func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
+
+// Run has the command of o decided, and runs it, or starts it as a job. It answers the call.
+func (c *Call) Run(ctx context.Context, o RunOptions) error {
+	if err := c.req.setEnv(o.Env, c.s.now().PassEnv); err != nil {
+		return c.Fail(*err)
+	}
+	c.req.Args, c.req.timeout = o.Command, o.Timeout
+	if o.Detach {
+		c.req.keep = o.Keep
+		return c.s.detach(c.lifetime(o.Keep), ctx, c.p, c.req, o.Ready)
+	}
+	return c.s.command(ctx, c.p, c.req)
+}

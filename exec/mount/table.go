@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mount has the mount tables: that of a container, which maps its directories to the host's, and
+// that of this host, which tells what else shows a file.
+//
+//	container's cwd --Table--> held source + rest --exec/dir--> held directory
+//
+// Its one law: a path that a container names is a claim. It is resolved once, below a
+// source that was opened when the table was made, through no symbolic link and into no
+// other mount; from then on the descriptor is what is used, never the path. It does not
+// decide who may run what.
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// ErrMismatch says that a container's directory has no counterpart on the host.
+var ErrMismatch = errors.New("workdir mismatch")
+
+// Point is one entry of a container's mount table, as the engine reports it.
+type Point struct {
+	Target string // in the container; empty: no directory of its own, but what another mount consists of
+	Source string // on the host
+	Bind   bool   // false for a volume, a tmpfs, a single file and our own
+
+	ReadOnly bool // for the container
+	Alone    bool // what this host has mounted below the source does not come along
+	File     bool // a single file is mounted there; only Share says so
+}
+
+// Table maps a container's directories to the host's. Its methods may be called by
+// several goroutines at once.
+type Table struct {
+	mu       sync.RWMutex // held for writing while the roots are closed
+	mounts   []mount
+	behind   []mount // what mounts without a target show; guarded by mu, as are the next
+	fallback *mount  // from Default; nil if there is a bind mount
+	all      bool    // fallback stands for every directory of the container
+	closed   bool
+	writes   *writes
+}
+
+// Default is where commands run when a container has no directory of the host.
+type Default struct {
+	Source string // absolute directory of the host; empty: there is none
+	Target string // the one directory of the container that it stands for
+	All    bool   // it stands for every directory of the container
+}
+
+// mount is a Point whose source is held.
+type mount struct {
+	target   string // cleaned
+	source   string // as the engine names it
+	real     string // the same without links
+	bind     bool
+	readOnly bool
+	alone    bool
+	file     bool     // it is a single file
+	held     *dir.Dir // nil when not held
+	err      error    // why a bind is not held
+}
+
+// NewTable opens and holds the source of each bind. A source that is a file does not
+// count as a bind; one that cannot be opened does, and answers for what is below it
+// with the reason. No call is made in a mount without a target. fallback counts only when
+// there is no bind at all.
+func NewTable(mounts []Point, fallback Default) (*Table, error) {
+	t := &Table{writes: &writes{}}
+	mounts, t.behind = splitTargets(mounts)
+	t.mounts = make([]mount, len(mounts))
+	binds := 0
+	for _, i := range bySource(mounts) {
+		t.mounts[i] = t.hold(mounts[i])
+		if t.mounts[i].bind {
+			binds++
+		}
+	}
+	if binds > 0 || fallback.Source == "" {
+		return t, nil
+	}
+	held, err := dir.Hold(fallback.Source)
+	if err != nil {
+		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(fallback.Source), err)
+	}
+	t.all = fallback.All
+	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, held: held}
+	t.fallback.real = real(*t.fallback)
+	return t, nil
+}
+
+// Targets returns the directories of the container below which calls may be made.
+func (t *Table) Targets() []string {
+	var list []string
+	for _, m := range t.mounts {
+		if m.bind && m.err == nil {
+			list = append(list, m.target)
+		}
+	}
+	return list
+}
+
+// Default returns the directory of the host that stands for directories of the container while none
+// is mounted. The zero value means that there is none.
+func (t *Table) Default() Default {
+	if t.fallback == nil {
+		return Default{}
+	}
+	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
+}
+
+// Open returns the host's directory that is cwd in the container. The error wraps
+// ErrMismatch when there is none.
+func (t *Table) Open(cwd string) (*dir.Dir, error) {
+	name := strconv.QuoteToASCII(cwd)
+	if !path.IsAbs(cwd) {
+		return nil, fmt.Errorf("%w: %s is not an absolute path", ErrMismatch, name)
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.closed {
+		return nil, fmt.Errorf("open directory %s: the mount table is closed", name)
+	}
+	m, rest := t.find(path.Clean(cwd))
+	switch {
+	case m == nil:
+		return nil, fmt.Errorf("%w: %s is not below a bind mount", ErrMismatch, name)
+	case !m.bind:
+		return nil, fmt.Errorf("%w: %s is below %s, which is no directory of the host", ErrMismatch, name, strconv.QuoteToASCII(m.target))
+	case m.err != nil:
+		return nil, fmt.Errorf("open directory %s: %w", name, m.err)
+	}
+	d, err := m.held.OpenBelow(rest)
+	if err != nil {
+		return nil, fmt.Errorf("open directory %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// find returns the mount that decides about a cleaned path, the one with the longest
+// target, and what of the path is below it.
+func (t *Table) find(cwd string) (best *mount, rest string) {
+	if t.fallback != nil && (t.all || cwd == t.fallback.target) {
+		return t.fallback, "."
+	}
+	for i := range t.mounts {
+		m := &t.mounts[i]
+		below, ok := cutPrefix(cwd, m.target)
+		// Of two mounts on one target the later one covers the other.
+		if ok && (best == nil || len(m.target) >= len(best.target)) {
+			best, rest = m, below
+		}
+	}
+	return best, rest
+}
+
+// cutPrefix returns what of the cleaned path p is below dir, whole elements compared: "/w" is
+// below "/" and "/w", and not below "/workspace".
+func cutPrefix(p, dir string) (rest string, ok bool) {
+	if p == dir {
+		return ".", true
+	}
+	if dir != "/" {
+		dir += "/"
+	}
+	return strings.CutPrefix(p, dir)
+}
+
+// Close lets the held sources go. Directories that are open stay open.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	var errs []error
+	for _, m := range t.mounts {
+		errs = append(errs, m.close())
+	}
+	if t.fallback != nil {
+		errs = append(errs, t.fallback.close())
+	}
+	return errors.Join(errs...)
+}

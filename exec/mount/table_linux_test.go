@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
+)
+
+// The test binary is also the ordinary user.
+func TestMain(m *testing.M) {
+	if os.Getenv("MOUNT_TEST_AS") == "user" {
+		openAsUser(os.Args[1])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// onBothKernels runs test with openat2(2) and without it.
+func onBothKernels(t *testing.T, test func(t *testing.T)) {
+	t.Run("openat2", test)
+	t.Run("walk", func(t *testing.T) {
+		if dirtest.WithoutOpenat2(t) {
+			test(t)
+		}
+	})
+}
+
+// tree makes a workspace w beside what must not be reached.
+func tree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, d := range []string{"w/a/b", "w-evil", "secret/a", "nested/x", "w/vol/x", "w/closed"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"w/out": "../secret", "w/abs": root + "/secret", "w/in": "a", "w/proc": "/proc/self/root"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "w/file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(root, "w/fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func newTable(t *testing.T, fallback Default, mounts ...Point) *Table {
+	t.Helper()
+	table, err := NewTable(mounts, fallback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return table
+}
+
+// Attacks 82, 83, 85, 87.
+func TestOpen(t *testing.T) {
+	root := tree(t)
+	mounts := []Point{
+		{Target: "/w", Source: root + "/w", Bind: true},
+		{Target: "/w/vol", Source: "/var/lib/docker/volumes/v/_data"},
+		{Target: "/w/nested", Source: root + "/nested", Bind: true},
+		{Target: "/w/a/b/conf", Source: root + "/w/file", Bind: true},
+		{Target: "/gone", Source: root + "/nowhere", Bind: true},
+		{Target: "/link", Source: root + "/w/out", Bind: true},
+	}
+	tests := []struct {
+		name, cwd string
+		want      string // below root
+		mismatch  bool   // else: want == "" is another error
+	}{
+		{"root of a mount", "/w", "/w", false},
+		{"below it", "/w/a/b", "/w/a/b", false},
+		{"82 trailing dot", "/w/a/.", "/w/a", false},
+		{"82 doubled slashes", "//w//a", "/w/a", false},
+		{"82 dot dot inside", "/w/a/../a/b", "/w/a/b", false},
+		{"82 dot dot out", "/w/../etc", "", true},
+		{"82 common prefix", "/w-evil", "", true},
+		{"82 not below any", "/etc", "", true},
+		{"82 the root", "/", "", true},
+		{"82 relative", "w/a", "", true},
+		{"82 empty", "", "", true},
+		{"82 unreachable", "(unreachable)/w", "", true},
+		{"83 link out", "/w/out", "", false},
+		{"83 through a link out", "/w/out/a", "", false},
+		{"83 absolute link", "/w/abs/a", "", false},
+		{"83 link that stays inside", "/w/in", "", false},
+		{"83 magic link", "/w/proc/etc", "", false},
+		{"85 volume", "/w/vol", "", true},
+		{"85 below a volume, where the bind has the same name", "/w/vol/x", "", true},
+		{"85 bind in a bind", "/w/nested/x", "/nested/x", false},
+		{"85 single file", "/w/a/b/conf", "", true},
+		{"85 source that is missing", "/gone/a", "", false},
+		{"85 source that became a link", "/link/a", "", false},
+		{"87 file", "/w/file", "", false},
+		{"87 fifo", "/w/fifo", "", false},
+		{"87 deleted", "/w/never", "", false},
+		{"87 control characters", "/w/\x1b[2J", "", false},
+	}
+	onBothKernels(t, func(t *testing.T) {
+		table := newTable(t, Default{}, mounts...)
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				d, err := table.Open(tt.cwd)
+				if err == nil {
+					defer d.Close()
+					if tt.want == "" || d.Path() != root+tt.want {
+						t.Fatalf("Open(%q) = %q, want %q below %q", tt.cwd, d.Path(), tt.want, root)
+					}
+					return
+				}
+				if tt.want != "" || errors.Is(err, ErrMismatch) != tt.mismatch {
+					t.Errorf("Open(%q): %v, want %q, mismatch %v", tt.cwd, err, tt.want, tt.mismatch)
+				}
+				if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
+					t.Errorf("Open(%q): %+q is not printable ASCII", tt.cwd, err.Error())
+				}
+			})
+		}
+	})
+}
+
+// 87: a mount that came after the container started is not what the container sees.
+//
+// Attacks 86, 87.
+func TestOpenOtherMount(t *testing.T) {
+	onBothKernels(t, func(t *testing.T) {
+		table := newTable(t, Default{}, Point{Target: "/host", Source: "/", Bind: true})
+		if d, err := table.Open("/host/proc"); err == nil {
+			t.Errorf("Open crossed into %s, want an error", d.Path())
+		}
+	})
+}
+
+func TestDefault(t *testing.T) {
+	root := tree(t)
+	volume := Point{Target: "/v", Source: root + "/nested"}
+	file := Point{Target: "/f", Source: root + "/w/file", Bind: true}
+	bind := Point{Target: "/b", Source: root + "/nested", Bind: true}
+	gone := Point{Target: "/g", Source: root + "/gone", Bind: true}
+	app := Default{Source: root + "/w", Target: "/app/"}
+	all := Default{Source: root + "/w", Target: "/app", All: true}
+	tests := []struct {
+		name     string
+		fallback Default
+		mounts   []Point
+		cwd      string
+		want     string
+	}{
+		{"the one directory", app, nil, "/app", "/w"},
+		{"the same, not cleaned", app, nil, "//app/x/..", "/w"},
+		{"below it", app, nil, "/app/sub", ""},
+		{"above it", app, nil, "/", ""},
+		{"beside it", app, nil, "/application", ""},
+		{"elsewhere", app, nil, "/build", ""},
+		{"no directory", app, nil, "", ""},
+		{"the host's name for it", app, nil, root + "/w", ""},
+		{"no target", Default{Source: root + "/w"}, nil, "/build", ""},
+		{"no target: the root", Default{Source: root + "/w"}, nil, "/", ""},
+		{"a volume elsewhere", app, []Point{volume}, "/v", ""},
+		{"a volume there", Default{Source: root + "/w", Target: "/v"}, []Point{volume}, "/v", "/w"},
+		{"below a volume there", Default{Source: root + "/w", Target: "/v"}, []Point{volume}, "/v/x", ""},
+		{"a single file", app, []Point{file}, "/app", "/w"},
+		{"all: any", all, nil, "/any/where", "/w"},
+		{"all: a volume", all, []Point{volume}, "/v", "/w"},
+		{"all: a single file", all, []Point{file}, "/", "/w"},
+		{"a bind", app, []Point{bind}, "/app", ""},
+		{"all: a bind", all, []Point{bind}, "/any/where", ""},
+		{"all: a bind that cannot be held", all, []Point{gone}, "/any/where", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := newTable(t, tt.fallback, tt.mounts...).Open(tt.cwd)
+			got := ""
+			if err == nil {
+				got = strings.TrimPrefix(d.Path(), root)
+				d.Close()
+			}
+			if got != tt.want || got == "" && !errors.Is(err, ErrMismatch) {
+				t.Errorf("Open(%q) = %q, %v, want %q", tt.cwd, got, err, tt.want)
+			}
+		})
+	}
+	if _, err := NewTable(nil, Default{Source: root + "/nowhere"}); err == nil {
+		t.Error("NewTable with a missing fallback = nil, want an error")
+	}
+	if _, err := newTable(t, Default{}).Open("/"); !errors.Is(err, ErrMismatch) {
+		t.Errorf("Open of an empty table: %v, want %v", err, ErrMismatch)
+	}
+}
+
+// A container that is started again may have replaced a source that lies in another.
+//
+// Attack 86.
+func TestSourceBelowSource(t *testing.T) {
+	root := tree(t)
+	inner := root + "/w/closed"
+	if err := os.Remove(inner); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(root+"/secret", inner); err != nil {
+		t.Fatal(err)
+	}
+	table := newTable(t, Default{}, Point{Target: "/x", Source: inner, Bind: true}, Point{Target: "/w", Source: root + "/w", Bind: true})
+	if d, err := table.Open("/x/a"); err == nil {
+		t.Errorf("Open = %s, want an error", d.Path())
+	}
+}
+
+// The directory is held: whatever its name leads to later.
+//
+// Attack 84.
+func TestHeld(t *testing.T) {
+	root := tree(t)
+	table := newTable(t, Default{}, Point{Target: "/w", Source: root + "/w", Bind: true})
+	if err := os.Rename(root+"/w", root+"/moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(root+"/secret", root+"/w"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := table.Open("/w/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("pwd", "-P")
+	cmd.Dir = "/proc/self/fd/" + strconv.Itoa(d.FD())
+	if out, err := cmd.Output(); string(out) != root+"/moved/a\n" {
+		t.Errorf("pwd = %q, %v, want %q", out, err, root+"/moved/a\n")
+	}
+	if _, err := table.Open("/w"); err == nil {
+		t.Error("Open after Close = nil, want an error")
+	}
+	if err := errors.Join(d.Close(), d.Close(), table.Close()); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// Attack 87.
+func TestDeletedRoot(t *testing.T) {
+	root := tree(t)
+	table := newTable(t, Default{}, Point{Target: "/n", Source: root + "/nested", Bind: true})
+	if err := os.RemoveAll(root + "/nested"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Open("/n"); !errors.Is(err, dir.ErrDeleted) {
+		t.Errorf("Open = %v, want %v", err, dir.ErrDeleted)
+	}
+}
+
+// 87, unreadable: seen by an ordinary user, as root sees everything.
+//
+// Attack 87.
+func TestUnreadable(t *testing.T) {
+	root := tree(t)
+	if err := os.Chmod(root+"/w/closed", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for p := root; p != "/tmp" && p != "/"; p = filepath.Dir(p) {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("/proc/self/exe", root+"/w")
+	cmd.Env = append(os.Environ(), "MOUNT_TEST_AS=user")
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	out, err := cmd.Output()
+	if want := `open directory "/w/closed": permission denied`; err != nil || string(out) != want {
+		t.Errorf("Open as a user: %q, %v, want %q", out, err, want)
+	}
+}
+
+func openAsUser(source string) {
+	table, err := NewTable([]Point{{Target: "/w", Source: source, Bind: true}}, Default{})
+	if err == nil {
+		_, err = table.Open("/w/closed")
+	}
+	fmt.Print(err)
+}
+
+// 84: a directory is exchanged with a link to the outside, again and again, while it is
+// opened. A race in which nothing is ever opened would prove nothing.
+//
+// Attack 84.
+func TestRacingExchange(t *testing.T) {
+	root := tree(t)
+	onBothKernels(t, func(t *testing.T) {
+		dirtest.Exchange(t, root+"/w/a", root+"/w/out")
+		table := newTable(t, Default{}, Point{Target: "/w", Source: root + "/w", Bind: true})
+		var inside, refused int
+		var inner unix.Stat_t
+		if err := unix.Stat(root+"/w", &inner); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < 20000 || inside == 0 || refused == 0; i++ {
+			d, err := table.Open("/w/a/b")
+			if err != nil {
+				refused++
+				continue
+			}
+			inside++
+			if !strings.HasPrefix(d.Path(), root+"/w/") {
+				t.Fatalf("escaped to %s", d.Path())
+			}
+			d.Close()
+		}
+		t.Logf("opened %d, refused %d, escaped 0", inside, refused)
+	})
+}
+
+// TestName finds the container's name of a directory of the host.
+func TestName(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"app/sub/deep", "app/hidden", "lib"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	table, err := NewTable([]Point{
+		{Target: "/w", Source: at("app"), Bind: true},
+		{Target: "/w/hidden"}, // a volume
+		{Target: "/deep", Source: at("app/sub/deep"), Bind: true},
+		{Target: "/gone", Source: at("none"), Bind: true},
+	}, Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	for host, want := range map[string]string{
+		at("app"): "/w", at("app/sub"): "/w/sub", at("app/sub/deep"): "/deep", at("app/sub/deep/x"): "/deep/x",
+		at("app/hidden"): "", at("app2"): "", at("lib"): "", root: "", "/": "", at("none"): "",
+	} {
+		if got, ok := table.Name(host); got != want || ok != (want != "") {
+			t.Errorf("Name(%s) = %q, %v, want %q", host, got, ok, want)
+		}
+	}
+	alone, err := NewTable(nil, Default{Source: at("app"), Target: "/srv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	for host, want := range map[string]bool{at("app"): true, at("app/sub"): false, root: false} {
+		if got, ok := alone.Name(host); ok != want || ok && got != "/srv" {
+			t.Errorf("without a mount Name(%s) = %q, %v, want %v", host, got, ok, want)
+		}
+	}
+}

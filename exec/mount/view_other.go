@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package mount
+
+func mountOf(string) (uint64, string) { return 0, "" }
+func shows(string, string) bool       { return false }

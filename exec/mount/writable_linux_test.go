@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mount
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
+)
+
+// binds are bind mounts of a host, and whether the container, which has work and file, can
+// write through the name.
+var binds = []struct {
+	source, target string
+	name           string
+	want           bool
+}{
+	{"work", "alias", "alias/bin", true},
+	{"work/bin", "part", "part", true},
+	{"work/bin", "part", "part/not-there", true},
+	{"home", "above", "above/work/bin", true},
+	{"other", "work/sub", "other/bin", true}, // the engine binds recursively
+	{"usr", "clean", "clean/bin", false},
+	{"third", "read-only/sub", "third/bin", true}, // many engines make only the mount itself read-only
+	{"third", "read-only/sub", "read-only/sub", true},
+	{"third", "read-only/sub", "read-only/bin", false},
+	{"fourth", "lonely/sub", "fourth/bin", false},
+	{"fourth", "lonely/sub", "lonely/bin", true},
+	{"fifth", "both/sub", "fifth/bin", false},
+	{"home/usr", "inside", "inside/tool", false},
+}
+
+// TestWritableBinds has the host call a directory of the container's by the name of a bind
+// mount: no link leads there, and for a part of it no directory above has its identity.
+//
+// Attack 62.
+func TestWritableBinds(t *testing.T) {
+	if !dirtest.OwnMounts(t) {
+		return
+	}
+	base := treeOf(t, []string{"home/work/bin", "home/work/sub", "home/usr", "usr/bin", "other/bin", "alias", "part", "above", "clean", "inside",
+		"third/bin", "read-only/sub", "fourth", "lonely/sub", "fifth", "both/sub"}, map[string]string{"work": "home/work"})
+	made := map[string]bool{}
+	for _, b := range binds {
+		if !made[b.target] {
+			dirtest.Mount(t, filepath.Join(base, b.source), filepath.Join(base, b.target), "", unix.MS_BIND, "")
+		}
+		made[b.target] = true
+	}
+	table := tableOf(t,
+		Point{Target: "/w", Source: filepath.Join(base, "home/work"), Bind: true},
+		Point{Target: "/ro", Source: filepath.Join(base, "read-only"), Bind: true, ReadOnly: true},
+		Point{Target: "/lonely", Source: filepath.Join(base, "lonely"), Bind: true, Alone: true},
+		Point{Target: "/both", Source: filepath.Join(base, "both"), Bind: true, ReadOnly: true, Alone: true},
+	)
+	for _, b := range binds {
+		if got := table.Writable(filepath.Join(base, b.name)); got != b.want {
+			t.Errorf("Writable(%s) = %v, want %v", b.name, got, b.want)
+		}
+	}
+}
+
+// TestReadOnlyBelow has the host mount a directory below a .git that the container has read-only.
+func TestReadOnlyBelow(t *testing.T) {
+	if !dirtest.OwnMounts(t) {
+		return
+	}
+	base := treeOf(t, []string{"repo/.git/hooks", "repo/.git.d", "hooks"}, nil)
+	readOnly := func() bool {
+		table := tableOf(t,
+			Point{Target: "/w", Source: filepath.Join(base, "repo"), Bind: true},
+			Point{Target: "/w/.git", Source: filepath.Join(base, "repo/.git"), Bind: true, ReadOnly: true},
+		)
+		d, err := table.Open("/w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		return table.ReadOnly(d, "/w", ".git")
+	}
+	// Its name begins as that of the other one does.
+	dirtest.Mount(t, filepath.Join(base, "hooks"), filepath.Join(base, "repo/.git.d"), "", unix.MS_BIND, "")
+	if !readOnly() {
+		t.Error("a mount beside .git makes it writable")
+	}
+	dirtest.Mount(t, filepath.Join(base, "hooks"), filepath.Join(base, "repo/.git/hooks"), "", unix.MS_BIND, "")
+	if readOnly() {
+		t.Error("with a writable mount below it, .git counts as read-only")
+	}
+}
+
+// TestWritableMissing has what is not there yet, and what a mount without a target shows.
+//
+// Attack 62.
+func TestWritableMissing(t *testing.T) {
+	base := treeOf(t, []string{"work", "volume/bin", "usr"}, map[string]string{"later": "work/bin", "usr/bin": "../work/none"})
+	table := tableOf(t, Point{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
+		Point{Source: filepath.Join(base, "volume")}, Point{Source: filepath.Join(base, "usr"), ReadOnly: true})
+	for name, want := range map[string]bool{
+		"work/bin": true, "later": true, "later/deep/er": true, "usr/bin": true, "volume/bin": true, "usr/lib": false, "none/bin": false, "work-not": false,
+	} {
+		if got := table.Writable(filepath.Join(base, name)); got != want {
+			t.Errorf("Writable(%s) = %v, want %v", name, got, want)
+		}
+	}
+	if d, err := table.Open(filepath.Join(base, "volume")); err == nil {
+		d.Close()
+		t.Error("a call can be made in a mount without a target")
+	}
+}
+
+// TestSupplies mounts a single file of a directory: what is looked for there by its name is
+// the container's, though the directory is not.
+//
+// Attack 62.
+func TestSupplies(t *testing.T) {
+	base := treeOf(t, []string{"bin", "sbin"}, map[string]string{"link": "bin"})
+	for _, name := range []string{"bin/python3", "sbin/tool"} {
+		if err := os.WriteFile(filepath.Join(base, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := tableOf(t, Point{Target: "/python3", Source: filepath.Join(base, "bin/python3"), Bind: true},
+		Point{Target: "/tool", Source: filepath.Join(base, "sbin/tool"), Bind: true, ReadOnly: true})
+	for name, want := range map[string]bool{"bin": true, "link": true, "sbin": false, ".": false} {
+		if got := table.ControlsFilesIn(filepath.Join(base, name)); got != want {
+			t.Errorf("Supplies(%s) = %v, want %v", name, got, want)
+		}
+	}
+	if table.Writable(filepath.Join(base, "bin")) {
+		t.Error("a directory counts as writable for one of its files")
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// codeNo is what kill exits with for a job that is not there, or has ended.
+const codeNo = 1
+
+// kill ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
+func kill(ctx context.Context, c *call.Call, args []string) error {
+	flags := newFlags()
+	flags.SetInterspersed(true)
+	name := flags.StringP("signal", "s", "", "")
+	all := flags.BoolP("all", "a", false, "")
+	if err := flags.Parse(args); err != nil {
+		return c.Fail(call.UsageError("kill: " + names.Printable(err.Error())))
+	}
+	var sig executor.Signal
+	if flags.Changed("signal") {
+		var err error
+		if sig, err = job.ParseSignal(*name); err != nil {
+			return c.Fail(call.UsageError(fmt.Sprintf("kill: %v: %s", err, names.Quoted(call.Truncate(*name)))))
+		}
+	}
+	refs := flags.Args()
+	switch {
+	case *all && len(refs) > 0:
+		return c.Fail(call.UsageError("kill wants ids or --all, not both"))
+	case *all:
+		for _, kept := range c.Jobs() {
+			if info := kept.Info(); info.Status == job.Running {
+				refs = append(refs, info.ID)
+			}
+		}
+	case len(refs) == 0:
+		return c.Fail(call.UsageError("kill wants an id or --all"))
+	case len(refs) > job.MaxRunning:
+		return c.Fail(call.UsageError(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
+	}
+	var said, complaints strings.Builder
+	var reasons []string
+	for id, err := range endEach(ctx, c, refs, sig) {
+		if err == nil {
+			fmt.Fprintln(&said, id)
+		} else if !*all || !errors.Is(err, job.ErrEnded) {
+			complaints.WriteString(killFailed(err))
+			reasons = append(reasons, err.Error())
+		}
+	}
+	if len(reasons) == 0 {
+		return c.Print([]byte(said.String()))
+	}
+	return c.PrintFailure([]byte(said.String()), call.Failure{Status: call.StatusFailed, Code: codeNo,
+		Line: complaints.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
+}
+
+// missing answers a verb whose job is not there.
+func missing(err error) call.Failure {
+	return call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
+}
+
+// killFailed tells why a job was not ended.
+func killFailed(err error) string {
+	if errors.Is(err, job.ErrUnknown) {
+		return missing(err).Text()
+	}
+	return call.Line("%v", err)
+}
+
+// endEach ends all that refs name at the same time, and yields the results in the order of refs.
+func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Signal) iter.Seq2[string, error] {
+	type result struct {
+		id  string
+		err error
+	}
+	results := make([]chan result, len(refs))
+	for i, ref := range refs {
+		results[i] = make(chan result, 1)
+		// ends when that has, or with ctx; the reader below waits for it.
+		go func() {
+			id, err := endOne(ctx, c, ref, sig)
+			results[i] <- result{id, err}
+		}()
+	}
+	return func(yield func(string, error) bool) {
+		for _, one := range results {
+			r := <-one
+			if !yield(r.id, r.err) {
+				return
+			}
+		}
+	}
+}
+
+// endOne ends what hostexec ps lists by ref: a job, a call or a text of a shell that runs, or
+// what one of these has left running. It returns when that is gone.
+func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) (id string, err error) {
+	if id, err = listedAs(c, ref); err != nil {
+		return "", err
+	}
+	if err = c.End(ctx, id, sig); errors.Is(err, call.ErrNotJob) {
+		err = fmt.Errorf("%s is %w", names.Printable(call.Truncate(ref)), err)
+	}
+	return id, err
+}
+
+// listedAs returns the id that hostexec ps lists and that is ref, or alone begins with it.
+func listedAs(c *call.Call, ref string) (string, error) {
+	hits := map[string]bool{} // one may be that of a job and of what this has left
+	for _, r := range rows(c) {
+		if r.ID == ref {
+			return ref, nil
+		}
+		if ref != "" && strings.HasPrefix(r.ID, ref) {
+			hits[r.ID] = true
+		}
+	}
+	if len(hits) > 1 {
+		return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(call.Truncate(ref)), len(hits))
+	}
+	for id := range hits {
+		return id, nil
+	}
+	return "", fmt.Errorf("%w: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+}

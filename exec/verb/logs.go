@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// logs shows what a job wrote, each stream to the caller's own.
+func logs(ctx context.Context, c *call.Call, args []string) error {
+	flags := newFlags()
+	flags.SetInterspersed(true)
+	follow := flags.BoolP("follow", "f", false, "")
+	combined := flags.Bool("combined", false, "")
+	raw := flags.Bool("raw", false, "")
+	if err := flags.Parse(args); err != nil {
+		return c.Fail(call.UsageError("logs: " + names.Printable(err.Error())))
+	}
+	if flags.NArg() != 1 {
+		return c.Fail(call.UsageError("logs wants one job"))
+	}
+	kept, err := c.Job(flags.Arg(0))
+	if err != nil {
+		return c.Fail(missing(err))
+	}
+	stdout, stderr, err := c.Open()
+	if err != nil {
+		return err
+	}
+	ctx, stop := c.Interruptible(ctx)
+	defer stop()
+	out, errs := until{ctx, stdout}, until{ctx, stderr}
+	switch {
+	case *raw:
+		err = kept.Copy(ctx, out, *follow)
+	case *combined:
+		err = kept.Copy(ctx, &job.Parser{Out: out, Err: out}, *follow)
+	default:
+		err = kept.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
+	}
+	if e, ok := call.Interrupted(ctx); ok {
+		return c.Exit(e)
+	}
+	if err != nil {
+		return errors.Join(err, c.Fail(call.Failed("the log cannot be read")))
+	}
+	e := wire.Exit{Outcome: wire.Exited}
+	if n := kept.Info().Dropped; n > 0 {
+		e.Text = call.Line("%d bytes that it wrote later were not kept", n)
+	}
+	return c.Exit(e)
+}
+
+// until writes to w until ctx ends.
+type until struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.w.Write(b)
+}

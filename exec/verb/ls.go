@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// ls renders what may be called.
+func ls(c *call.Call, args []string) error {
+	switch {
+	case len(args) == 0:
+		return c.Print(renderCommands(c.Policy()))
+	case slices.Equal(args, []string{"--json"}):
+		return c.Print(renderCommandsJSON(c.Policy()))
+	}
+	return c.Fail(call.UsageError("ls takes only --json"))
+}
+
+func renderCommands(p *policy.Policy) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	list := commands(p)
+	elsewhere := slices.ContainsFunc(list, func(c command) bool { return c.Where != host })
+	ruled := slices.ContainsFunc(list, func(c command) bool { return c.Call != c.Name })
+	for _, c := range append([]command{{"COMMAND", "ACTION", "WHERE", "CALL"}}, list...) {
+		fmt.Fprint(w, c.Name, "\t", c.Action)
+		if elsewhere {
+			fmt.Fprint(w, "\t", c.Where)
+		}
+		if ruled {
+			fmt.Fprint(w, "\t", c.Call)
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+type command struct {
+	Name   string `json:"name"`
+	Action string `json:"action"`
+	Where  string `json:"where"`
+	Call   string `json:"call"` // what to type, be there a program of that name in the container or not
+}
+
+var host = policy.Place{}.String()
+
+// commands returns what may be called by name: what is proxied, in the order given, then
+// what only has rules. Which of these a caller's arguments meet is for Decide to say.
+func commands(p *policy.Policy) []command {
+	list := []command{} // [] in JSON, not null
+	for _, c := range p.Commands {
+		list = append(list, command{c.Name, c.Action.String(), p.Place(c.Name).String(), c.Name})
+	}
+	for _, name := range p.Names() {
+		i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
+		ruled := len(p.Rules[name].Rules) > 0
+		switch c, _ := p.Lookup(name); {
+		case i < 0:
+			list = append(list, command{name, "rules", p.Place(name).String(), call.Name + " " + name})
+		case ruled && !c.Explicit && c.Action == policy.Allow:
+			list[i].Action = "rules"
+		}
+	}
+	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
+		list[i].Call = call.Name + " session"
+	}
+	if p.Broken != "" {
+		for i := range list {
+			list[i].Action = policy.Deny.String()
+		}
+	}
+	return list
+}
+
+func renderCommandsJSON(p *policy.Policy) []byte {
+	b, err := json.MarshalIndent(commands(p), "", "  ")
+	if err != nil {
+		panic("call: " + err.Error()) // strings always marshal
+	}
+	return append(names.ASCII(b), '\n')
+}

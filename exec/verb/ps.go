@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verb
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"al.essio.dev/pkg/shellescape"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// row is one line of ps: a call that runs, or a job.
+type row struct {
+	ID      string     `json:"id"`
+	Kind    string     `json:"kind"` // call, job or left
+	Status  job.Status `json:"status"`
+	Code    *int       `json:"exit_code"` // null while it runs
+	Args    []string   `json:"args"`      // the beginning of them, if they are long
+	PID     int        `json:"pid"`       // on the host
+	Started time.Time  `json:"started"`
+	Seconds float64    `json:"seconds"`
+	Reason  string     `json:"reason,omitempty"`
+	Keep    bool       `json:"keep,omitempty"` // it may outlive the container
+}
+
+// rows returns the calls that run, all jobs, and what of either goes on, oldest first.
+func rows(c *call.Call) []row {
+	list := []row{} // [] in JSON, not null
+	seen := map[string]bool{}
+	now := time.Now()
+	for _, kept := range c.Jobs() {
+		info := kept.Info()
+		seen[info.ID] = true
+		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: listed(info.Args), PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
+		if info.Status != job.Running {
+			r.Code, r.Seconds = &info.Code, info.Ended.Sub(info.Started).Seconds()
+		} else {
+			r.Seconds = now.Sub(info.Started).Seconds()
+		}
+		list = append(list, r)
+	}
+	for _, r := range c.Running() {
+		if !seen[r.Request] {
+			list = append(list, row{ID: r.Request, Kind: "call", Status: job.Running, Args: listed(r.Args), PID: r.PID, Started: r.Since, Seconds: now.Sub(r.Since).Seconds()})
+		}
+	}
+	for _, l := range c.Left() {
+		r := leftRow(l)
+		r.Seconds = now.Sub(r.Started).Seconds()
+		list = append(list, r)
+	}
+	slices.SortStableFunc(list, func(a, b row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
+// KindLeft is what ps calls it.
+const KindLeft = "left"
+
+// leftRow is a row of what a call or a job left.
+func leftRow(l proctree.Left) row {
+	return row{ID: l.ID, Kind: KindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
+}
+
+// listed returns the beginning of args, as a list shows them.
+func listed(args []string) []string {
+	short, _ := names.TruncateArgs(args, names.MaxListed)
+	return short
+}
+
+func ps(c *call.Call, args []string) error {
+	switch {
+	case len(args) == 0:
+		return c.Print(renderRows(rows(c)))
+	case slices.Equal(args, []string{"--json"}):
+		b, err := json.MarshalIndent(rows(c), "", "  ")
+		if err != nil {
+			return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
+		}
+		return c.Print(append(names.ASCII(b), '\n'))
+	}
+	return c.Fail(call.UsageError("ps takes only --json"))
+}
+
+func renderRows(rows []row) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "REQUEST\tKIND\tSTATUS\tEXIT\tTIME\tCOMMAND")
+	for _, r := range rows {
+		code := "-"
+		if r.Code != nil {
+			code = strconv.Itoa(*r.Code)
+		}
+		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second)
+		kind := r.Kind
+		if r.Keep {
+			kind += ", kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, kind, r.Status, code, took, names.Printable(shellescape.QuoteCommand(r.Args)))
+	}
+	w.Flush()
+	return b.Bytes()
+}

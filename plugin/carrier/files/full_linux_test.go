@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// TestFilesFullDisk fills the disk with the output of a call: its caller and the log learn which directory is full.
+func TestFilesFullDisk(t *testing.T) {
+	const mark = "CARRIER_TEST_MOUNTS"
+	if os.Getenv(mark) == "" {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestFilesFullDisk$", "-test.v")
+		cmd.Env = append(os.Environ(), mark+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+		if uid := os.Getuid(); uid != 0 {
+			cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
+		}
+		return
+	}
+	at := t.TempDir()
+	for _, err := range []error{unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("none", at, "tmpfs", 0, "size=1m")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	box, err := dir.MakeSharedDir(at, "make", dir.ForOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	l, err := Listen([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.NewTextHandler(&log, nil)), new(limit.Session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(at, "make", "a.tmp"), []byte("all\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(at, "make", "a.tmp"), filepath.Join(at, "make", "a.req")); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := wire.ReadFrame(conn, make([]byte, wire.MaxExec)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends when the call has
+		for {
+			if _, err := conn.Write(wire.AppendFrame(nil, wire.KindStdout, make([]byte, 32<<10))); err != nil {
+				return
+			}
+		}
+	}()
+	go func() { // ends with conn
+		for {
+			if _, _, err := wire.ReadFrame(conn, make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	exit := filepath.Join(at, "make", "a.exit")
+	for _, err := os.Stat(exit); err != nil; _, err = os.Stat(exit) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("the caller gets no exit code")
+		}
+	}
+	conn.Close()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	want := "no space left in " + filepath.Join(at, "make")
+	if status := read(t, filepath.Join(at, "make", "a.status")); !strings.Contains(status, want) {
+		t.Errorf("status: %q, want %q", status, want)
+	}
+	if !strings.Contains(log.String(), "no space left\" directory="+filepath.Join(at, "make")) {
+		t.Errorf("the log does not name the directory: %q", log.String())
+	}
+	if code := read(t, exit); code != "125\n" {
+		t.Errorf("exit code %q, want 125", code)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

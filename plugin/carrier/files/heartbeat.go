@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// A caller shows that it lives by a file that it changes each second: <id>.alive for one call,
+// or .heartbeat, which swe-swe's clients share. The caller controls both files, so they
+// are hints: they can only end the caller's own calls. Only changes count, by the host's clock: the
+// caller's clock may differ.
+
+const (
+	// heartbeat is the file that all callers of a directory share.
+	heartbeat = ".heartbeat"
+	// aliveTimeout is how long <id>.alive may stay the same: long enough for a busy machine.
+	aliveTimeout = 15 * time.Second
+	// stale is how long .heartbeat may stay the same.
+	stale = 4 * time.Second
+	// heartbeatLead is how long before its request a caller may have touched .heartbeat.
+	heartbeatLead = 1500 * time.Millisecond
+)
+
+// changingFile is a file that a caller changes each second.
+type changingFile struct {
+	name    string
+	max     time.Duration // how long it may stay the same
+	shows   bool          // the caller changes it
+	version string
+	changed time.Time // when it was seen to change
+}
+
+// missed reports whether the caller changed the file before and has stopped.
+func (p *changingFile) missed(box *dir.SharedDir, now time.Time) bool {
+	if e, err := box.Stat(p.name); err == nil && e.Version() != p.version {
+		p.version, p.changed, p.shows = e.Version(), now, true
+	}
+	return p.shows && now.Sub(p.changed) > p.max
+}
+
+// share makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
+func (l *Listener) share(p *requestDir) {
+	if err := p.putHeartbeat(); err != nil {
+		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
+	}
+}
+
+// putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it.
+// The time of 1970 means that nobody has touched it yet.
+func (p *requestDir) putHeartbeat() error {
+	if e, err := p.Dir.Stat(heartbeat); err == nil && e.Regular && e.Mode == 0o666 {
+		return nil
+	}
+	return p.Dir.PutAt(heartbeat, nil, 0o666, time.Unix(0, 0))
+}
+
+// hasHeartbeat reports whether the caller that made a request touches .heartbeat. swe-swe's client
+// does so between writing its request and renaming it. If no other call in flight touches the
+// file, or did so lately, a touch shortly before the request counts, too.
+func (p *requestDir) hasHeartbeat(request dir.Entry, now time.Time) bool {
+	e, err := p.Dir.Stat(heartbeat)
+	if err != nil || !e.Regular || e.Mod.Unix() == 0 {
+		return false
+	}
+	earliest := request.Mod
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heartbeatCalls == 0 && now.Sub(p.heartbeatEnded) > heartbeatLead {
+		earliest = earliest.Add(-heartbeatLead)
+	}
+	return !e.Mod.Before(earliest)
+}

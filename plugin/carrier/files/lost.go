@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// AnswerLost answers the calls of commands in box that a watcher had begun when it was killed.
+// If others serve the same directory, a call that does not name its command is not answered.
+func AnswerLost(box *dir.SharedDir, commands []string, others bool) {
+	p := &requestDir{RequestDir: RequestDir{Dir: box, Commands: commands}, flying: map[string]*call{}}
+	var ids []string
+	box.Names(func(name string) bool { // a call that cannot be read gets no answer
+		if id, what, ok := split(name); ok && what == "stdout" && p.abandoned(id, others) {
+			ids = append(ids, id)
+		}
+		return len(ids) < maxFlying
+	})
+	for _, id := range ids {
+		p.answerLost(id)
+	}
+}
+
+// abandoned reports whether a call was begun, has no answer, and is not another watcher's.
+func (p *requestDir) abandoned(id string, others bool) bool {
+	for _, what := range []string{".req", ".exit"} {
+		if _, err := p.Dir.Stat(id + what); err == nil {
+			return false
+		}
+	}
+	text, _, err := p.Dir.Read(id+".cmd", wire.MaxExec)
+	if side := fields(text); err == nil && len(side) > 0 {
+		return slices.Contains(p.Commands, strings.TrimSuffix(side[0], "\n"))
+	}
+	return !others
+}
+
+func (p *requestDir) answerLost(id string) {
+	out, e, err := p.Dir.Append(id + ".stdout")
+	if err != nil {
+		return
+	}
+	c := newCall(p, request{id: id, owner: e})
+	c.out = lostOutput(out, e)
+	defer c.out.close()
+	if errs, e, err := p.Dir.Append(id + ".stderr"); err == nil {
+		c.err = lostOutput(errs, e)
+		defer c.err.close()
+	}
+	c.wakeup = p.Dir.Wakeup(id + ".bell")
+	defer c.wakeup.Close()
+	c.finish(carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
+}
+
+// lostOutput is a stream to which a killed watcher has written e.Size bytes.
+func lostOutput(f *os.File, e dir.Entry) *output {
+	return &output{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session), Kind: limit.Spool}}
+}

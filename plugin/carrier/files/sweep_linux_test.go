@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// TestSweep removes what is old and of nobody, call by call, and nothing else.
+//
+// Attack 19.
+func TestSweep(t *testing.T) {
+	base := t.TempDir()
+	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	now := time.Now()
+	old, young, future := now.Add(-6*time.Minute), now.Add(-4*time.Minute), now.Add(24*time.Hour)
+	for name, at := range map[string]time.Time{
+		"old.stdout": old, "old.exit": old, "young.exit": young, "mixed.stdout": old, "mixed.beat": young, "flying.stdout": old,
+		"wish.req": old, "readme": old, "x.txt": old, "future.exit": future,
+	} {
+		path := filepath.Join(base, "x", name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(base, "x", "dir.exit"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := newRequestDir(RequestDir{Dir: box})
+	p.flying["flying"] = &call{}
+	left := func() (names []string) {
+		box.Names(func(name string) bool { names = append(names, name); return true })
+		slices.Sort(names)
+		return names
+	}
+	p.sweep(now)
+	want := []string{"dir.exit", "flying.stdout", "future.exit", "mixed.beat", "mixed.stdout", "readme", "wish.req", "x.txt", "young.exit"}
+	if got := left(); !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
+	p.sweep(now.Add(6 * time.Minute))
+	want = []string{"dir.exit", "flying.stdout", "readme", "wish.req", "x.txt"}
+	if got := left(); !slices.Equal(got, want) {
+		t.Errorf("later left are %q, want %q", got, want)
+	}
+}

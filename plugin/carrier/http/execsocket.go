@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// ExecSocket is the door for tools of this host: one request in JSON, on one line, over a unix
+// socket, and one answer. docs/http.md has the protocol. Who may connect is the business
+// of the listener.
+//
+// It is a net.Listener whose connections are calls: what a tool asks for is decided as if
+// the container had.
+type ExecSocket struct {
+	*whole
+	keys Keys
+	ln   *carrier.ConnLimiter
+	loop sync.WaitGroup
+}
+
+// Keys are what a request has to show, in this order.
+type Keys struct {
+	Secret, Token string
+	// Cwd returns what the container calls a directory of the host's: ErrNoWorkdir is that it
+	// has none of it, and any other error why nothing can be called.
+	Cwd func(workdir string) (cwd string, err error)
+}
+
+// ErrNoWorkdir says that a directory of the host's is not one of the session's.
+var ErrNoWorkdir = errors.New("no directory of the session's")
+
+// ListenExecSocket answers what comes to ln. dir is a private directory for output. Close ends it.
+func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
+	l := &ExecSocket{whole: newWhole(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
+	// ends when ln is closed; Close waits for it.
+	l.loop.Go(l.accept)
+	return l
+}
+
+func (l *ExecSocket) accept() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		conn, err := l.ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, for one
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		// ends with the connection, or with the call, which its server's end ends.
+		all.Go(func() { l.serve(conn.(*carrier.LimitedConn)) })
+	}
+}
+
+// Close takes no more requests, and returns when those that were accepted have their answers:
+// whoever serves them has to end them.
+func (l *ExecSocket) Close() error {
+	l.end()
+	err := l.ln.Close()
+	l.loop.Wait()
+	return err
+}
+
+// execRequest is a request.
+type execRequest struct {
+	Secret    string            `json:"secret"`
+	Token     string            `json:"token"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Workdir   string            `json:"workdir"`
+	Env       map[string]string `json:"env"`
+	TimeoutMs int64             `json:"timeout_ms"`
+}
+
+var errNoLine = errors.New("invalid request: want one line of JSON")
+
+// stCompleted is the status of an Exec's answer where the command has run; stTimeout and
+// stError are the others.
+const stCompleted = "completed"
+
+// serve answers one request.
+func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
+	defer conn.Close()
+	ask, why := l.readRequest(conn)
+	if why != "" {
+		l.refuse(conn, why)
+	}
+	if len(ask.Args) == 0 {
+		return
+	}
+	conn.Known()
+	if !l.enter() {
+		l.refuse(conn, "too many requests at a time")
+		return
+	}
+	defer l.leave()
+	l.answer(conn, ask)
+}
+
+// readRequest reads a request, and says why it is refused. Where there is neither, nothing was said.
+func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
+	conn.SetReadDeadline(time.Now().Add(headerTimeout))
+	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
+	switch {
+	case err == nil:
+		conn.SetReadDeadline(time.Time{})
+		return l.request(line)
+	case len(line) > 0:
+		refusal = "invalid request: it does not end with a newline, or has more than " + strconv.Itoa(maxBody) + " bytes"
+	}
+	return ask, refusal
+}
+
+// answer makes the call and writes what became of it.
+func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer conn.SetReadDeadline(time.Unix(1, 0))
+	defer cancel()
+	// ends when the caller hangs up, or with ctx and the deadline above.
+	watching.Go(func() { notifyHangup(ctx, conn.Conn, cancel) })
+	r := l.make(ctx, ask)
+	defer r.close()
+	over := make(chan struct{})
+	defer close(over)
+	conn.SetWriteDeadline(time.Now().Add(taking))
+	// ends with the answer. The session's end does not wait long for a tool that takes none.
+	watching.Go(func() {
+		select {
+		case <-l.done:
+			conn.SetWriteDeadline(time.Now().Add(closing))
+		case <-over:
+		}
+	})
+	writeExec(conn, r)
+}
+
+// notifyHangup calls gone when the other end of conn has hung up. One that only has no more to say
+// is there still. What it says is not heard.
+func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
+	io.Copy(io.Discard, conn)
+	tick := time.NewTicker(hangupInterval)
+	defer tick.Stop()
+	for !hungUp(conn) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	gone()
+}
+
+// request reads a request, and says why it is refused.
+func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
+	var req execRequest
+	if err := names.Decode(line, &req); err != nil {
+		return ask, unreadable(err, errNoLine).Error()
+	}
+	if !sameKey(req.Secret, l.keys.Secret) {
+		return ask, "invalid secret"
+	}
+	if !sameKey(req.Token, l.keys.Token) {
+		return ask, "invalid token"
+	}
+	cwd, err := l.keys.Cwd(req.Workdir)
+	switch {
+	case errors.Is(err, ErrNoWorkdir):
+		return ask, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is no directory of the session's"
+	case err != nil:
+		return ask, err.Error()
+	}
+	call := wire.Exec{Cwd: cwd}
+	if err := req.setCommand(&call); err != nil {
+		return ask, "invalid request: " + err.Error()
+	}
+	if err := checkArgs(append(call.Args, call.Env...)); err != nil {
+		return ask, err.Error()
+	}
+	return call, ""
+}
+
+// setCommand puts into ask what req wants to be run.
+func (req *execRequest) setCommand(ask *wire.Exec) (err error) {
+	ask.Args = append([]string{req.Command}, req.Args...)
+	if req.Args == nil {
+		if ask.Args, err = splitWords(req.Command); err != nil {
+			return err
+		}
+	}
+	if len(ask.Args) == 0 || ask.Args[0] == "" {
+		return errors.New("command is required")
+	}
+	for name, value := range req.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.HasPrefix(name, "HOSTEXEC_") {
+			return errors.New(strconv.QuoteToASCII(name) + " is not the name of a variable")
+		}
+		ask.Env = append(ask.Env, name+"="+value)
+	}
+	switch {
+	case req.TimeoutMs < 0 || req.TimeoutMs > int64(maxTimeout/time.Millisecond):
+		return errors.New("timeout_ms is not a time")
+	case req.TimeoutMs > 0:
+		ask.Env = append(ask.Env, "HOSTEXEC_TIMEOUT="+strconv.FormatInt(req.TimeoutMs, 10)+"ms")
+	}
+	return nil
+}
+
+const maxTimeout = 10 * 365 * 24 * time.Hour
+
+func (l *ExecSocket) refuse(conn net.Conn, why string) {
+	conn.SetWriteDeadline(time.Now().Add(headerTimeout))
+	writeObject(conn, jsonField{"status", stError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
+}
+
+// writeExec writes what became of a call. It fails only if the caller has gone.
+func writeExec(w io.Writer, r *reply) {
+	a := r.result()
+	switch a.status {
+	case stApproved, stAutoApproved:
+		a.status = stCompleted
+	case stDenied:
+		a.status, a.reason = stError, "Command denied: "+a.reason
+	}
+	writeObject(w, jsonField{"status", a.status}, jsonField{"exit_code", a.code}, jsonField{"stdout", r.out}, jsonField{"stderr", r.err},
+		jsonField{"error", a.reason}, jsonField{"truncated", r.out.cut || r.err.cut})
+}

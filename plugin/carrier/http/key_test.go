@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKeys makes keys, and finds them again.
+func TestKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	key, err := KeptKey(file)
+	if err != nil || len(key) != 64 || strings.Trim(key, "0123456789abcdef") != "" {
+		t.Fatalf("a new key: %q, %v", key, err)
+	}
+	if again, err := KeptKey(file); again != key || err != nil {
+		t.Errorf("again: %q, %v, want %q", again, err, key)
+	}
+	if other, err := MadeKey(file); other == key || err != nil {
+		t.Errorf("another: %q, %v", other, err)
+	}
+	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("its file: %v, %v", fi.Mode(), err)
+	}
+	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := KeptKey(file); err == nil {
+		t.Errorf("an empty file: %q", key)
+	}
+}

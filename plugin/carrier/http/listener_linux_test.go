@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+const (
+	goodToken = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	badToken  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdee"
+)
+
+// heard is a call as the far end of a carrier's connection has it, which plays the host.
+type heard struct {
+	net.Conn
+	t    *testing.T
+	ask  wire.Exec
+	sent atomic.Int64 // bytes of output
+}
+
+// take takes what the carrier says, which is how much output it lets through: never more than
+// it had.
+func (c *heard) take() {
+	for granted := int64(0); ; {
+		kind, b, err := wire.ReadFrame(c, nil)
+		if err != nil {
+			return
+		}
+		n, err := wire.ParseCredit(b)
+		if kind != wire.KindCredit || err != nil {
+			c.t.Errorf("the carrier sends %v, %v", kind, err)
+			return
+		}
+		if granted += int64(n); granted > c.sent.Load() {
+			c.t.Errorf("%d bytes were granted again, of %d", granted, c.sent.Load())
+		}
+	}
+}
+
+func (c *heard) say(kind wire.Kind, payload []byte) {
+	if kind == wire.KindStdout || kind == wire.KindStderr {
+		c.sent.Add(int64(len(payload)))
+	}
+	if _, err := c.Write(wire.AppendFrame(nil, kind, payload)); err != nil {
+		c.t.Logf("say: %v", err) // a caller that has gone
+	}
+}
+
+// start says that the command runs, and why.
+func (c *heard) start(asked bool, pattern string) {
+	c.Conn.(*callerConn).Decided(asked, pattern)
+	s := wire.Started{Request: "0011223344556677", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}
+	c.say(wire.KindStarted, s.Append(nil))
+}
+
+func (c *heard) end(e wire.Exit) { c.say(wire.KindExit, e.Append(nil)) }
+
+// host answers the calls of ln by serve, until ln is closed.
+func host(t *testing.T, ln net.Listener, serve func(*heard)) {
+	t.Helper()
+	var wg sync.WaitGroup
+	// ends when ln is closed.
+	wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			// ends with serve, which the caller's end ends.
+			wg.Go(func() {
+				defer conn.Close()
+				kind, b, err := wire.ReadFrame(conn, nil)
+				ask, perr := wire.ParseExec(b)
+				if err != nil || perr != nil || kind != wire.KindExec {
+					t.Errorf("the carrier sends %v, %v, %v", kind, err, perr)
+					return
+				}
+				c := &heard{Conn: conn, t: t, ask: ask}
+				var reading sync.WaitGroup
+				// ends with conn.
+				reading.Go(c.take)
+				serve(c)
+				conn.Close()
+				reading.Wait()
+			})
+		}
+	})
+	t.Cleanup(func() { ln.Close(); wg.Wait() })
+}
+
+// echo answers with the arguments, each on a line.
+func echo(c *heard) {
+	c.start(false, "--proxy "+c.ask.Args[0])
+	c.say(wire.KindStdout, []byte(strings.Join(c.ask.Args, "\n")))
+	c.end(wire.Exit{Outcome: wire.Exited})
+}
+
+// door is an HTTP without a port, as an http.Handler.
+func door(t *testing.T, serve func(*heard)) *Listener {
+	t.Helper()
+	h := New(t.TempDir(), goodToken, func() string { return "/w" })
+	h.hosts = hostsOf(netip.MustParseAddrPort("172.17.0.1:9998"))
+	host(t, h, serve)
+	return h
+}
+
+// post makes a request of body.
+func post(h http.Handler, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "http://172.17.0.1:9998/request", strings.NewReader(body))
+	r.Header.Set("X-Hostexec-Token", goodToken)
+	for _, f := range change {
+		f(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Header.Del("X-Hostexec-Token")
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+}
+
+// TestHTTPRequest reads the forms of a request.
+//
+// Attacks 45, 178, 180.
+func TestHTTPRequest(t *testing.T) {
+	h := door(t, func(c *heard) {
+		c.start(false, "")
+		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s", c.ask.Args, c.ask.Cwd))
+		c.end(wire.Exit{Outcome: wire.Exited})
+	})
+	for _, tt := range []struct{ name, body, want string }{
+		{"cmd", `{"cmd": "make 'a b' \"c\" d\\ e"}`, `["make" "a b" "c" "d e"] /w`},
+		{"args", `{"args": ["make", "", "a b"]}`, `["make" "" "a b"] /w`},
+		{"both: args win", `{"cmd": "rm -rf /", "args": ["make"]}`, `["make"] /w`},
+		{"no shell", `{"cmd": "make $(id) ; x > y | z && $HOME *"}`, `["make" "$(id)" ";" "x" ">" "y" "|" "z" "&&" "$HOME" "*"] /w`},
+		{"elsewhere", `{"args": ["make"], "workdir": "/w/sub"}`, `["make"] /w/sub`},
+		{"what it says of itself", `{"args": ["make"], "project": "other", "cloister": "x", "env": {"A": "b"}}`, `["make"] /w`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := post(h, tt.body)
+			var got struct{ Stdout string }
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || got.Stdout != tt.want {
+				t.Errorf("%d %s, want %s", w.Code, w.Body, tt.want)
+			}
+		})
+	}
+}
+
+// TestHTTPRefuses turns away what is no request of the session's.
+//
+// Attacks 45, 122, 123, 172, 173, 174, 178.
+func TestHTTPRefuses(t *testing.T) {
+	h := door(t, func(c *heard) { c.t.Errorf("a call came: %q", c.ask.Args) })
+	const body = `{"args": ["make"]}`
+	for _, tt := range []struct {
+		name, body string
+		change     func(*http.Request)
+		code       int
+		reason     string
+	}{
+		{"no token", body, header("", ""), 401, "missing token"},
+		{"an empty token", body, header("X-Hostexec-Token", ""), 401, "missing token"},
+		{"another token", body, header("X-Hostexec-Token", badToken), 401, "invalid token"},
+		{"a part of the token", body, header("X-Cloister-Token", goodToken[:63]), 401, "invalid token"},
+		{"two tokens", body, func(r *http.Request) { r.Header.Set("X-Cloister-Token", badToken) }, 401, "invalid token"},
+		{"the token twice", body, func(r *http.Request) { r.Header.Add("X-Hostexec-Token", badToken) }, 401, "invalid token"},
+		{"GET", "", func(r *http.Request) { r.Method = "GET" }, 405, "method not allowed: there is POST /request"},
+		{"OPTIONS, as browsers ask", "", func(r *http.Request) { r.Method = "OPTIONS" }, 405, "method not allowed: there is POST /request"},
+		{"another path", body, func(r *http.Request) { r.URL.Path = "/" }, 404, "there is POST /request"},
+		{"a rebound name", body, func(r *http.Request) { r.Host = "evil.example:9998" }, 421, "not a name of this host"},
+		{"another port", body, func(r *http.Request) { r.Host = "172.17.0.1:9999" }, 421, "not a name of this host"},
+		{"no port", body, func(r *http.Request) { r.Host = "172.17.0.1" }, 421, "not a name of this host"},
+		{"localhost", body, func(r *http.Request) { r.Host = "localhost:9998" }, 421, "not a name of this host"},
+		{"a page's request", body, func(r *http.Request) { r.Header.Set("Origin", "http://172.17.0.1:9998") }, 403, "no page of a browser's makes requests"},
+		{"no JSON", "make", nil, 400, errNotJSON.Error()},
+		{"nothing", "", nil, 400, errNotJSON.Error()},
+		{"a list", `["make"]`, nil, 400, errNotJSON.Error()},
+		{"no UTF-8", "{\"args\": [\"make\xff\"]}", nil, 400, "invalid request: it is not UTF-8"},
+		{"two of them", body + body, nil, 400, "invalid request: there is more behind it"},
+		{"two commands, in two cases", `{"cmd": "make", "CMD": "rm -rf /"}`, nil, 400, `invalid request: the key "CMD" is not known`},
+		{"two commands", `{"cmd": "make", "cmd": "rm -rf /"}`, nil, 400, `invalid request: the key "cmd" is there twice`},
+		{"two commands, one escaped", `{"cmd": "make", "\u0063md": "rm"}`, nil, 400, `invalid request: the key "cmd" is there twice`},
+		{"two of args", `{"args": ["make"], "args": ["rm"]}`, nil, 400, `invalid request: the key "args" is there twice`},
+		{"args in another case", `{"args": ["make"], "Args": ["rm"]}`, nil, 400, `invalid request: the key "Args" is not known`},
+		{"a key that is not known", `{"args": ["make"], "shell": true}`, nil, 400, `invalid request: the key "shell" is not known`},
+		{"twice in what is passed over", `{"args": ["make"], "env": {"A": "1", "A": "2"}}`, nil, 400, `invalid request: the key "A" is there twice`},
+		{"half a pair", `{"args": ["make", "\ud800"]}`, nil, 400, `invalid request: a \u escape is half of a pair`},
+		{"deep", `{"args": ["make"], "env": ` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`, nil, 400, "invalid request: it is nested too deep"},
+		{"deep and open", strings.Repeat(`{"env":`, 10000), nil, 400, "invalid request: it is nested too deep"},
+		{"numbers", `{"args": ["make", 1]}`, nil, 400, errNotJSON.Error()},
+		{"null for an argument", `{"args": ["make", null]}`, nil, 400, errNotJSON.Error()},
+		{"no command", `{}`, nil, 400, errNoCommand.Error()},
+		{"no arguments, which win", `{"cmd": "make", "args": []}`, nil, 400, errNoCommand.Error()},
+		{"an empty command", `{"cmd": " "}`, nil, 400, errNoCommand.Error()},
+		{"an open quote", `{"cmd": "make 'a"}`, nil, 400, "invalid request: " + errQuote.Error()},
+		{"a backslash at the end", `{"cmd": "make \\"}`, nil, 400, "invalid request: " + errQuote.Error()},
+		{"NUL", `{"args": ["make", "a\u0000b"]}`, nil, 400, errNUL.Error()},
+		{"NUL in a directory", `{"args": ["make"], "workdir": "/\u0000"}`, nil, 400, errNUL.Error()},
+		{"too long", `{"cmd": "` + strings.Repeat("a", maxBody) + `"}`, nil, 413, "http: request body too large"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			change := tt.change
+			if change == nil {
+				change = func(*http.Request) {}
+			}
+			w := post(h, tt.body, change)
+			want, _ := json.Marshal(tt.reason)
+			if got := w.Body.String(); w.Code != tt.code || got != `{"status":"error","reason":`+string(want)+`,"exit_code":125}`+"\n" {
+				t.Errorf("%d %s, want %d and %q", w.Code, got, tt.code, tt.reason)
+			}
+			if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("headers %v", w.Header())
+			}
+			if (tt.code == 405) != (w.Header().Get("Allow") == "POST") {
+				t.Errorf("Allow: %q", w.Header().Get("Allow"))
+			}
+		})
+	}
+	for _, name := range tokenHeaders {
+		if w := post(h, "", header(name, goodToken)); w.Code != 400 {
+			t.Errorf("the token in %s: %d, want 400 for an empty body", name, w.Code)
+		}
+	}
+	h.token = ""
+	if w := post(h, body, header("X-Hostexec-Token", "")); w.Code != 401 {
+		t.Errorf("no token where there is none: %d", w.Code)
+	}
+}
+
+// TestHTTPAnswers has each way in which a call ends be one of the five statuses.
+func TestHTTPAnswers(t *testing.T) {
+	line := func(status, reason string) string {
+		return "hostexec: make: " + reason + "\n" + `{"status":"` + status + `","code":1,"reason":"` + reason + `"}` + "\n"
+	}
+	for _, tt := range []struct {
+		name  string
+		serve func(*heard)
+		want  string
+	}{
+		{"by a rule", func(c *heard) { c.start(false, "^make.*$"); c.end(wire.Exit{Outcome: wire.Exited}) },
+			`{"status":"auto_approved","pattern":"^make.*$","exit_code":0}`},
+		{"by a person", func(c *heard) {
+			c.say(wire.KindNotice, []byte("hostexec: make: waiting"))
+			c.start(true, "--proxy make=ask")
+			c.say(wire.KindStderr, []byte("e\x00\x1b\"\\"))
+			c.end(wire.Exit{Outcome: wire.Exited, Code: 2})
+		}, `{"status":"approved","exit_code":2,"stderr":"e\u0000\u001b\"\\"}`},
+		{"a signal", func(c *heard) {
+			c.start(true, "")
+			c.end(wire.Exit{Outcome: wire.Signaled, Code: 143, Signal: "TERM"})
+		}, `{"status":"approved","exit_code":143}`},
+		{"a verb that says why", func(c *heard) { c.end(wire.Exit{Outcome: wire.Exited, Code: 1, Text: "usage\n"}) },
+			`{"status":"auto_approved","exit_code":1,"stderr":"usage\n"}`},
+		{"denied by a person", func(c *heard) {
+			c.end(wire.Exit{Outcome: wire.Refused, Code: 126, Text: line("denied", "Command denied: Denied by user")})
+		}, `{"status":"denied","reason":"Denied by user","exit_code":126}`},
+		{"denied by a rule", func(c *heard) {
+			c.end(wire.Exit{Outcome: wire.Refused, Code: 127, Text: line("not_proxied", "not a proxied command")})
+		}, `{"status":"denied","reason":"not a proxied command","exit_code":127}`},
+		{"a job", func(c *heard) {
+			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*callerConn).OneAnswer())})
+		}, `{"status":"error","reason":"not there over HTTP","exit_code":125}`},
+		{"nobody answered", func(c *heard) {
+			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "Command timed out waiting for approval")})
+		}, `{"status":"timeout","reason":"Command timed out waiting for approval","exit_code":124}`},
+		{"it took too long", func(c *heard) {
+			c.start(false, "x")
+			c.say(wire.KindStdout, []byte("partial"))
+			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "ended after 1s")})
+		}, `{"status":"timeout","reason":"command execution timed out","exit_code":124,"stdout":"partial"}`},
+		{"not there", func(c *heard) {
+			c.end(wire.Exit{Code: 127, Text: line("not_found", "not found on the host any more")})
+		}, `{"status":"error","reason":"executable not found: make","exit_code":127}`},
+		{"failed", func(c *heard) { c.end(wire.Exit{Code: 125, Text: "hostexec: in its own words\n"}) },
+			`{"status":"error","reason":"in its own words","exit_code":125}`},
+		{"gone", func(c *heard) { c.start(false, "x") },
+			`{"status":"error","reason":"hostexec: the host's side of this call has gone","exit_code":125}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := door(t, tt.serve)
+			w := post(h, `{"args": ["make"]}`)
+			code := 200
+			if tt.name == "a job" {
+				code = 400
+			}
+			if got := w.Body.String(); w.Code != code || got != tt.want+"\n" {
+				t.Errorf("%d %swant %s", w.Code, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHTTPAsks looks at what the host is asked.
+func TestHTTPAsks(t *testing.T) {
+	h := door(t, func(c *heard) {
+		if c.ask.FDs[0] != wire.FDNull || c.ask.Passed != 0 || strings.Join(c.ask.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {
+			t.Errorf("the host is asked %+v", c.ask)
+		}
+		echo(c)
+	})
+	post(h, `{"args": ["make"]}`)
+}
+
+// TestHTTPCapped has a command write more than is kept: it goes on, and that is marked.
+//
+// Attacks 141, 181.
+func TestHTTPCapped(t *testing.T) {
+	h := door(t, func(c *heard) {
+		c.start(false, "x")
+		block := []byte(strings.Repeat("0123456789abcde\n", wire.MaxFrame/16))
+		for range maxKept/len(block) + 10 {
+			c.say(wire.KindStdout, block)
+		}
+		c.say(wire.KindStderr, []byte("the end"))
+		c.end(wire.Exit{Outcome: wire.Exited, Code: 7})
+	})
+	var got struct {
+		Code           int `json:"exit_code"`
+		Stdout, Stderr string
+		Truncated      bool
+	}
+	w := post(h, `{"args": ["make"]}`)
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Stdout) != maxKept || got.Stderr != "the end" || got.Code != 7 || !got.Truncated {
+		t.Errorf("%d bytes, %q, code %d, truncated %v", len(got.Stdout), got.Stderr, got.Code, got.Truncated)
+	}
+	if got.Stdout != strings.Repeat("0123456789abcde\n", maxKept/16) {
+		t.Error("what was kept is not what was written")
+	}
+	if n := h.spare.Load(); n != maxInFiles {
+		t.Errorf("%d bytes of the disk were not given back", maxInFiles-n)
+	}
+}
+
+// TestHTTPNoDisk has output that goes nowhere be marked, and the call go on.
+//
+// Attack 181.
+func TestHTTPNoDisk(t *testing.T) {
+	h := door(t, func(c *heard) {
+		c.start(false, "x")
+		c.say(wire.KindStdout, make([]byte, 2*maxHeld))
+		c.say(wire.KindStdout, []byte("later"))
+		c.end(wire.Exit{Outcome: wire.Exited})
+	})
+	for what, set := range map[string]func(){"no directory": func() { h.dir = "/nonexistent" }, "no room": func() { h.spare.Store(1) }} {
+		set()
+		var got struct {
+			Stdout    string
+			Truncated bool
+		}
+		if err := json.Unmarshal(post(h, `{"args": ["make"]}`).Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if !got.Truncated || got.Stdout != strings.Repeat("\x00", maxHeld) {
+			t.Errorf("%s: %d bytes, truncated %v", what, len(got.Stdout), got.Truncated)
+		}
+	}
+}
+
+// TestHTTPTooMany has more calls than there may be: those that come then are told so.
+//
+// Attack 181.
+func TestHTTPTooMany(t *testing.T) {
+	began, finish := make(chan struct{}), make(chan struct{})
+	h := door(t, func(c *heard) { began <- struct{}{}; <-finish; echo(c) })
+	var wg sync.WaitGroup
+	for range maxWhole {
+		// ends with its call.
+		wg.Go(func() {
+			if w := post(h, `{"args": ["make"]}`); w.Code != 200 {
+				t.Errorf("a call among many: %d", w.Code)
+			}
+		})
+		<-began
+	}
+	if w := post(h, `{"args": ["make"]}`); w.Code != 503 || !strings.Contains(w.Body.String(), "too many requests") {
+		t.Errorf("one too many: %d %s", w.Code, w.Body)
+	}
+	close(finish)
+	wg.Wait()
+}

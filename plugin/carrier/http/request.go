@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// The headers that a token may come in: ours, and that of cloister's clients.
+var tokenHeaders = []string{"X-Hostexec-Token", "X-Cloister-Token"}
+
+// GuardianHost is what cloister's clients call the host.
+const GuardianHost = "cloister-guardian"
+
+// hostsOf returns the names under which a request may look for at. Any other is one that was
+// rebound to it.
+func hostsOf(at netip.AddrPort) []string {
+	port := ":" + strconv.Itoa(int(at.Port()))
+	hosts := []string{at.String(), GuardianHost + port, "host.docker.internal" + port}
+	if port == ":80" { // clients leave it out
+		for _, h := range hosts {
+			hosts = append(hosts, strings.TrimSuffix(h, port))
+		}
+	}
+	return hosts
+}
+
+// refusal says why r is not heard, with a status that is 0 when it is. It reads no body.
+func (h *Listener) refusal(r *http.Request) (code int, why string) {
+	h.mu.Lock()
+	known := slices.Contains(h.hosts, r.Host)
+	h.mu.Unlock()
+	switch {
+	case !known:
+		return http.StatusMisdirectedRequest, "not a name of this host"
+	case r.URL.Path != "/request" || r.URL.RawPath != "":
+		return http.StatusNotFound, "there is POST /request"
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, "method not allowed: there is POST /request"
+	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
+		return http.StatusForbidden, "no page of a browser's makes requests"
+	}
+	got := ""
+	for _, name := range tokenHeaders {
+		values := r.Header.Values(name)
+		if len(values) > 1 || len(values) == 1 && got != "" && values[0] != got {
+			return http.StatusUnauthorized, "invalid token"
+		}
+		if len(values) == 1 {
+			got = values[0]
+		}
+	}
+	switch {
+	case got == "":
+		return http.StatusUnauthorized, "missing token"
+	case !sameKey(got, h.token):
+		return http.StatusUnauthorized, "invalid token"
+	}
+	return 0, ""
+}
+
+// httpRequest is the body of a request.
+type httpRequest struct {
+	Cmd     *string   `json:"cmd"`
+	Args    []*string `json:"args"` // they win
+	Workdir string    `json:"workdir"`
+
+	// What clients say of themselves is passed over: who asks is known.
+	Project  json.RawMessage `json:"project"`
+	Branch   json.RawMessage `json:"branch"`
+	Cloister json.RawMessage `json:"cloister"`
+	Agent    json.RawMessage `json:"agent"`
+	Env      json.RawMessage `json:"env"`
+}
+
+var (
+	errNotJSON   = errors.New("invalid request: want JSON such as {\"args\": [\"make\", \"test\"]}")
+	errNoCommand = errors.New("invalid request: cmd or args is required")
+	errNUL       = errors.New("invalid request: an argument has a NUL byte")
+)
+
+// read hears the body of a request whose token is good.
+func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return ask, err // and nobody waits for the rest of it
+	}
+	var req httpRequest
+	if err := names.Decode(body, &req); err != nil {
+		return ask, unreadable(err, errNotJSON)
+	}
+	args, err := req.args()
+	if err != nil {
+		return ask, err
+	}
+	ask = wire.Exec{Args: args, Cwd: req.Workdir}
+	if ask.Cwd == "" {
+		ask.Cwd = h.cwd()
+	}
+	return ask, checkArgs(append(args, ask.Cwd))
+}
+
+// unreadable says what is wrong with a request of JSON: plain, unless two programs could differ over it.
+func unreadable(err, plain error) error {
+	var ambiguous names.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		return fmt.Errorf("invalid request: %w", ambiguous)
+	}
+	return plain
+}
+
+func (req *httpRequest) args() (words []string, err error) {
+	switch {
+	case req.Args != nil:
+		for _, arg := range req.Args {
+			if arg == nil {
+				return nil, errNotJSON
+			}
+			words = append(words, *arg)
+		}
+	case req.Cmd != nil:
+		if words, err = splitWords(*req.Cmd); err != nil {
+			return nil, errors.New("invalid request: " + err.Error())
+		}
+	}
+	if len(words) == 0 || words[0] == "" {
+		return nil, errNoCommand
+	}
+	return words, nil
+}
+
+// checkArgs refuses what no argument of a program can be.
+func checkArgs(words []string) error {
+	for _, s := range words {
+		if strings.IndexByte(s, 0) >= 0 {
+			return errNUL
+		}
+	}
+	return nil
+}

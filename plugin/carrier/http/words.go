@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"errors"
+	"strings"
+)
+
+var errQuote = errors.New("a quote or a backslash in the command has no end")
+
+// splitWords takes a command line apart as a shell does (POSIX, XCU 2.2), and does nothing
+// else of what a shell does: all but white space, quotes and backslashes stands for itself.
+func splitWords(line string) (words []string, err error) {
+	var word strings.Builder
+	begun := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case ' ', '\t', '\n':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			begun = false
+			continue
+		case '\'', '"':
+			n, ok := quoted(&word, line[i+1:], c)
+			if !ok {
+				return nil, errQuote
+			}
+			i += n
+		case '\\':
+			if i++; i == len(line) {
+				return nil, errQuote
+			}
+			if line[i] == '\n' {
+				continue // the line goes on
+			}
+			word.WriteByte(line[i])
+		default:
+			word.WriteByte(c)
+		}
+		begun = true
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// quoted appends what stands before the next quote to word. It returns how long that is,
+// with the quote, and false when there is none.
+func quoted(word *strings.Builder, s string, quote byte) (n int, ok bool) {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == quote:
+			return i + 1, true
+		case c == '\\' && quote == '"' && i+1 < len(s) && strings.IndexByte("\"\\$`\n", s[i+1]) >= 0:
+			if i++; s[i] != '\n' {
+				word.WriteByte(s[i])
+			}
+		default:
+			word.WriteByte(c)
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"al.essio.dev/pkg/shellescape"
+)
+
+// Attack 179.
+func TestSplitWords(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want []string
+	}{
+		{"", nil},
+		{" \t\n", nil},
+		{"make test", []string{"make", "test"}},
+		{"  a   b\tc\n", []string{"a", "b", "c"}},
+		{`a 'b c' "d e" f\ g`, []string{"a", "b c", "d e", "f g"}},
+		{`'' ""`, []string{"", ""}},
+		{`a''b"c"d`, []string{"abcd"}},
+		{`"a\"b\\c\$d\` + "`" + `e\f"`, []string{"a\"b\\c$d`e\\f"}},
+		{`'a\b'`, []string{`a\b`}},
+		{"a\\\nb", []string{"ab"}},
+		{"\"a\\\nb\"", []string{"ab"}},
+		{`$HOME *.go ~ a|b; c & >d #e`, []string{"$HOME", "*.go", "~", "a|b;", "c", "&", ">d", "#e"}},
+	} {
+		if got, err := splitWords(tt.line); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("splitWords(%q) = %q, %v, want %q", tt.line, got, err, tt.want)
+		}
+	}
+	for _, line := range []string{"'", `"`, `a "b`, `a \`, `"\"`, `'a\'b'`} {
+		if got, err := splitWords(line); err == nil {
+			t.Errorf("splitWords(%q) = %q, want an error", line, got)
+		}
+	}
+}
+
+// FuzzSplitWords takes apart what was put together, and what a shell takes apart the same.
+//
+// Attack 179.
+func FuzzSplitWords(f *testing.F) {
+	f.Add("a\x01'b c'\x01\"", `a 'b' "c\d" \e`)
+	f.Fuzz(func(t *testing.T, joined, line string) {
+		words := strings.Split(joined, "\x01")
+		if got, err := splitWords(shellescape.QuoteCommand(words)); err != nil || !slices.Equal(got, words) {
+			t.Errorf("%q came out as %q, %v", words, got, err)
+		}
+		if strings.Trim(line, `abc '"\`) != "" { // what a shell reads as anything else
+			return
+		}
+		got, err := splitWords(line)
+		out, serr := exec.Command("sh", "-c", `printf '%s\1' x `+line+"\n").Output()
+		if err != nil || serr != nil {
+			return // a shell takes a backslash at the end for itself
+		}
+		if want := strings.Split(strings.TrimSuffix(string(out), "\x01"), "\x01")[1:]; !slices.Equal(got, want) {
+			t.Errorf("splitWords(%q) = %q, a shell has %q", line, got, want)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// MaxUnknown is how many connections may be there that have not said whose they are.
+const MaxUnknown = 128
+
+// ConnLimiter is a listener of connections that anybody can make. When there are too many of
+// strangers, the oldest goes of the address that has the most: who makes ten thousand crowds
+// out itself.
+type ConnLimiter struct {
+	net.Listener
+	Network netip.Prefix   // where they come from, but for this host itself; the zero one is anywhere
+	mu      sync.Mutex     // guards the field below
+	unknown []*LimitedConn // oldest first
+}
+
+// LimitedConn is one of a crowd's connections.
+type LimitedConn struct {
+	net.Conn
+	c    *ConnLimiter
+	from string
+}
+
+func (c *ConnLimiter) Accept() (net.Conn, error) {
+	for {
+		conn, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		g := &LimitedConn{Conn: conn, c: c}
+		if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !g.comesFrom(a.AddrPort().Addr().Unmap()) {
+			conn.Close()
+			continue
+		}
+		if out := c.admit(g); out != nil {
+			out.Conn.Close() // its own goroutine does the rest
+		}
+		return g, nil
+	}
+}
+
+// comesFrom notes where g comes from, and reports whether it may.
+func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
+	g.from = addr.String()
+	near := g.c.Network
+	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
+}
+
+// admit takes g in, and returns who has to go for it.
+func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unknown = append(c.unknown, g)
+	if len(c.unknown) <= MaxUnknown {
+		return nil
+	}
+	of := map[string]int{}
+	for _, s := range c.unknown {
+		of[s.from]++
+	}
+	most := 0
+	for i, s := range c.unknown {
+		if of[s.from] > of[c.unknown[most].from] {
+			most = i
+		}
+	}
+	out = c.unknown[most]
+	c.unknown = slices.Delete(c.unknown, most, most+1)
+	return out
+}
+
+// Known says that g is no stranger any more.
+func (g *LimitedConn) Known() {
+	g.c.mu.Lock()
+	defer g.c.mu.Unlock()
+	if i := slices.Index(g.c.unknown, g); i >= 0 {
+		g.c.unknown = slices.Delete(g.c.unknown, i, i+1)
+	}
+}
+
+func (g *LimitedConn) Close() error {
+	g.Known()
+	return g.Conn.Close()
+}
+
+// Close closes the listener, and what strangers have.
+func (c *ConnLimiter) Close() error {
+	err := c.Listener.Close()
+	c.mu.Lock()
+	all := slices.Clone(c.unknown)
+	c.mu.Unlock()
+	for _, g := range all {
+		g.Close()
+	}
+	return err
+}

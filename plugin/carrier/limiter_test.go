@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package carrier
+
+import "testing"
+
+// TestConnLimiter has one address make more connections than may be there: another's are kept.
+//
+// Attack 177.
+func TestConnLimiter(t *testing.T) {
+	c := &ConnLimiter{}
+	one := &LimitedConn{c: c, from: "10.0.0.1"}
+	if out := c.admit(one); out != nil {
+		t.Fatal("nobody has to go yet")
+	}
+	var first *LimitedConn
+	for i := range 10 * MaxUnknown {
+		g := &LimitedConn{c: c, from: "10.0.0.2"}
+		if i == 0 {
+			first = g
+		}
+		out := c.admit(g)
+		if out == one {
+			t.Fatal("the only one of its address had to go")
+		}
+		if i == MaxUnknown-1 && out != first {
+			t.Error("the oldest of the many is not the one to go")
+		}
+	}
+	if len(c.unknown) != MaxUnknown {
+		t.Errorf("%d strangers", len(c.unknown))
+	}
+	one.Known()
+	if len(c.unknown) != MaxUnknown-1 {
+		t.Error("one that is known is none")
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relay
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// conn is one call's connection over a link.
+type conn struct {
+	link *link
+	call uint32
+	over bool // link.mu guards it: the host has hung up
+
+	mu      sync.Mutex // guards the fields below
+	more    sync.Cond
+	in      []byte // has come, and was not read yet
+	hungUp  bool   // the shim: nothing comes after what is in
+	closed  bool
+	expired bool // the deadline for reading has passed
+	alarm   *time.Timer
+}
+
+// maxUnread is how many bytes of a call wait to be read before its relay does: a call is
+// always read from until it is closed.
+const maxUnread = 128 << 10
+
+func newConn(l *link, call uint32) *conn {
+	c := &conn{link: l, call: call}
+	c.more.L = &c.mu
+	return c
+}
+
+// put queues what came from the shim, when there is room, and nothing after its end. It
+// keeps no part of b.
+func (c *conn) put(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.in) >= maxUnread && !c.closed && !c.hungUp {
+		c.more.Wait()
+	}
+	if !c.closed && !c.hungUp {
+		c.in = append(c.in, b...)
+		c.more.Broadcast()
+	}
+}
+
+func (c *conn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hungUp = true
+	c.more.Broadcast()
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.in) == 0 && !c.hungUp && !c.closed && !c.expired && len(p) > 0 {
+		c.more.Wait()
+	}
+	switch {
+	case c.closed:
+		return 0, net.ErrClosed
+	case c.expired:
+		return 0, os.ErrDeadlineExceeded
+	case len(c.in) == 0 && c.hungUp:
+		return 0, io.EOF
+	}
+	n := copy(p, c.in)
+	if c.in = c.in[n:]; len(c.in) == 0 {
+		c.in = nil
+	}
+	c.more.Broadcast()
+	return n, nil
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) { return c.link.send(c, p) }
+
+// Close implements net.Conn. What was written reaches the shim before the end does.
+func (c *conn) Close() error {
+	c.link.drop(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed, c.in = true, nil
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	c.more.Broadcast()
+	return nil
+}
+
+// SetReadDeadline implements net.Conn: a Read that waits past t fails. Zero is never.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	c.alarm, c.expired = nil, false
+	if t.IsZero() || c.closed {
+		return nil
+	}
+	var alarm *time.Timer
+	alarm = time.AfterFunc(time.Until(t), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.alarm == alarm { // no later one was set
+			c.expired = true
+			c.more.Broadcast()
+		}
+	})
+	c.alarm = alarm
+	return nil
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn. A write waits for room as long as the call is open.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr { return addr{} }
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return addr{} }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package relay
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Stdout is what a program writes to stdout of the stream that the engine makes of its two
+// outputs (API, "Stream format"): each part with its origin and its length before it. What
+// else there is is passed over. Nothing is allocated by a length that is read.
+func Stdout(r io.Reader) io.Reader { return &stdout{r: r} }
+
+type stdout struct {
+	r    io.Reader
+	left uint32 // of the part that is being read
+	skip bool   // it is another's
+}
+
+const (
+	partStdout = 1
+	partFailed = 3 // the engine's own words
+)
+
+var errEngine = errors.New("the engine could not go on with the exec")
+
+func (s *stdout) Read(p []byte) (int, error) {
+	for {
+		if s.left == 0 {
+			if err := s.next(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		into := p
+		if s.skip {
+			into = make([]byte, 512)
+		}
+		n, err := s.r.Read(into[:min(uint64(len(into)), uint64(s.left))])
+		s.left -= uint32(n)
+		if n > 0 && !s.skip || len(p) == 0 {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// next reads what stands before a part.
+func (s *stdout) next() error {
+	var h [8]byte
+	if _, err := io.ReadFull(s.r, h[:]); err != nil {
+		return err
+	}
+	if h[0] == partFailed {
+		return errEngine
+	}
+	s.skip, s.left = h[0] != partStdout, binary.BigEndian.Uint32(h[4:])
+	return nil
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// Listen makes the socket in share, connectable by any uid of the container that mounts
+// it and, because share's parent is private, by nobody else. Close removes it.
+func Listen(share string) (net.Listener, error) {
+	ln, err := Bind(share, Name, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("listen for calls: %w", err)
+	}
+	return &socket{ln: ln, path: filepath.Join(share, Name)}, nil
+}
+
+// Bind listens on the unix socket name in dir, whatever the length of dir's path: it is
+// reached through /proc, for sun_path holds but 108 bytes (unix(7)). A socket left by a
+// watcher that died is replaced; the caller holds the lock that says so.
+func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
+	path := filepath.Join(dir, name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// umask decides the mode at birth; a chmod would come later than the first connect.
+	// Nothing else makes files yet when the two sockets of a watcher are bound.
+	old := unix.Umask(int(^mode & 0o777))
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)})
+	unix.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("bind %s: %w", path, errors.Unwrap(err))
+	}
+	ln.SetUnlinkOnClose(false) // the path above means something else by then
+	return ln, nil
+}
+
+type socket struct {
+	ln   *net.UnixListener
+	path string
+}
+
+func (s *socket) Accept() (net.Conn, error) {
+	c, err := s.ln.AcceptUnix()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &conn{UnixConn: c, raw: raw}, nil
+}
+
+func (s *socket) Addr() net.Addr { return s.ln.Addr() }
+
+func (s *socket) Close() error {
+	return errors.Join(s.ln.Close(), os.Remove(s.path))
+}
+
+// maxFDs is one more than a call may bring, so that too many are seen as such.
+const maxFDs = 4
+
+// conn takes descriptors with the first bytes only. From later ones the kernel drops
+// them, because they are read without room for any.
+type conn struct {
+	*net.UnixConn
+	raw syscall.RawConn
+
+	mu       sync.Mutex // guards the fields below
+	received bool
+	closed   bool
+	fds      []int
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	heard := c.received
+	c.received = true
+	c.mu.Unlock()
+	if heard || !dir.MayReceive() {
+		return c.receive(p, func(fd int) (int, error) { return unix.Read(fd, p) })
+	}
+	oob := make([]byte, unix.CmsgSpace(maxFDs*4))
+	var fds []int
+	var ferr error
+	n, err := c.receive(p, func(fd int) (n int, err error) {
+		fds, ferr = dir.Receive(func() ([]int, error) {
+			var oobn, flags int
+			n, oobn, flags, _, err = unix.Recvmsg(fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+			return rights(oob[:max(oobn, 0)], flags)
+		})
+		return n, err
+	})
+	if ferr != nil {
+		closeAll(fds)
+		return 0, ferr
+	}
+	if err := c.keep(fds); err != nil {
+		return 0, err
+	}
+	return n, err
+}
+
+// receive reads into p by a system call in which the kernel closes those descriptors that
+// came along and that it gives no room.
+func (c *conn) receive(p []byte, read func(fd int) (int, error)) (n int, err error) {
+	rerr := c.raw.Read(func(fd uintptr) bool {
+		dir.InterruptibleClose(func() {
+			for err = unix.EINTR; err == unix.EINTR; {
+				n, err = read(int(fd))
+			}
+		})
+		return err != unix.EAGAIN
+	})
+	switch {
+	case rerr != nil:
+		return 0, rerr
+	case err != nil:
+		return 0, os.NewSyscallError("read", err)
+	case n == 0 && len(p) > 0:
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (c *conn) keep(fds []int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		closeAll(fds)
+		return net.ErrClosed
+	}
+	c.fds = fds
+	return nil
+}
+
+// Passed hands over the descriptors that came with the first bytes.
+func (c *conn) Passed() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fds := c.fds
+	c.fds = nil
+	return fds
+}
+
+// Close closes the connection and the descriptors nobody has taken. Those that nobody has
+// read are closed before, for the close of the connection itself may be a reader's.
+func (c *conn) Close() error {
+	closeAll(c.Passed())
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	err := c.raw.Control(func(fd uintptr) {
+		unix.Shutdown(int(fd), unix.SHUT_RDWR) // nothing more comes
+		dir.InterruptibleClose(func() { drain(int(fd)) })
+	})
+	return errors.Join(err, c.UnixConn.Close())
+}
+
+// drain reads what a socket still holds.
+func drain(fd int) {
+	var b [4096]byte
+	for {
+		n, _, _, _, err := unix.Recvmsg(fd, b[:], nil, 0)
+		if n <= 0 && err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// rights returns the descriptors of all SCM_RIGHTS messages in oob, and an error where there
+// were more than it has room for.
+func rights(oob []byte, flags int) (fds []int, err error) {
+	msgs, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for i := range msgs {
+		got, err := syscall.ParseUnixRights(&msgs[i])
+		if err != nil {
+			return fds, err
+		}
+		fds = append(fds, got...)
+	}
+	if flags&unix.MSG_CTRUNC != 0 {
+		return fds, errors.New("more descriptors than a call may bring")
+	}
+	return fds, nil
+}
+
+func closeAll(fds []int) { dir.Close(fds...) }
