@@ -25,11 +25,13 @@ var rooms = map[string]string{
 	"exec/mount":       "exec/dir",
 	"exec/limit":       "",
 	"exec/names":       "",
+	"exec/osenv":       "",
+	"exec/exectest":    "",
 	"exec/proctree":    "",
 	"exec/policy":      "exec/names",
 	"exec/recording":   "exec/names",
 	"plugin/state":     "exec/names",
-	"plugin/notify":    "",
+	"plugin/notify":    "exec/osenv",
 	"plugin/volume":    "",
 	"plugin/entry":     "exec/proctree",
 	"docs":             "", // what the plugin prints of the documentation
@@ -37,39 +39,39 @@ var rooms = map[string]string{
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
-	"exec/git":      "exec/dir exec/mount exec/names",
-	"exec/executor": "exec/proctree exec/dir",
+	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
+	"exec/executor": "exec/proctree exec/dir exec/osenv",
 	"exec/job":      "exec/executor exec/proctree exec/names",
-	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names",
-	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names",
+	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv",
+	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
 
 	"shim":           "shim/wire",
 	"shim/room":      "shim/wire",
-	"plugin/config":  "plugin/state exec/policy exec/limit exec/names",
+	"plugin/config":  "plugin/state exec/policy exec/limit exec/names exec/osenv",
 	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
 
 	"plugin/carrier/socket": "exec/dir",
-	"plugin/carrier/relay":  "plugin/carrier shim/wire",
+	"plugin/carrier/relay":  "plugin/carrier shim/wire exec/names",
 	"plugin/carrier/http":   "plugin/carrier exec/names shim/wire",
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
-	"plugin/inject":    "plugin/state exec/names",
+	"plugin/inject":    "plugin/state exec/names exec/osenv",
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
-	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names",
-	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config",
+	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names exec/osenv",
+	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
 
-	"plugin/cli":                   "exec/names",
+	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
-	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch",
+	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/container",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/mount exec/executor " +
-		"exec/policy exec/names",
+		"exec/policy exec/names exec/osenv",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
@@ -83,11 +85,11 @@ var rooms = map[string]string{
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
-		"exec/executor exec/policy exec/names",
+		"exec/policy exec/names exec/osenv",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
-		"plugin/watch exec/mount exec/executor exec/policy",
-	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state",
-	"plugin/verb/service": "plugin/cli plugin/watch",
+		"plugin/watch exec/mount exec/executor exec/policy exec/osenv exec/names",
+	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
+	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",

@@ -10,5 +10,5 @@
 // executor in a directory that dir holds, and answers. Package recording stores the output if a rule says so, limit
 // counts what a session uses, and proctree ends the process tree. Only call imports all of them. Package verb answers
 // the calls of hostexec itself, such as hostexec ps; call reaches it by an interface. Nothing below exec imports plugin
-// or knows Docker.
+// or knows Docker. Package names has the forms of names and texts, and osenv reads environments.
 package exec

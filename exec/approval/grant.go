@@ -3,11 +3,11 @@
 package approval
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Grant is an approval that is valid beyond the callers that waited. It applies only to the same
@@ -51,9 +51,7 @@ type Terms struct {
 
 // grant returns a grant with these terms.
 func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
-	var id [8]byte
-	rand.Read(id[:]) // never fails (crypto/rand)
-	g := Grant{ID: hex.EncodeToString(id[:]), Question: ask, User: by, Made: now, Left: Unlimited, digest: ask.Digest()}
+	g := Grant{ID: names.RandomHex(8), Question: ask, User: by, Made: now, Left: Unlimited, digest: ask.Digest()}
 	switch t {
 	case Terms{Always: true}:
 		return g, nil

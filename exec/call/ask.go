@@ -171,37 +171,3 @@ func (s *Server) otherwise(req *request, w *authorizedCall) bool {
 	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
 	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
 }
-
-// What a caller is told of its question.
-
-func waiting(req *request) string {
-	return Line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
-}
-
-func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
-	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
-	if a.Outcome == approval.Refused {
-		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
-	}
-	return e
-}
-
-func unanswered(req *request, w *authorizedCall) Failure {
-	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: w.v.Rule, Request: req.ID,
-		Hint: "docker hostexec pending --watch on the host shows such requests"}
-	if why := w.cause(); why != "" {
-		e.Hint = why
-	}
-	return e
-}
-
-// cause is why a person is asked about what a rule allows, and what changes that, or nothing.
-func (w *authorizedCall) cause() string {
-	switch {
-	case w.asks == nil:
-		return ""
-	case w.asks.Fix == "":
-		return "it asks because " + w.asks.Reason
-	}
-	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
-}

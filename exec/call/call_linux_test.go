@@ -24,9 +24,6 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == proctree.MonitorName {
 		os.Exit(proctree.Monitor(os.Args))
 	}
-	if os.Getenv("CALL_TEST_AS") == "exchanger" {
-		exchange(os.Args[1], os.Args[2])
-	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
 }

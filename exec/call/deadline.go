@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -29,7 +29,7 @@ var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", a
 // setDeadline notes how long the caller has time: from now on, and for all of the call, for
 // whoever sets that wants an answer by then.
 func (r *request) setDeadline() error {
-	if text := executor.Getenv(r.env, approvalTimeoutVar); text != "" {
+	if text := osenv.Get(r.env, approvalTimeoutVar); text != "" {
 		d, err := ParseTimeout(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w: %s", approvalTimeoutVar, err, names.Printable(Truncate(text)))
@@ -38,7 +38,7 @@ func (r *request) setDeadline() error {
 	}
 	name, text := "--timeout", r.timeout
 	if text == "" {
-		name, text = timeoutVar, executor.Getenv(r.env, timeoutVar)
+		name, text = timeoutVar, osenv.Get(r.env, timeoutVar)
 	}
 	if text == "" {
 		return nil
@@ -95,12 +95,3 @@ func (r *request) waiting(ctx context.Context) (context.Context, context.CancelF
 	}
 	return context.WithTimeoutCause(ctx, r.approvalTimeout, errCallerLeft)
 }
-
-// callerDeadlineExceeded answers a request whose caller has no more time.
-func callerDeadlineExceeded(req *request, rule string) Failure {
-	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
-		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
-}
-
-// Truncate is the beginning of s, for a line that tells of it.
-func Truncate(s string) string { return s[:min(len(s), 80)] }

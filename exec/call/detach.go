@@ -12,7 +12,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
-	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -79,23 +78,6 @@ func (s *Server) detach(session, ctx context.Context, p *peer, req *request, rea
 		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
 	}
 	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
-}
-
-// keepDenied answers a request that may run, and not outlive its container.
-func keepDenied(req *request, v policy.Verdict) Failure {
-	name := quoteWord(req.Args[0])
-	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
-		Hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
-}
-
-var errKeepDenied = errors.New("no rule allows this job to outlive its container")
-
-// jobRefused says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
-func jobRefused(err error) string {
-	if errors.Is(err, job.ErrFull) {
-		return err.Error()
-	}
-	return "the job cannot be kept" + fullDisk(err)
 }
 
 // background runs w as the job kept until it has ended, and writes down how. If it could not

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -109,4 +109,4 @@ func passedValues(caller, pass []string, want policy.Env) (notes []string) {
 }
 
 // wantsJSON reports whether the caller reads how a call ends as JSON.
-func wantsJSON(env []string) bool { return executor.Getenv(env, "HOSTEXEC_JSON") == "1" }
+func wantsJSON(env []string) bool { return osenv.Get(env, "HOSTEXEC_JSON") == "1" }

@@ -88,22 +88,6 @@ func limited(sc *SessionState, over *limit.Error) *authorizedCall {
 	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
-// overLimit answers a request that would take its session beyond a limit, or has.
-func overLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
-	e := Failure{Status: StatusRefused, Reason: "refused: " + over.Error(), Rule: v.Rule, Request: req.ID, Hint: over.Hint()}
-	if len(req.Args) > 0 {
-		e.Name = quoteWord(req.Args[0])
-	}
-	return e
-}
-
-// endedByLimit answers a request whose command was ended because of a limit.
-func endedByLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
-	e := overLimit(req, v, over)
-	e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
-	return e
-}
-
 // chunk is how much of a request is counted and read at first, before the rest is.
 const chunk = 16 << 10
 

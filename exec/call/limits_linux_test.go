@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -74,7 +75,7 @@ func TestLimitArgv(t *testing.T) {
 	if e := short.End(t); e.Code != 5 {
 		t.Errorf("a short call: %+v", e)
 	}
-	calltest.Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
+	exectest.Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Processes of a call that was ended for their number do not have the next call refused.
@@ -113,7 +114,7 @@ func TestLimitJob(t *testing.T) {
 	if e := ps.End(t); e.Code != 0 {
 		t.Errorf("kill in a full session: %+v", e)
 	}
-	calltest.Eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
+	exectest.Eventually(t, "the job gives back what it held", func() bool { return s.Limits.Held(limit.Calls) == 0 })
 }
 
 // Refusals beyond the rate have no record of their own; their number is written, and what runs

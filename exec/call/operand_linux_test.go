@@ -5,26 +5,17 @@ package call_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
-
-// exchange has two names of files change places for as long as this process lives.
-func exchange(a, b string) {
-	for {
-		unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-	}
-}
 
 // reading is a session whose container may have its files read by cat, as path has it, and the
 // directory that it mounts as /w.
@@ -75,12 +66,7 @@ func TestOperandExchange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			attacker := exec.Command("/proc/self/exe", filepath.Join(work, "file"), filepath.Join(work, "link"))
-			attacker.Env = append(os.Environ(), "CALL_TEST_AS=exchanger")
-			if err := attacker.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { attacker.Process.Kill(); attacker.Wait() }()
+			dirtest.Exchange(t, filepath.Join(work, "file"), filepath.Join(work, "link"))
 			read, refused, leaked := 0, 0, 0
 			for read < 200 || refused == 0 {
 				switch c := callOnce(t, s, "cat", "file"); {

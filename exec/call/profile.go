@@ -42,15 +42,6 @@ func (r *request) applyInputProfile(profile policy.Profile) {
 	}
 }
 
-// explainMissingStdin makes the shim tell a caller with data on stdin that the command got none.
-func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
-	if r.stdinWithheld {
-		e.Consumed = wire.Withheld
-		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
-	}
-	return e
-}
-
 // drop gives the command nothing for descriptor i.
 func (r *request) drop(i int) {
 	if r.passed[i] >= 0 {

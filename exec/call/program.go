@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -85,7 +86,7 @@ func (sc *SessionState) search(env *policy.Env) string {
 		env.Set["PATH"] = path
 		return path
 	}
-	return executor.Getenv(sc.Environ, "PATH")
+	return osenv.Get(sc.Environ, "PATH")
 }
 
 // digests remembers what files hold for as long as they look unchanged.

@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -50,7 +51,7 @@ func TestShellJSONEnds(t *testing.T) {
 			c.Exec(t, wire.FDNull, append(append([]string{"hostexec", "session", verb, "--json"}, tt.options...), "one", "--", tt.text)...)
 			if tt.meanwhile != nil {
 				c.Read(t, wire.KindStarted)
-				calltest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+				exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 				tt.meanwhile(c)
 			}
 			c.Read(t, wire.KindExit)

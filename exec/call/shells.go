@@ -134,12 +134,6 @@ func (s *Server) hostable(sc *SessionState, req *request, o ShellRequest) (Failu
 	return Failure{}, true
 }
 
-// unreachable answers who wants a shell in a container without having been given it.
-func unreachable(o ShellRequest) Failure {
-	return Failure{Status: StatusRefused, Name: o.shown(), Reason: "shells in container " + quoteWord(o.In) + " are not allowed",
-		Hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.In) + " on the host"}
-}
-
 // inside is Inside, where there is one.
 func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
 	if sc.Inside == nil {

@@ -3,7 +3,7 @@
 package call
 
 import (
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -18,7 +18,7 @@ const StdinVariable = "HOSTEXEC_STDIN"
 // chooseStdin drops the caller's stdin if the caller wants that, or is an agent. A terminal
 // carries no messages and stays.
 func (r *request) chooseStdin(agent bool) {
-	switch executor.Getenv(r.env, StdinVariable) {
+	switch osenv.Get(r.env, StdinVariable) {
 	case "auto":
 	case "null":
 		r.drop(0)

@@ -123,11 +123,6 @@ func (c *Call) Exit(e wire.Exit) error { return c.p.exit(e) }
 // Fail ends the call with f.
 func (c *Call) Fail(f Failure) error { return c.p.end(f) }
 
-// UsageError is the answer to words that hostexec does not understand.
-func UsageError(why string) Failure {
-	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
-}
-
 // print sends text to the caller's stdout, through the shim, and then e.
 func (s *Server) print(p *peer, req *request, e wire.Exit, text []byte) error {
 	if len(text) > 0 {

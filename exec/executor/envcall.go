@@ -5,6 +5,8 @@ package executor
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // envCall holds the parsed arguments of env(1) in the first line of a script.
@@ -78,6 +80,6 @@ func (c envCall) find(before string, owner ContainerAccess) (path, chosen string
 	case strings.Contains(c.program, "/"):
 		return "", c.program // relative to the directory of the call
 	}
-	path, _ = LookPath(c.program, c.search)
+	path, _ = osenv.LookPath(c.program, c.search)
 	return path, ""
 }

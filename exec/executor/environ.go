@@ -62,16 +62,6 @@ func Environ(env []string, owner ContainerAccess) (kept []string, found []Findin
 	return kept, found
 }
 
-// Getenv returns the value of a variable in env, or "". The first value counts, as in getenv(3).
-func Getenv(env []string, name string) string {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // Path returns path, a PATH, without the entries that the container controls. An empty PATH would
 // mean the current directory, so Path returns the system's PATH instead.
 func Path(path string, owner ContainerAccess) (kept string, found []Finding) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // Links returns the links in the directories of path, a PATH, whose targets the container can
@@ -16,8 +18,8 @@ func Links(path string, owner ContainerAccess) (found []Finding) {
 	}
 	l := lookup{owner: owner, dirs: map[string]bool{}}
 	seen := map[string]bool{}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) || seen[dir] {
+	for dir := range osenv.Dirs(path) {
+		if seen[dir] {
 			continue
 		}
 		seen[dir] = true

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -26,7 +28,7 @@ func TestThousand(t *testing.T) {
 	output(t, h, sh(t, ":")) // opens the descriptors that stay open
 	fds := entries(t, "/proc/self/fd")
 	dir := hold(t, ".")
-	gate, err := os.OpenFile(fifo(t), os.O_RDWR, 0)
+	gate, err := os.OpenFile(exectest.FIFO(t), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestThousand(t *testing.T) {
 	wg.Wait()
 	gate.Close()
 	unix.Close(dir)
-	eventually(t, "all descriptors are back", func() bool { return entries(t, "/proc/self/fd") <= fds })
+	exectest.Eventually(t, "all descriptors are back", func() bool { return entries(t, "/proc/self/fd") <= fds })
 }
 
 func childrenOfSelf(t *testing.T) (list []int) {

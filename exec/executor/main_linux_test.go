@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -211,29 +210,6 @@ func (c *call) typed(t testing.TB, keys string) {
 		t.Fatal(err)
 	}
 }
-
-func fifo(t testing.TB) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// eventually polls a condition without an event, such as the state of other processes.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !ok(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
-func exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
 
 // stateOf returns the letter of a process's state, or "" if the process does not exist.
 func stateOf(pid int) string {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func size() *Winsize { return &Winsize{Rows: 40, Cols: 100} }
@@ -157,7 +159,7 @@ func TestJobControl(t *testing.T) {
 // still write.
 func TestTerminalLeftBehind(t *testing.T) {
 	h := newHost(t)
-	wake, alive := fifo(t), fifo(t)
+	wake, alive := exectest.FIFO(t), exectest.FIFO(t)
 	run := launch(t, h, sh(t, "exec 3<>$0; (read x <&3; head -c 1000000 /dev/zero; echo alive > $1) & echo hi", wake, alive), size())
 	run.out.expect(t, "hi\r\n")
 	if st, err := run.wait(t); st.Code != 0 || err != nil {

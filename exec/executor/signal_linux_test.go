@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func TestSignals(t *testing.T) {
@@ -119,7 +121,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("Run = %v, want %v", err, errHungUp)
 			}
 			for _, pid := range []int{pid, leader} {
-				eventually(t, "process "+strconv.Itoa(pid)+" is reaped", func() bool { return !exists(pid) })
+				exectest.Eventually(t, "process "+strconv.Itoa(pid)+" is reaped", func() bool { return !exectest.ProcessExists(pid) })
 			}
 		})
 	}
@@ -130,7 +132,7 @@ func TestCleanUp(t *testing.T) {
 	for _, w := range []*Winsize{nil, {24, 80, 0, 0}} {
 		h := newHost(t)
 		h.Grace = time.Minute
-		done := fifo(t)
+		done := exectest.FIFO(t)
 		run := launch(t, h, sh(t, "trap 'echo clean > $0; exit 1' TERM; echo ready; while :; do sleep 0.01; done", done), w)
 		run.out.expect(t, "ready")
 		run.cancel(errHungUp)
@@ -156,7 +158,7 @@ func TestClose(t *testing.T) {
 		if _, err := run.wait(t); err != nil {
 			t.Error(err)
 		}
-		if !exists(pid) {
+		if !exectest.ProcessExists(pid) {
 			t.Errorf("process %d ended with its command", pid)
 		}
 		closeHost()

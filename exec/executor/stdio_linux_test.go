@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func TestPumped(t *testing.T) {
@@ -106,7 +108,7 @@ func TestStdinClosedEarly(t *testing.T) {
 	s.In, s.Out = in, out
 	s.InClosed = func() { close(closed) }
 	end := make(chan result, 1)
-	name := fifo(t)
+	name := exectest.FIFO(t)
 	// ends when the command has; the test receives its value.
 	go func() {
 		st, err := h.Run(context.Background(), sh(t, "exec <&-; echo closed; : > $0; exit 5", name), s)
@@ -200,7 +202,7 @@ func TestLeftBehind(t *testing.T) {
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
-			wake, alive := fifo(t), fifo(t)
+			wake, alive := exectest.FIFO(t), exectest.FIFO(t)
 			out, _, st := output(t, h, sh(t, script, wake, alive))
 			if !strings.Contains(out, "hi\n") || st.Code != 0 {
 				t.Errorf("output %.20q, %+v, want hi", out, st)

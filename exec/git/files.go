@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // gitDirEntries checks the entries of the repository's directory. The container cannot write them now,
@@ -145,8 +146,8 @@ func checkNoLinksBelow(at repository, parts []string) error {
 func (c *Check) hooks(at repository, cfg *config) error {
 	where, set := cfg.last("core.hookspath")
 	if set {
-		if rest, ok := strings.CutPrefix(where, "~/"); ok && c.env("HOME") != "" {
-			where = path.Join(c.env("HOME"), rest)
+		if rest, ok := strings.CutPrefix(where, "~/"); ok && osenv.Get(c.Env, "HOME") != "" {
+			where = path.Join(osenv.Get(c.Env, "HOME"), rest)
 		}
 		if !path.IsAbs(where) || c.Mounts.Writable(where) {
 			return &Problem{Reason: fmt.Sprintf("core.hooksPath is %s, which the container can write", quoted(where)), Fix: "prepend: [-c, core.hooksPath=/dev/null]"}

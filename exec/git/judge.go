@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // checkConfig checks the configuration of the repository.
@@ -73,8 +75,8 @@ func writableConfig(file string) error {
 // included returns the path of the file that an include in file names.
 func (c *Check) included(file, value string) (string, bool) {
 	switch rest, home := strings.CutPrefix(value, "~/"); {
-	case home && c.env("HOME") != "":
-		return path.Join(c.env("HOME"), rest), true
+	case home && osenv.Get(c.Env, "HOME") != "":
+		return path.Join(osenv.Get(c.Env, "HOME"), rest), true
 	case value == "" || value[0] == '~' || value[0] == '%':
 		return "", false
 	case path.IsAbs(value):
@@ -90,7 +92,7 @@ func (c *Check) allows(at repository, line commandLine, remotes map[string]bool,
 	}
 	section, subsection, _ := split(e.key)
 	if promising(pattern(e.key)) {
-		return network(line.verb) || c.env("GIT_NO_LAZY_FETCH") == "1"
+		return network(line.verb) || osenv.Get(c.Env, "GIT_NO_LAZY_FETCH") == "1"
 	}
 	switch pattern(e.key) {
 	case "format.pretty":

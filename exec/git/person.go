@@ -6,7 +6,8 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // configList are the git arguments that list the whole configuration. They start no program.
@@ -34,11 +35,11 @@ func (c *Check) host(ctx context.Context, line commandLine) error {
 // exist yet.
 func (c *Check) checkUserConfig() error {
 	for _, name := range []string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"} {
-		if c.env(name) != "" {
+		if osenv.Get(c.Env, name) != "" {
 			return &Problem{Reason: name + " leads git to another repository"}
 		}
 	}
-	home, xdg := c.env("HOME"), c.env("XDG_CONFIG_HOME")
+	home, xdg := osenv.Get(c.Env, "HOME"), osenv.Get(c.Env, "XDG_CONFIG_HOME")
 	if xdg == "" && home != "" {
 		xdg = path.Join(home, ".config")
 	}
@@ -48,14 +49,4 @@ func (c *Check) checkUserConfig() error {
 		}
 	}
 	return nil
-}
-
-// env returns the value of a variable of the command, or "".
-func (c *Check) env(name string) string {
-	for _, kv := range c.Env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

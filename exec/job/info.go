@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/moby/sys/atomicwriter"
 )
 
 // writeInfo replaces the status of a job atomically: a reader sees the old or the new status.
@@ -17,11 +19,7 @@ func writeInfo(dir string, info Info) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(dir, statusFile+".tmp")
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, filepath.Join(dir, statusFile))
+	return atomicwriter.WriteFile(filepath.Join(dir, statusFile), append(b, '\n'), 0o600)
 }
 
 // maxInfo is greater than the size of any status file.

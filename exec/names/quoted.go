@@ -3,7 +3,6 @@
 package names
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -11,20 +10,19 @@ import (
 // Quoted returns s for use in a message: unchanged if it is one word of printable ASCII, and
 // otherwise in double quotes, as in Go.
 func Quoted(s string) string {
-	if q := strconv.QuoteToASCII(s); s == "" || len(q) != len(s)+2 || strings.Contains(s, " ") {
+	if s == "" || strings.Contains(s, " ") {
+		return strconv.QuoteToASCII(s)
+	}
+	return Printable(s)
+}
+
+// Printable returns s unchanged if it is printable ASCII without quotes and backslashes, and
+// otherwise in double quotes, as in Go. Different texts have different results.
+func Printable(s string) string {
+	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 {
 		return q
 	}
 	return s
-}
-
-// Printable returns s for use in a message or a table: unchanged if it is printable ASCII that
-// needs no escapes, and otherwise in double quotes, as in Go. Unlike Quoted, it leaves spaces alone.
-func Printable(s string) string {
-	ascii := fmt.Sprintf("%+q", s)
-	if ascii == `"`+s+`"` {
-		return s
-	}
-	return ascii
 }
 
 // Plain returns s for use in a message: unchanged, with its quotes, if every byte is printable ASCII,
@@ -36,4 +34,20 @@ func Plain(s string) string {
 		}
 	}
 	return s
+}
+
+// PrintableArgs returns Printable of each argument.
+func PrintableArgs(args []string) []string {
+	shown := make([]string, len(args))
+	for i, arg := range args {
+		shown[i] = Printable(arg)
+	}
+	return shown
+}
+
+// Escaped returns s without quotes, but with the escape sequences of Go for all characters except
+// printable ASCII. Different texts may have the same result.
+func Escaped(s string) string {
+	q := strconv.QuoteToASCII(s)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
 }

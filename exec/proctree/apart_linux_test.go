@@ -14,6 +14,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // leased makes a program whose exec waits until giveBack is called: somebody holds a write lease.
@@ -73,7 +75,7 @@ func TestBlockedExec(t *testing.T) {
 				c, err := p.Start(context.Background(), Start{ID: "blocked", Path: tt.path, Args: []string{"x"}})
 				blocked <- result{c, err}
 			}()
-			eventually(t, "its process is there", func() bool { return len(Tree("blocked")) == 1 })
+			exectest.Eventually(t, "its process is there", func() bool { return len(Tree("blocked")) == 1 })
 			for range 3 {
 				if ws := start(t, p, sh("exit 3")).Reap(); ws.ExitStatus() != 3 {
 					t.Errorf("another command: %v, want exit 3", ws)
@@ -120,7 +122,7 @@ func TestBlockedExecIsGivenUp(t *testing.T) {
 			_, err := p.Start(ctx, s)
 			failed <- err
 		}()
-		eventually(t, "its process is there", func() bool { return len(Tree("blocked")) > 0 })
+		exectest.Eventually(t, "its process is there", func() bool { return len(Tree("blocked")) > 0 })
 		leave(gone)
 		if err := <-failed; err != gone {
 			t.Errorf("Start = %v, want %v", err, gone)

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func TestReap(t *testing.T) {
@@ -137,34 +139,25 @@ func TestStopped(t *testing.T) {
 // are not taken for it.
 func TestOrphans(t *testing.T) {
 	p := newParent(t)
-	tr := start(t, p, sh("(setsid sh -c 'echo $$; read x < $0' $0 &)", fifo(t)))
+	tr := start(t, p, sh("(setsid sh -c 'echo $$; read x < $0' $0 &)", exectest.FIFO(t)))
 	orphan := number(t, tr.ready(t))
 	tr.Reap()
 	if st, ok := readStat(orphan); !ok || !st.alive() {
 		t.Fatalf("orphan %d ended with its command", orphan)
 	}
 	unix.Kill(orphan, unix.SIGTERM)
-	eventually(t, "the orphan is reaped", func() bool { return !exists(orphan) })
+	exectest.Eventually(t, "the orphan is reaped", func() bool { return !exectest.ProcessExists(orphan) })
 }
 
 // A dead command that nobody has reaped yet does not keep orphans zombies.
 func TestOrphanBehindDeadCommand(t *testing.T) {
 	p := newParent(t)
-	tr := start(t, p, sh("(setsid sh -c 'echo $$; read x < $0' $0 &)", fifo(t)))
+	tr := start(t, p, sh("(setsid sh -c 'echo $$; read x < $0' $0 &)", exectest.FIFO(t)))
 	orphan := number(t, tr.ready(t))
 	<-tr.Done()
 	unix.Kill(orphan, unix.SIGTERM)
-	eventually(t, "the orphan is reaped", func() bool { return !exists(orphan) })
+	exectest.Eventually(t, "the orphan is reaped", func() bool { return !exectest.ProcessExists(orphan) })
 	tr.Reap()
-}
-
-func fifo(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 func TestStatusesAreNotStolen(t *testing.T) {
@@ -194,7 +187,7 @@ func TestStatusesAreNotStolen(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, "orphans are reaped", func() bool { return zombies(t) == 0 })
+	exectest.Eventually(t, "orphans are reaped", func() bool { return zombies(t) == 0 })
 }
 
 // Where the kernel has no pidfd a child is waited for by a thread.

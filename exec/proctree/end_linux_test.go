@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 const (
@@ -57,7 +59,7 @@ func TestEnd(t *testing.T) {
 
 // A command that cleans up gets the time for it, and TERM only once.
 func TestGrace(t *testing.T) {
-	tr := start(t, newParent(t), sh("trap 'n=x$n; while read l; do :; done < $0; echo $n; exit 3' TERM; echo ready; while :; do sleep 0.01; done", fifo(t)))
+	tr := start(t, newParent(t), sh("trap 'n=x$n; while read l; do :; done < $0; echo $n; exit 3' TERM; echo ready; while :; do sleep 0.01; done", exectest.FIFO(t)))
 	tr.ready(t)
 	ended := make(chan error, 1)
 	// ends when the tree has; the test waits for its value.
@@ -95,7 +97,7 @@ func TestEndOnlyIts(t *testing.T) {
 	a.ready(t)
 	b.ready(t)
 	var before []proc
-	eventually(t, "the neighbour has settled", func() bool {
+	exectest.Eventually(t, "the neighbour has settled", func() bool {
 		before = b.tree().alive
 		return len(before) == 2
 	})
@@ -164,7 +166,7 @@ func TestParentEndLeaves(t *testing.T) {
 // orphan waits until this process has adopted one, and returns its pid.
 func orphan(t *testing.T) (pid int) {
 	t.Helper()
-	eventually(t, "there is an orphan", func() bool {
+	exectest.Eventually(t, "there is an orphan", func() bool {
 		for _, child := range newChildLister().of(os.Getpid()) {
 			if alive(child) && sessionOf(child) != sessionOf(0) {
 				pid = child
@@ -199,7 +201,7 @@ func TestKin(t *testing.T) {
 	tr := start(t, newParent(t), sh("sleep 1000 & (sleep 1000 & sleep 1000; :) & echo ready; wait"))
 	tr.ready(t)
 	mine := func(_ int, c *Child) bool { return c == tr.Child }
-	eventually(t, "two ways show one tree", func() bool {
+	exectest.Eventually(t, "two ways show one tree", func() bool {
 		a, b := childLister{of: childrenOf}.snapshot(mine).alive, scanProc().snapshot(mine).alive
 		return len(a) == 5 && sameMembers(a, b)
 	})

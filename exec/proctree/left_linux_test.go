@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // leftOf returns what is left of id.
@@ -32,7 +34,7 @@ func TestLeft(t *testing.T) {
 	a.ready(t)
 	b.ready(t)
 	a.Reap()
-	eventually(t, "what is left are three", func() bool { l, _ := leftOf("one"); return l.Count == 3 })
+	exectest.Eventually(t, "what is left are three", func() bool { l, _ := leftOf("one"); return l.Count == 3 })
 	if l, _ := leftOf("one"); l.PID == a.Pid || len(l.Args) == 0 || l.Since.Before(begin.Add(-time.Second)) || l.Since.After(time.Now().Add(time.Second)) {
 		t.Errorf("left: %+v", l)
 	}
@@ -46,7 +48,7 @@ func TestLeft(t *testing.T) {
 	if was, err := EndLeft("one", 0); was || err != nil {
 		t.Errorf("EndLeft again = %v, %v", was, err)
 	}
-	if !exists(b.Pid) {
+	if !exectest.ProcessExists(b.Pid) {
 		t.Error("the other one has ended")
 	}
 	if err := b.End(0); err != nil {
@@ -78,7 +80,7 @@ func TestEndLost(t *testing.T) {
 		t.Errorf("EndLost of a part of the id = %v, %v", was, err)
 	}
 	t.Setenv(SessionMarker, "lost2")
-	if was, err := EndLost("lost2", 0); was || err != errWithin || !exists(b.Pid) {
+	if was, err := EndLost("lost2", 0); was || err != errWithin || !exectest.ProcessExists(b.Pid) {
 		t.Errorf("EndLost of its own = %v, %v, want %v", was, err, errWithin)
 	}
 	if err := b.End(0); err != nil {

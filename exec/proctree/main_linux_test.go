@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // The test binary is also the monitor, the keeper, the watcher and other processes.
@@ -157,20 +155,6 @@ func (tr tree) gone(t *testing.T) {
 		t.Error("somebody of the tree still lives")
 	}
 }
-
-// eventually polls what has no event to wait for: the state of other processes.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 30 s", what)
-		}
-	}
-}
-
-func exists(pid int) bool { return unix.Kill(pid, 0) != unix.ESRCH }
 
 func number(t *testing.T, s string) int {
 	t.Helper()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // TestStartedAsCallerLeaves: a monitor whose command has started as the caller leaves is heard on.
@@ -54,7 +56,7 @@ func TestEndAsMonitorStarts(t *testing.T) {
 		_, err := p.Start(context.Background(), Start{ID: "blocked", Path: program, Args: []string{"x"}, TTY: true, Files: [3]int{fd, fd, fd}})
 		failed <- err
 	}()
-	eventually(t, "its process is there", func() bool { return len(Tree("blocked")) > 0 })
+	exectest.Eventually(t, "its process is there", func() bool { return len(Tree("blocked")) > 0 })
 	if err := p.End(0); err != nil {
 		t.Error(err)
 	}

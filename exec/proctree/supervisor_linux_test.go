@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // detached starts a process that has no marker, no session and no parent of its command's.
@@ -55,10 +57,10 @@ func TestAdopt(t *testing.T) {
 		if ws := tr.Reap(); ws.Signal() != unix.SIGTERM {
 			t.Errorf("Reap = %v, want TERM", ws)
 		}
-		eventually(t, "the supervisor has ended", func() bool { return !HasLeftovers(t.Name()) })
+		exectest.Eventually(t, "the supervisor has ended", func() bool { return !HasLeftovers(t.Name()) })
 	})
 	t.Run("supervisor killed", func(t *testing.T) {
-		name := fifo(t)
+		name := exectest.FIFO(t)
 		s := supervisedSh("echo ready; read x <$0; kill -KILL $PPID; sleep 1000; :")
 		s.Args = append(s.Args, name)
 		tr := start(t, newParent(t), s)
@@ -92,7 +94,7 @@ func TestAdoptInherits(t *testing.T) {
 
 // An orphan of a supervised stem ends with the request whose marker it has.
 func TestAdoptPrune(t *testing.T) {
-	name := fifo(t)
+	name := exectest.FIFO(t)
 	s := supervisedSh(`echo ready; read x <$0; (setsid env HOSTEXEC_REQUEST_ID=request.stem sh -c 'echo ready; sleep 1000; :' &); exec sleep 1000`)
 	s.Args, s.ID = append(s.Args, name), "stem"
 	tr := start(t, newParent(t), s)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
@@ -75,7 +76,7 @@ func (s *Shell) dir(b StartConfig) (*os.File, error) {
 		}
 		errs = append(errs, err)
 	}
-	for _, name := range []string{s.options.Dir, executor.Getenv(b.Env, "HOME"), "/"} {
+	for _, name := range []string{s.options.Dir, osenv.Get(b.Env, "HOME"), "/"} {
 		if name == "" || b.Dir != 0 && name == s.options.Dir {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,28 +14,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-// inOwnMounts runs the calling test again, in a mount namespace of its own, and reports whether this is
-// that run.
-func inOwnMounts(t *testing.T) bool {
-	t.Helper()
-	const mark = "SHELL_TEST_MOUNTS"
-	if os.Getenv(mark) != "" {
-		return true
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), mark+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-	if uid := os.Getuid(); uid != 0 {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
-	}
-	return false
-}
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
+)
 
 // onDiskOf gives the shells of r a small disk.
 func onDiskOf(t *testing.T, r *room, options string) {
@@ -50,7 +30,7 @@ func onDiskOf(t *testing.T, r *room, options string) {
 
 // A text whose output was lost on a full disk says so, whatever its exit code. Others do not.
 func TestFullDiskTold(t *testing.T) {
-	if !inOwnMounts(t) {
+	if !dirtest.OwnMounts(t) {
 		return
 	}
 	r := newRoom(t)
@@ -92,7 +72,7 @@ func fillInodes(dir string) {
 //
 // Attack 139.
 func TestNoInodes(t *testing.T) {
-	if !inOwnMounts(t) {
+	if !dirtest.OwnMounts(t) {
 		return
 	}
 	r := newRoom(t)

@@ -3,15 +3,55 @@
 package verb
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// newFlags returns a set of flags that end where the first other word stands.
-func newFlags() *pflag.FlagSet {
-	flags := pflag.NewFlagSet(call.Name, pflag.ContinueOnError)
-	flags.SetInterspersed(false)
-	flags.Usage = func() {}
-	return flags
+// flagSet reads the words of one verb. All verbs say in the same form what is wrong with them.
+type flagSet struct {
+	*pflag.FlagSet
+	verb string // "logs", "session exec"; empty for the options before a command
+	help string // the text for --help
+	hint string // where to find that text
+}
+
+// newFlags returns the flags of a verb. They may stand before and after its operands.
+func newFlags(verb string) *flagSet {
+	f := &flagSet{pflag.NewFlagSet(verb, pflag.ContinueOnError), verb, usage, "see hostexec --help"}
+	f.Usage = func() {} // the caller gets it, not the stderr of the host
+	return f
+}
+
+// parse reads words. If the caller asks for help, or its words are wrong, parse answers the call and
+// reports false.
+func (f *flagSet) parse(c *call.Call, words []string) (ok bool, err error) {
+	switch err := f.Parse(words); {
+	case errors.Is(err, pflag.ErrHelp):
+		return false, c.Print([]byte(f.help))
+	case err != nil:
+		return false, f.fail(c, names.Plain(err.Error()))
+	}
+	return true, nil
+}
+
+// fail answers that a flag is wrong.
+func (f *flagSet) fail(c *call.Call, why string) error {
+	if f.verb != "" {
+		why = f.verb + ": " + why
+	}
+	return c.Fail(f.failure(why))
+}
+
+// failOperands answers that the words besides the flags are not what the verb wants or takes.
+func (f *flagSet) failOperands(c *call.Call, format string, a ...any) error {
+	return c.Fail(f.failure(f.verb + " " + fmt.Sprintf(format, a...)))
+}
+
+func (f *flagSet) failure(why string) call.Failure {
+	return call.Failure{Status: call.StatusFailed, Reason: why, Hint: f.hint}
 }

@@ -20,24 +20,23 @@ const codeNo = 1
 
 // kill ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
 func kill(ctx context.Context, c *call.Call, args []string) error {
-	flags := newFlags()
-	flags.SetInterspersed(true)
+	flags := newFlags("kill")
 	name := flags.StringP("signal", "s", "", "")
 	all := flags.BoolP("all", "a", false, "")
-	if err := flags.Parse(args); err != nil {
-		return c.Fail(call.UsageError("kill: " + names.Printable(err.Error())))
+	if ok, err := flags.parse(c, args); !ok {
+		return err
 	}
 	var sig executor.Signal
 	if flags.Changed("signal") {
 		var err error
 		if sig, err = job.ParseSignal(*name); err != nil {
-			return c.Fail(call.UsageError(fmt.Sprintf("kill: %v: %s", err, names.Quoted(call.Truncate(*name)))))
+			return flags.fail(c, fmt.Sprintf("%v: %s", err, names.Quoted(call.Truncate(*name))))
 		}
 	}
 	refs := flags.Args()
 	switch {
 	case *all && len(refs) > 0:
-		return c.Fail(call.UsageError("kill wants ids or --all, not both"))
+		return flags.failOperands(c, "wants ids or --all, not both")
 	case *all:
 		for _, kept := range c.Jobs() {
 			if info := kept.Info(); info.Status == job.Running {
@@ -45,9 +44,9 @@ func kill(ctx context.Context, c *call.Call, args []string) error {
 			}
 		}
 	case len(refs) == 0:
-		return c.Fail(call.UsageError("kill wants an id or --all"))
+		return flags.failOperands(c, "wants an id or --all")
 	case len(refs) > job.MaxRunning:
-		return c.Fail(call.UsageError(fmt.Sprintf("kill takes at most %d ids", job.MaxRunning)))
+		return flags.failOperands(c, "takes at most %d ids", job.MaxRunning)
 	}
 	var said, complaints strings.Builder
 	var reasons []string

@@ -9,22 +9,20 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // logs shows what a job wrote, each stream to the caller's own.
 func logs(ctx context.Context, c *call.Call, args []string) error {
-	flags := newFlags()
-	flags.SetInterspersed(true)
+	flags := newFlags("logs")
 	follow := flags.BoolP("follow", "f", false, "")
 	combined := flags.Bool("combined", false, "")
 	raw := flags.Bool("raw", false, "")
-	if err := flags.Parse(args); err != nil {
-		return c.Fail(call.UsageError("logs: " + names.Printable(err.Error())))
+	if ok, err := flags.parse(c, args); !ok {
+		return err
 	}
 	if flags.NArg() != 1 {
-		return c.Fail(call.UsageError("logs wants one job"))
+		return flags.failOperands(c, "wants one job")
 	}
 	kept, err := c.Job(flags.Arg(0))
 	if err != nil {

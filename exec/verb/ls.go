@@ -14,15 +14,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ls renders what may be called.
+// ls lists what may be called.
 func ls(c *call.Call, args []string) error {
-	switch {
-	case len(args) == 0:
-		return c.Print(renderCommands(c.Policy()))
-	case slices.Equal(args, []string{"--json"}):
+	flags := newFlags("ls")
+	asJSON := flags.Bool("json", false, "")
+	if ok, err := flags.parse(c, args); !ok {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return flags.failOperands(c, "takes only --json")
+	}
+	if *asJSON {
 		return c.Print(renderCommandsJSON(c.Policy()))
 	}
-	return c.Fail(call.UsageError("ls takes only --json"))
+	return c.Print(renderCommands(c.Policy()))
 }
 
 func renderCommands(p *policy.Policy) []byte {

@@ -79,18 +79,24 @@ func listed(args []string) []string {
 	return short
 }
 
+// ps lists what runs, and jobs that have ended.
 func ps(c *call.Call, args []string) error {
-	switch {
-	case len(args) == 0:
-		return c.Print(renderRows(rows(c)))
-	case slices.Equal(args, []string{"--json"}):
-		b, err := json.MarshalIndent(rows(c), "", "  ")
-		if err != nil {
-			return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
-		}
-		return c.Print(append(names.ASCII(b), '\n'))
+	flags := newFlags("ps")
+	asJSON := flags.Bool("json", false, "")
+	if ok, err := flags.parse(c, args); !ok {
+		return err
 	}
-	return c.Fail(call.UsageError("ps takes only --json"))
+	if flags.NArg() > 0 {
+		return flags.failOperands(c, "takes only --json")
+	}
+	if !*asJSON {
+		return c.Print(renderRows(rows(c)))
+	}
+	b, err := json.MarshalIndent(rows(c), "", "  ")
+	if err != nil {
+		return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
+	}
+	return c.Print(append(names.ASCII(b), '\n'))
 }
 
 func renderRows(rows []row) []byte {

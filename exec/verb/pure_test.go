@@ -26,7 +26,11 @@ func TestCommandsOfBrokenPolicy(t *testing.T) {
 // TestEnvOption refuses --env without the name of a variable.
 func TestEnvOption(t *testing.T) {
 	for _, arg := range []string{"", "CI", "=x"} {
-		if _, err := parseOptions([]string{"--env", arg, "make"}); err == nil {
+		f := newRunFlags()
+		if err := f.Parse([]string{"--env", arg, "make"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.options(); err == nil {
 			t.Errorf("--env %q: no error", arg)
 		}
 	}

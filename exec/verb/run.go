@@ -17,81 +17,91 @@ import (
 
 // run runs the command that follows hostexec and its options.
 func run(ctx context.Context, c *call.Call, args []string) error {
-	o, err := parseOptions(args)
-	switch {
-	case err != nil:
-		return c.Fail(call.UsageError(names.Plain(err.Error())))
-	case o.help:
-		return c.Print([]byte(usage))
-	case o.version:
+	f := newRunFlags()
+	if ok, err := f.parse(c, args); !ok {
+		return err
+	}
+	if f.version {
 		return c.Print(fmt.Appendf(nil, "hostexec version %s\n", c.Version()))
 	}
-	return c.Run(ctx, o.RunOptions)
+	if f.NArg() == 0 {
+		return f.fail(c, names.Printable(call.Truncate(args[0]))+" wants a command after it")
+	}
+	o, err := f.options()
+	if err != nil {
+		return f.fail(c, names.Plain(err.Error()))
+	}
+	return c.Run(ctx, o)
 }
 
-// options are what stands between hostexec and a command.
-type options struct {
-	call.RunOptions
-	help, version bool
+// runFlags are the options between hostexec and a command.
+type runFlags struct {
+	*flagSet
+	o                call.RunOptions
+	version          bool
+	line, port, wait string
+}
+
+// newRunFlags returns the options before a command. They end at its name: what follows is the
+// command's own.
+func newRunFlags() *runFlags {
+	f := &runFlags{flagSet: newFlags("")}
+	f.SetInterspersed(false)
+	f.BoolVar(&f.version, "version", false, "")
+	f.BoolVarP(&f.o.Detach, "detach", "d", false, "")
+	f.StringVar(&f.o.Timeout, "timeout", "", "")
+	f.StringArrayVar(&f.o.Env, "env", nil, "")
+	f.BoolVar(&f.o.Keep, "keep", false, "")
+	f.StringVar(&f.line, "wait-for-log", "", "")
+	f.StringVar(&f.port, "wait-for-port", "", "")
+	f.StringVar(&f.wait, "wait-timeout", "", "")
+	return f
+}
+
+// options checks the flags that were read, and returns what they say.
+func (f *runFlags) options() (o call.RunOptions, err error) {
+	f.o.Command = f.Args()
+	for _, name := range []string{"keep", "wait-for-log", "wait-for-port", "wait-timeout"} {
+		if f.Changed(name) && !f.o.Detach {
+			return o, fmt.Errorf("--%s is for a job, which -d starts", name)
+		}
+	}
+	switch {
+	case f.o.Command[0] == "":
+		return o, errors.New("the name of the command is empty")
+	case slices.ContainsFunc(f.o.Env, nameless):
+		return o, errors.New("--env: want NAME=VALUE")
+	case f.Changed("timeout") && f.o.Timeout == "":
+		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
+	}
+	f.o.Ready, err = f.readiness()
+	return f.o, err
 }
 
 // readyTimeout is how long a job has to become ready.
 const readyTimeout = time.Minute
 
-// parseOptions returns what the flags before a command say, and the command. Flags behind its
-// name are its own.
-func parseOptions(args []string) (o options, err error) {
-	flags := newFlags()
-	flags.BoolVarP(&o.help, "help", "h", false, "")
-	flags.BoolVar(&o.version, "version", false, "")
-	flags.BoolVarP(&o.Detach, "detach", "d", false, "")
-	flags.StringVar(&o.Timeout, "timeout", "", "")
-	flags.StringArrayVar(&o.Env, "env", nil, "")
-	flags.BoolVar(&o.Keep, "keep", false, "")
-	line := flags.String("wait-for-log", "", "")
-	port := flags.String("wait-for-port", "", "")
-	wait := flags.String("wait-timeout", "", "")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	o.Command = flags.Args()
-	if o.help || o.version {
-		return o, nil
-	}
-	for _, name := range []string{"keep", "wait-for-log", "wait-for-port", "wait-timeout"} {
-		if flags.Changed(name) && !o.Detach {
-			return o, fmt.Errorf("--%s is for a job, which -d starts", name)
+// readiness returns what the flags want a job to be before its caller leaves.
+func (f *runFlags) readiness() (r call.Readiness, err error) {
+	if f.Changed("wait-for-log") {
+		if r.Line, err = parseLine(f.line); err != nil {
+			return r, fmt.Errorf("--wait-for-log: %w", err)
 		}
 	}
-	switch {
-	case len(o.Command) == 0:
-		return o, fmt.Errorf("%s wants a command after it", names.Printable(call.Truncate(args[0])))
-	case o.Command[0] == "":
-		return o, errors.New("the name of the command is empty")
-	case slices.ContainsFunc(o.Env, nameless):
-		return o, errors.New("--env: want NAME=VALUE")
-	case flags.Changed("timeout") && o.Timeout == "":
-		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
-	}
-	if flags.Changed("wait-for-log") {
-		if o.Ready.Line, err = parseLine(*line); err != nil {
-			return o, fmt.Errorf("--wait-for-log: %w", err)
-		}
-	}
-	if flags.Changed("wait-for-port") {
-		n, err := strconv.ParseUint(*port, 10, 16)
+	if f.Changed("wait-for-port") {
+		n, err := strconv.ParseUint(f.port, 10, 16)
 		if err != nil || n == 0 {
-			return o, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(call.Truncate(*port)))
+			return r, fmt.Errorf("--wait-for-port: want a number from 1 to 65535: %s", names.Printable(call.Truncate(f.port)))
 		}
-		o.Ready.Port = uint16(n)
+		r.Port = uint16(n)
 	}
-	o.Ready.Timeout = readyTimeout
-	if flags.Changed("wait-timeout") {
-		if o.Ready.Timeout, err = call.ParseTimeout(*wait); err != nil || o.Ready.Timeout == 0 {
-			return o, fmt.Errorf("--wait-timeout: %w: %s", call.ErrTimeout, names.Printable(call.Truncate(*wait)))
+	r.Timeout = readyTimeout
+	if f.Changed("wait-timeout") {
+		if r.Timeout, err = call.ParseTimeout(f.wait); err != nil || r.Timeout == 0 {
+			return r, fmt.Errorf("--wait-timeout: %w: %s", call.ErrTimeout, names.Printable(call.Truncate(f.wait)))
 		}
 	}
-	return o, nil
+	return r, nil
 }
 
 // nameless reports whether kv is not NAME=VALUE.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -53,25 +54,107 @@ func session(ctx context.Context, c *call.Call, args []string) error {
 	if !ok {
 		return c.Fail(call.UsageError("shells are not available here"))
 	}
-	word := args[0]
-	r, err := parseSession(word, args[1:])
-	var bad *shell.EnvNameError
-	switch {
-	case errors.As(err, &bad):
-		return c.Fail(call.Failure{Status: call.StatusFailed, Code: 2, Line: call.Line("%s", err), Reason: err.Error(), Hint: "see hostexec session --help"})
-	case err != nil:
-		return c.Fail(call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "see hostexec session --help"})
-	}
-	switch word {
+	f := newFlags("session " + args[0])
+	f.help, f.hint = sessionUsage, sessionHint
+	switch words := args[1:]; args[0] {
 	case "create":
-		return shells.Create(ctx, r)
+		return createShell(ctx, c, shells, f, words)
+	case "exec", "start":
+		return runText(ctx, c, shells, f, words, args[0] == "start")
 	case "ls":
-		return c.Print(renderShells(shells.List(), r.JSON))
+		return listShells(c, shells, f, words)
 	case "rm":
-		shells.Remove(r.Name) // again and again: what is wanted is that there is none
-		return c.Print(nil)
+		return removeShell(c, shells, f, words)
+	}
+	return c.Fail(call.Failure{Status: call.StatusFailed, Reason: "session: unknown verb: " + names.Quoted(args[0]), Hint: sessionHint})
+}
+
+const sessionHint = "see hostexec session --help"
+
+// createShell makes a shell.
+func createShell(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	var r call.ShellRequest
+	f.StringArrayVar(&r.Env, "env", nil, "")
+	f.StringVar(&r.Dir, "cwd", "", "")
+	f.StringVar(&r.In, "in", "", "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() != 1 {
+		return f.failOperands(c, "wants the name of one shell")
+	}
+	r.Name = f.Arg(0)
+	if f.Changed("in") && !names.Container.Matches(r.In) {
+		return f.fail(c, "--in: "+names.Printable(call.Truncate(r.In))+" cannot be the name of a container")
+	}
+	if err := shell.CheckEnv(r.Env); err != nil {
+		return c.Fail(badEnv(err))
+	}
+	return shells.Create(ctx, r)
+}
+
+// runText runs a text in a shell, or starts it in a copy of the shell. The text stands behind --, where
+// nothing is a flag.
+func runText(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string, start bool) error {
+	r := call.ShellRequest{Start: start}
+	f.StringArrayVar(&r.Env, "env", nil, "")
+	f.StringVar(&r.Dir, "cwd", "", "")
+	timeout := f.String("timeout", "", "")
+	f.BoolVar(&r.JSON, "json", false, "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	switch dash := f.ArgsLenAtDash(); {
+	case dash != 1 && (dash >= 0 || f.NArg() != 1):
+		return f.failOperands(c, "wants the name of one shell, -- and a text")
+	case dash < 0 || f.NArg() < 2:
+		return f.failOperands(c, "wants -- and a text after the name")
+	}
+	r.Name, r.Text = f.Arg(0), strings.Join(f.Args()[1:], " ")
+	if f.Changed("timeout") {
+		var err error
+		if r.Timeout, err = call.ParseTimeout(*timeout); err != nil {
+			return f.fail(c, fmt.Sprintf("--timeout: %v: %s", err, names.Printable(call.Truncate(*timeout))))
+		}
+	}
+	if err := shell.CheckEnv(r.Env); err != nil {
+		return c.Fail(badEnv(err))
 	}
 	return shells.Run(ctx, r)
+}
+
+// badEnv answers that a variable of a shell cannot be set. It has the exit code that bash has for it.
+func badEnv(err error) call.Failure {
+	f := call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: sessionHint}
+	var bad *shell.EnvNameError
+	if errors.As(err, &bad) {
+		f.Code, f.Line = 2, call.Line("%s", err)
+	}
+	return f
+}
+
+// removeShell ends a shell. That there is none is no error: the caller wants that there is none.
+func removeShell(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() != 1 {
+		return f.failOperands(c, "wants the name of one shell")
+	}
+	shells.Remove(f.Arg(0))
+	return c.Print(nil)
+}
+
+// listShells lists the shells that the caller may use.
+func listShells(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+	asJSON := f.Bool("json", false, "")
+	if ok, err := f.parse(c, words); !ok {
+		return err
+	}
+	if f.NArg() > 0 {
+		return f.failOperands(c, "takes no name")
+	}
+	return c.Print(renderShells(shells.List(), *asJSON))
 }
 
 func renderShells(all []shell.Info, asJSON bool) []byte {

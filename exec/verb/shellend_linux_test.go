@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -30,7 +31,7 @@ func TestKillAny(t *testing.T) {
 		told := make(chan struct{})
 		// ends with the call, which kill below ends.
 		go func() { defer close(told); c.Read(t, wire.KindExit) }()
-		calltest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+		exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 		id := s.Running()[0].Request
 		if k := calltest.Hostexec(t, s, "kill", "-s", "HUP", id); k.Exit.Code != 1 || !strings.Contains(k.Exit.Text, "signals from its caller only") {
 			t.Errorf("%q: kill -s: %+v", words, k.Exit)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/docker/go-units"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -75,7 +76,7 @@ type Host struct {
 func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error) {
 	mode := firstNonEmpty(g.Mode, c.Mode, string(InProcess))
 	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
-		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", printable(mode), InProcess, InContainer)
+		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", names.Escaped(mode), InProcess, InContainer)
 	}
 	if s.Args = g.Args; len(s.Args) == 0 && c.Command != "" {
 		s.Args = append([]string{c.Command}, c.Args...)
@@ -108,14 +109,14 @@ func (s *Spec) defaultName() string {
 func environment(vars []config.Variable, lookup func(string) (string, bool)) (env, warnings []string, err error) {
 	for _, v := range vars {
 		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") {
-			return nil, nil, invalid("agent.env has lines such as NAME: value", "agent.env: %s is not the name of a variable", printable(v.Name))
+			return nil, nil, invalid("agent.env has lines such as NAME: value", "agent.env: %s is not the name of a variable", names.Escaped(v.Name))
 		}
 		value, unset := config.Expand(v.Value, lookup)
 		if strings.ContainsRune(value, 0) {
-			return nil, nil, invalid("remove the NUL byte", "agent.env: %s: a NUL byte in its value", printable(v.Name))
+			return nil, nil, invalid("remove the NUL byte", "agent.env: %s: a NUL byte in its value", names.Escaped(v.Name))
 		}
 		for _, name := range unset {
-			warnings = append(warnings, fmt.Sprintf("agent.env: %s: %s is not set; an empty value is used", printable(v.Name), name))
+			warnings = append(warnings, fmt.Sprintf("agent.env: %s: %s is not set; an empty value is used", names.Escaped(v.Name), name))
 		}
 		env = append(env, v.Name+"="+value)
 	}
@@ -136,7 +137,7 @@ func newContainer(said map[string]string, image string, h Host) (c Container, er
 		return c, &Error{Type: InvalidConfig, Message: "agent.container.image is required in container mode", Hint: "docker hostexec agent --mode container --image IMAGE"}
 	}
 	if !path.IsAbs(c.Path) || c.Path == "/" {
-		return c, invalid("agent.container.workspace_container_path: /workspace", "agent.container.workspace_container_path: %s is not an absolute path below /", printable(c.Path))
+		return c, invalid("agent.container.workspace_container_path: /workspace", "agent.container.workspace_container_path: %s is not an absolute path below /", names.Escaped(c.Path))
 	}
 	if base := said["workspace_host_base"]; base != "" {
 		if c.Base, err = config.ExpandDir(base, h.Lookup); err != nil {
@@ -157,7 +158,7 @@ func (c *Container) limits(said map[string]string) error {
 		{"startup_timeout_seconds", "30", func(v string) (err error) { c.Startup, err = seconds(v); return err }},
 	} {
 		if value := said[l.key]; value != "" && l.read(value) != nil {
-			return invalid("agent.container."+l.key+": "+l.example, "agent.container.%s: %s is not understood", l.key, printable(value))
+			return invalid("agent.container."+l.key+": "+l.example, "agent.container.%s: %s is not understood", l.key, names.Escaped(value))
 		}
 	}
 	return nil

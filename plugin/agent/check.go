@@ -12,6 +12,8 @@ import (
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Engine is the part of the engine's API that this package uses, except for creating containers.
@@ -45,7 +47,7 @@ func Check(ctx context.Context, api Engine, name string) (image.InspectResponse,
 	case client.IsErrConnectionFailed(err):
 		return img, unavailable(err)
 	case err != nil:
-		return img, &Error{Type: Failed, Message: "look at image " + printable(name) + ": " + err.Error(), Cause: err}
+		return img, &Error{Type: Failed, Message: "look at image " + names.Escaped(name) + ": " + err.Error(), Cause: err}
 	}
 	return img, nil
 }

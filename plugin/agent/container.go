@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -101,7 +102,7 @@ func (c *ContainerAgent) begin(ctx context.Context) (_ *runningContainer, err er
 	if c.id, err = c.Create(ctx, config, host); err != nil {
 		return nil, err
 	}
-	c.Log("container %.12s created from %s", c.id, printable(config.Image))
+	c.Log("container %.12s created from %s", c.id, names.Escaped(config.Image))
 	if c.Extra.Workspace != "" {
 		if err = chownWorkspace(ctx, c.API, c.id, c.Spec.Container.Path, c.User); err != nil {
 			return nil, fmt.Errorf("give the workspace to the container's user: %w", err)
@@ -285,8 +286,7 @@ func (c *ContainerAgent) remove() {
 	// The removal must not be cancelled with the agent's context.
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
-	err := c.API.ContainerRemove(ctx, c.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+	if err := callcontainer.Remove(ctx, c.API, c.id); err != nil {
 		c.Log("remove container %.12s: %v", c.id, err)
 	}
 }

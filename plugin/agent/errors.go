@@ -5,7 +5,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -86,10 +85,4 @@ func exited(code int, lines []string) error {
 		text += " none"
 	}
 	return &Error{Type: ContainerExited, Message: text + strings.Join(append([]string{""}, lines...), "\n")}
-}
-
-// printable returns s with control characters escaped, so that it cannot move the cursor.
-func printable(s string) string {
-	quoted := strconv.QuoteToASCII(s)
-	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)
 }

@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // MaxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
@@ -23,7 +25,7 @@ func Environ(base, add []string, share string) ([]string, error) {
 	}
 	env := Set(base, add)
 	bin := filepath.Join(share, "bin")
-	if path := get(env, "PATH"); path != "" {
+	if path := osenv.Get(env, "PATH"); path != "" {
 		bin += string(filepath.ListSeparator) + path
 	}
 	return Set(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
@@ -32,25 +34,7 @@ func Environ(base, add []string, share string) ([]string, error) {
 // Set returns base with the variables of add, which replace those with the same names. It removes the
 // variables that docker sets for plugins.
 func Set(base, add []string) []string {
-	names := map[string]bool{}
-	for _, kv := range add {
-		name, _, _ := strings.Cut(kv, "=")
-		names[name] = true
-	}
-	env := slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return names[name] || strings.HasPrefix(name, "DOCKER_CLI_PLUGIN_")
-	})
-	return append(env, add...)
-}
-
-func get(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	return osenv.Set(osenv.Without(base, "DOCKER_CLI_PLUGIN_"), add...)
 }
 
 // Program finds the agent's program. It uses the PATH without the session's shims, because the program
@@ -65,10 +49,7 @@ func (s *Spec) Program(base []string) (string, error) {
 		return filepath.Abs(path)
 	}
 	err := fmt.Errorf("none of the directories of PATH has it")
-	for _, dir := range filepath.SplitList(get(Set(base, s.Env), "PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
+	for dir := range osenv.Dirs(osenv.Get(Set(base, s.Env), "PATH")) {
 		path, lerr := exec.LookPath(filepath.Join(dir, name))
 		if lerr == nil {
 			return path, nil
@@ -81,5 +62,5 @@ func (s *Spec) Program(base []string) (string, error) {
 }
 
 func notFound(name string, cause error) error {
-	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", printable(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
+	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", names.Escaped(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
 }

@@ -5,6 +5,8 @@ package agent
 import (
 	"bytes"
 	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 const (
@@ -33,7 +35,7 @@ func (t *lastLines) last() []string {
 	defer t.mu.Unlock()
 	var all []string
 	for i := max(0, t.n-maxLines); i < t.n; i++ {
-		all = append(all, printable(string(t.lines[i%maxLines])))
+		all = append(all, names.Escaped(string(t.lines[i%maxLines])))
 	}
 	return all
 }

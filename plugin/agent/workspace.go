@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // MakeWorkspace creates the directory of the agent with session id below base. It returns the path without
@@ -92,7 +94,7 @@ func lookupUID(ctx context.Context, api copier, id, user string) (int, error) {
 	if uid, ok := uidIn(t, name); ok {
 		return uid, nil
 	}
-	return 0, fmt.Errorf("the image's user %s is not in its /etc/passwd", printable(name))
+	return 0, fmt.Errorf("the image's user %s is not in its /etc/passwd", names.Escaped(name))
 }
 
 // uidIn finds a user in a passwd(5) file.

@@ -14,10 +14,10 @@
 package carrier
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+
+	"github.com/moby/sys/atomicwriter"
 )
 
 // File is the name of the file in a session's share that says which carrier to use: one of the words below.
@@ -42,17 +42,5 @@ func Decide(share, word string) error {
 
 // WriteFile writes a file of share that any container user may read, in one step.
 func WriteFile(share, name, text string) error {
-	f, err := os.CreateTemp(share, ".hostexec-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text + "\n")
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(share, name))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicwriter.WriteFile(filepath.Join(share, name), []byte(text+"\n"), 0o644)
 }

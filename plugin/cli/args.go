@@ -14,14 +14,16 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // PluginName is the name of this plugin on docker's command line.
 const PluginName = "hostexec"
 
-// Standalone makes docker-hostexec run ... mean docker hostexec run ...: nobody else puts
-// in the plugin's word, which docker/cli looks for. Behind docker's own flags it has to
-// be given, for only there can it be told from their values.
+// Standalone returns args with the plugin's name in front, so that "docker-hostexec run" equals "docker
+// hostexec run": docker/cli expects the name. After docker's own flags the user must give it, because only
+// the name separates the verb from the flags' values.
 func Standalone(args []string, alone bool) []string {
 	if !alone || len(args) > 1 && args[1] == PluginName {
 		return args
@@ -30,13 +32,13 @@ func Standalone(args []string, alone bool) []string {
 		return args
 	}
 	at := 1
-	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) { // and ...NoDesc
+	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) { // also matches ShellCompNoDescRequestCmd
 		at = 2
 	}
 	return slices.Insert(slices.Clone(args), at, PluginName)
 }
 
-// ClientFlags are docker's own flags, before the plugin's word, which choose an engine.
+// ClientFlags parses docker's own flags, which come before the plugin's name and choose an engine.
 func ClientFlags(args []string) (*flags.ClientOptions, *pflag.FlagSet, error) {
 	set := pflag.NewFlagSet("docker", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -50,8 +52,8 @@ func ClientFlags(args []string) (*flags.ClientOptions, *pflag.FlagSet, error) {
 	return opts, set, nil
 }
 
-// GlobalArgs returns docker's flags that reach the engine which cli talks to. They are
-// for the watcher, and for who asks later: by then, environment and context may be others.
+// GlobalArgs returns docker's flags for the engine of dockerCLI. The watcher and later verbs use them,
+// because environment and context may have changed by then.
 func GlobalArgs(dockerCLI command.Cli) []string {
 	return engineArgs(os.Args[1:], os.Getenv("DOCKER_HOST"), dockerCLI.CurrentContext())
 }
@@ -59,7 +61,7 @@ func GlobalArgs(dockerCLI command.Cli) []string {
 func engineArgs(args []string, host, context string) []string {
 	_, set, err := ClientFlags(args)
 	if err != nil {
-		return nil // docker/cli has parsed them before
+		return nil // docker/cli has already parsed them
 	}
 	given := slices.Clone(args[:len(args)-set.NArg()])
 	switch {
@@ -73,8 +75,8 @@ func engineArgs(args []string, host, context string) []string {
 	return given
 }
 
-// PinEngine returns args, which reach the engine at endpoint, such that they reach it whatever DOCKER_HOST
-// is when they are used.
+// PinEngine returns args with a flag for the engine at endpoint, so that a later DOCKER_HOST does not change
+// the engine.
 func PinEngine(args []string, endpoint string) []string {
 	_, set, err := ClientFlags(args)
 	if err != nil || endpoint == "" || set.Changed("host") || set.Changed("context") {
@@ -83,7 +85,7 @@ func PinEngine(args []string, endpoint string) []string {
 	return append(slices.Clone(args), "--host", endpoint)
 }
 
-// Connect returns a client of the engine that GlobalArgs reach.
+// Connect returns a client of the engine that globalArgs select.
 func Connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClient, error) {
 	opts, _, err := ClientFlags(globalArgs)
 	if err != nil {
@@ -92,8 +94,8 @@ func Connect(config *configfile.ConfigFile, globalArgs []string) (client.APIClie
 	return command.NewAPIClientFromFlags(opts, config)
 }
 
-// WithoutPluginEnv returns env without the variables that docker sets for its plugins: processes of this plugin are
-// none.
+// WithoutPluginEnv returns env without the variables that docker sets for plugins. Processes of this plugin
+// are not plugins.
 func WithoutPluginEnv(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") })
+	return osenv.Without(env, "DOCKER_CLI_PLUGIN_")
 }

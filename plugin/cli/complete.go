@@ -4,7 +4,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// CompleteFirst completes the first argument, and no other.
+// CompleteFirst completes only the first argument.
 func CompleteFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
@@ -14,7 +14,7 @@ func CompleteFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// CompleteFiles has the shell offer all files.
+// CompleteFiles completes file names.
 func CompleteFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }

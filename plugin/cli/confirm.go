@@ -12,12 +12,12 @@ import (
 	"github.com/docker/cli/cli/command"
 )
 
-// Confirm prints message and asks for y or n. Any answer but y or Y means no. Without an answer it returns an error
-// when ctx ends.
+// Confirm prints message and asks for y or n. Every answer except y or Y means no. It returns an error if ctx
+// ends before an answer.
 func Confirm(ctx context.Context, dockerCLI command.Cli, message string) (bool, error) {
 	fmt.Fprint(dockerCLI.Out(), message, " [y/N] ")
 	answer := make(chan string, 1)
-	// ends with a line or the end of stdin, or with this process: a read of a terminal cannot be interrupted
+	// ends with a line, the end of stdin, or this process: the read from a terminal cannot be interrupted
 	go func() {
 		line, _ := bufio.NewReader(dockerCLI.In()).ReadString('\n') // an answer may end without a newline
 		answer <- strings.TrimSpace(line)

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Directory returns the absolute path of an existing directory, symbolic links resolved:
-// the engine mounts what they lead to, and a path that is the same on both sides must
-// lead to the same place. No shell has expanded the ~ of --workspace=~/app.
+// Directory returns the absolute path of an existing directory without symbolic links. The engine mounts the
+// link's target, and a path that is equal on both sides must lead to the same place. It expands a leading ~,
+// because no shell does in --workspace=~/app.
 func Directory(dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
@@ -30,7 +30,7 @@ func Directory(dir string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	var lost *fs.PathError
-	if errors.As(err, &lost) { // which names the part that is missing, not what was typed
+	if errors.As(err, &lost) { // the error names the missing part instead of the argument
 		err = fmt.Errorf("%s: %w", abs, lost.Err)
 	}
 	if err != nil {
@@ -43,8 +43,8 @@ func Directory(dir string) (string, error) {
 	return real, err
 }
 
-// RefuseEmpty refuses a flag of a directory that was given an empty one, as an unset variable
-// does: the run would go on without it, in a directory that nobody chose.
+// RefuseEmpty refuses an empty value of a directory flag, which an unset variable causes. Without this check,
+// run would use the default directory.
 func RefuseEmpty(flags *pflag.FlagSet, names ...string) error {
 	for _, name := range names {
 		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/docker/cli/cli-plugins/plugin"
 )
 
-// EndOnSignal makes signals end this process until stop is called. The kernel would do so, but docker
-// exits with 255 when its plugin is killed by a signal. So the plugin exits with 128 and the signal's
-// number, as a shell reports it.
+// EndOnSignal makes signals end this process with exit code 128 plus the signal's number, as a shell reports
+// it, until stop is called. Without it the kernel would end the process, and docker exits with 255 when a
+// signal kills its plugin.
 func EndOnSignal(docker context.Context) (stop func()) {
 	if plugin.RunningStandalone() {
 		return func() {}
@@ -26,9 +26,9 @@ func EndOnSignal(docker context.Context) (stop func()) {
 	})
 }
 
-// CancelOnSignal returns a context that the first signal ends, with an Interrupted as its cause, so
-// that a verb can report what it has until then. The second signal ends this process, as the verb may
-// wait for a reader of its output.
+// CancelOnSignal returns a context that ends at the first signal with an Interrupted as its cause, so that a
+// verb can report its results so far. The second signal ends this process, because the verb may be blocked
+// writing its output.
 func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
 	end := onSignals(docker, func(sig syscall.Signal) bool {
@@ -44,14 +44,14 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// onSignals calls act with each signal to this process while it returns true, until stop is called.
+// onSignals calls act with each signal to this process until act returns false or stop is called.
 func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, noticed(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	word := docker.Done()
-	// ends when stop closes done, which waits, or with the process.
+	// ends when stop closes done, or with the process; stop waits for it
 	go func() {
 		defer close(ended)
 		for {
@@ -59,9 +59,9 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 			if sig == 0 || !act(sig) {
 				return
 			}
-			word = nil // docker reports one signal only
+			word = nil // docker reports only one signal
 			if reported {
-				_, _ = firstSignal(signals, nil, done) // the same one, late
+				_, _ = firstSignal(signals, nil, done) // the same signal, which comes late
 			}
 		}
 	}()
@@ -72,15 +72,15 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 	}
 }
 
-// noticed returns those of signals that this process does not ignore: nohup(1) has it ignore HUP, and
-// signal.Notify would undo that.
+// noticed returns the signals that this process does not ignore. signal.Notify would undo the effect of
+// nohup(1).
 func noticed(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(signals, signal.Ignored)
 }
 
-// firstSignal waits for a signal to this process, or for docker to report one. Docker does not say
-// which: a signal of a key comes here, too, and otherwise it is most likely TERM. reported means that
-// none has come here.
+// firstSignal waits for a signal to this process, or for docker's report of a signal. docker does not say
+// which signal it got. A signal from the keyboard also reaches this process; any other is most likely TERM.
+// reported means that no signal has reached this process.
 func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig syscall.Signal, reported bool) {
 	select {
 	case s := <-signals:

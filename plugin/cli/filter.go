@@ -11,31 +11,33 @@ import (
 
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Criterion is a key of --filter, for lists of T.
+// Criterion is a key of --filter for lists of T.
 type Criterion[T any] struct {
 	Key  string
 	Is   func(v T, value string) bool
-	Only []string // the values that there are; nil is any
+	Only []string // the permitted values; nil permits any
 }
 
-// Filters is what was given as --filter: one of a key's values has to match, for each key.
+// Filters has the values of --filter. For each given key, one of its values must match.
 type Filters[T any] struct {
 	by     []Criterion[T]
 	values map[string][]string
 }
 
-// FilterFlag adds --filter to cmd, which lists what. known returns the values that there are for a key: they are
-// offered where a criterion has no list of its own.
+// FilterFlag adds --filter to cmd, which lists what. For the completion, known returns the existing values of
+// a key without a list of its own.
 func FilterFlag[T any](cmd *cobra.Command, values *[]string, short, what string, by []Criterion[T], known func(key string) []string) {
 	cmd.Flags().StringArrayVarP(values, "filter", short, nil, "Only show "+what+" with `KEY=VALUE` ("+filterKeys(by)+")")
 	_ = cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeFilter(by, known, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}) // it is there: the line above
+	}) // the flag exists
 }
 
-// completeFilter offers the keys, then the values that one has, or that are known for it.
+// completeFilter completes first the keys, and then the values of a key.
 func completeFilter[T any](by []Criterion[T], known func(key string) []string, typed string) (offers []string) {
 	key, _, given := strings.Cut(typed, "=")
 	for _, c := range by {
@@ -55,14 +57,14 @@ func completeFilter[T any](by []Criterion[T], known func(key string) []string, t
 	return offers
 }
 
-// FormatFlag adds --format to cmd, which shows a table by default. A template can use fields.
+// FormatFlag adds --format to cmd, whose default is a table. A template can use fields.
 func FormatFlag(cmd *cobra.Command, format *string, fields []string) {
 	ExplainFields(cmd, fields)
 	cmd.Flags().StringVar(format, "format", formatter.TableFormatKey, "Format output: `table|json|TEMPLATE`")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ExplainFields adds to cmd's help which fields a template can use.
+// ExplainFields adds the fields for templates to cmd's help.
 func ExplainFields(cmd *cobra.Command, fields []string) {
 	var text strings.Builder
 	text.WriteString("FIELDS OF A TEMPLATE\n")
@@ -83,7 +85,7 @@ func ExplainFields(cmd *cobra.Command, fields []string) {
 	}
 }
 
-// Columns returns the fields of a row, by its header.
+// Columns returns the fields of a row from its header.
 func Columns(header any) []string {
 	fields, _ := header.(formatter.SubHeaderContext)
 	return slices.Sorted(maps.Keys(fields))
@@ -100,17 +102,17 @@ func FieldsOf(v any) (names []string) {
 	return names
 }
 
-// ParseFilters reads --filter KEY=VALUE, of the keys and values that there are.
+// ParseFilters parses the values KEY=VALUE of --filter.
 func ParseFilters[T any](args []string, by []Criterion[T]) (Filters[T], error) {
 	f := Filters[T]{by, map[string][]string{}}
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")
 		i := slices.IndexFunc(by, func(c Criterion[T]) bool { return c.Key == key })
 		if !ok || i < 0 {
-			return f, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", Quoted(arg), filterKeys(by))
+			return f, fmt.Errorf("--filter %s: want KEY=VALUE with KEY one of %s", names.Quoted(arg), filterKeys(by))
 		}
 		if c := by[i]; c.Only != nil && !slices.ContainsFunc(c.Only, func(v string) bool { return strings.EqualFold(v, value) }) {
-			return f, fmt.Errorf("--filter %s: there is no such %s: want one of %s", Quoted(arg), key, strings.Join(c.Only, ", "))
+			return f, fmt.Errorf("--filter %s: there is no such %s: want one of %s", names.Quoted(arg), key, strings.Join(c.Only, ", "))
 		}
 		f.values[key] = append(f.values[key], value)
 	}
@@ -120,7 +122,7 @@ func ParseFilters[T any](args []string, by []Criterion[T]) (Filters[T], error) {
 // Has reports whether key was given.
 func (f Filters[T]) Has(key string) bool { return len(f.values[key]) > 0 }
 
-// Match reports whether v has, for each key that was given, one of its values.
+// Match reports whether v matches one value of each given key.
 func (f Filters[T]) Match(v T) bool {
 	for _, c := range f.by {
 		if f.Has(c.Key) && !slices.ContainsFunc(f.values[c.Key], func(value string) bool { return c.Is(v, value) }) {
@@ -130,7 +132,7 @@ func (f Filters[T]) Match(v T) bool {
 	return true
 }
 
-// filterKeys lists the keys, for help and errors.
+// filterKeys lists the keys for help and errors.
 func filterKeys[T any](by []Criterion[T]) string {
 	var keys []string
 	for _, c := range by {
@@ -139,17 +141,17 @@ func filterKeys[T any](by []Criterion[T]) string {
 	return strings.Join(keys, ", ")
 }
 
-// Equals matches the whole of what of says.
+// Equals returns a match of the whole value.
 func Equals[T any](of func(T) string) func(T, string) bool {
 	return func(v T, value string) bool { return of(v) == value }
 }
 
-// EqualsFold is equals for words of our own, in any case.
+// EqualsFold returns a match of the whole value in any case.
 func EqualsFold[T any](of func(T) string) func(T, string) bool {
 	return func(v T, value string) bool { return strings.EqualFold(of(v), value) }
 }
 
-// Begins matches an id by its beginning.
+// Begins returns a match of the beginning of an ID.
 func Begins[T any](of func(T) string) func(T, string) bool {
 	return func(v T, value string) bool { return value != "" && strings.HasPrefix(of(v), value) }
 }

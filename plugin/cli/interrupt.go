@@ -20,30 +20,28 @@ type Interrupted struct{ sig syscall.Signal }
 
 func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
-// Caller says of a command that it ended with its caller.
+// Caller returns why a command ended together with its caller.
 func (i *Interrupted) Caller() string { return "its caller got SIG" + signalNames[i.sig] }
 
 var signalNames = map[syscall.Signal]string{syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGTERM: "TERM"}
 
-// Code is the exit code that a shell reports then.
+// Code returns the exit code that a shell reports for the signal.
 func (i *Interrupted) Code() int { return 128 + int(i.sig) }
 
-// Status is how docker run ends then: silently, as a shell would tell of it.
+// Status returns docker run's silent error with the signal's exit code.
 func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: i.Code()} }
 
-// patience is how often a run may be told to end before it leaves its container alone,
-// which is docker's own number.
+// patience is the number of signals after which run leaves its container alone, as in docker.
 const patience = 3
 
-// settling is how long a signal may take to come after docker has reported it.
+// settling is the time limit for a signal to arrive after docker has reported it.
 const settling = 100 * time.Millisecond
 
-// Interruptible returns a context that ends, with an Interrupted as its cause, when this
-// process is told to end, or docker, whose plugin it is, says so. Once the container has
-// started, docker run passes signals on to it by itself, all but those that docker got in
-// our place: see bridge. Such signals are INT and TERM, and those of also.
+// Interruptible returns a context that ends, with an Interrupted as its cause, when this process gets a
+// signal or docker reports one. The signals are INT, TERM, and those of also. After the container has
+// started, docker run passes on the signals that this process gets; bridge adds those that only docker got.
 func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
-	// Docker's word ends parent, but not which signal it got: that is for attend.
+	// parent ends when docker reports a signal, but without its number. attend handles that.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, patience)
 	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
@@ -62,7 +60,7 @@ func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Sig
 	}
 }
 
-// attend hears signals, and docker's word, until done.
+// attend handles signals and docker's report until done is closed.
 func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
 	heard := 0
 	parent := os.Getppid()
@@ -73,7 +71,7 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			return
 		case s := <-signals:
 			heard++
-			cancel(&Interrupted{s.(syscall.Signal)}) // all are
+			cancel(&Interrupted{s.(syscall.Signal)}) // every signal here is a syscall.Signal
 			if heard == patience {
 				giveUp(dockerCLI)
 			}
@@ -81,37 +79,35 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 			docker = nil
 			settle = time.After(settling)
 		case <-settle:
-			// A key press signals docker and us; kill(1) only docker.
+			// A key press signals docker and this process; kill(1) signals only docker.
 			if heard > 0 {
 				continue
 			}
 			if os.Getppid() != parent {
-				cancel(&Interrupted{syscall.SIGKILL}) // docker was killed: then the container stays
+				cancel(&Interrupted{syscall.SIGKILL}) // docker was killed, so the container stays
 				continue
 			}
-			cancel(&Interrupted{syscall.SIGTERM}) // the most likely: docker does not say which
+			cancel(&Interrupted{syscall.SIGTERM}) // the most likely signal: docker does not say which
 			bridge()
 		}
 	}
 }
 
-// bridge turns docker's word that it was told to end into the signal that we would have
-// got standing alone; docker run then passes it on to the container.
+// bridge sends this process the signal that docker got, so that docker run passes it on to the container.
 func bridge() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		// It cannot fail where there are such signals; docker kills us in the end.
+		// It cannot fail on systems with these signals; docker kills this process in the end.
 		_ = self.Signal(syscall.SIGTERM)
 	}
 }
 
-// DockerKilled reports whether ctx, of Interruptible, has ended because docker was killed.
+// DockerKilled reports whether ctx, which Interruptible returned, ended because docker was killed.
 func DockerKilled(ctx context.Context) bool {
 	var told *Interrupted
 	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL
 }
 
-// giveUp ends the process as docker's own main would: nothing else can, for docker run
-// waits for its container whatever comes.
+// giveUp exits as docker's own main does, because docker run waits for its container in any case.
 func giveUp(dockerCLI command.Cli) {
 	fmt.Fprintf(dockerCLI.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", patience)
 	dockerCLI.In().RestoreTerminal()

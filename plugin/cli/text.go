@@ -4,23 +4,10 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-
-	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Quoted returns what a user typed in printable ASCII, whatever it is.
-func Quoted(s string) string { return names.Quoted(s) }
-
-// Printable returns s with what a terminal would obey escaped.
-func Printable(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
-}
-
-// Ellipsis returns text, or the beginning of a longer one, so that it has n characters with the dots. Docker's own
-// is one character that is no ASCII.
+// Ellipsis returns text, shortened to n characters including the dots. docker's own function uses a character
+// that is not ASCII.
 func Ellipsis(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -28,7 +15,7 @@ func Ellipsis(text string, n int) string {
 	return text[:n-3] + "..."
 }
 
-// Count returns n and what, in the plural unless n is 1.
+// Count returns n and the noun, which is in the plural unless n is 1.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli holds what every verb of docker hostexec on the host shares: errors and exit codes, output formats,
-// filters, signals, docker's own flags, and completion of words.
+// Package cli has what every host verb of docker hostexec shares: errors and exit codes, output formats,
+// filters, signals, docker's own flags, and completion.
 //
-// What it says goes to stderr behind "hostexec: ", in lower case and with what to type next; stdout carries only
-// answers. Report alone turns errors into exit codes. It knows no session and no configuration: completion of these is
-// handed to it.
+// Messages go to stderr after "hostexec: ", in lower case and with the next command to type; stdout has only
+// answers. Only Report turns errors into exit codes. The package knows no sessions and no configuration:
+// callers pass functions that complete these.
 package cli
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// NoArgs makes a mistyped verb an error: a command with RunE would take it as an argument.
+// NoArgs refuses arguments, so that a mistyped verb is an error: cobra would pass it to RunE as an argument.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.HasSubCommands() {
 		return UnknownVerb(cmd, args)
@@ -26,9 +26,10 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return dockercli.NoArgs(cmd, args)
 }
 
-// UnknownVerb returns the error for a word after cmd that is none of its verbs, with the verb that may have been meant.
+// UnknownVerb returns the error for a word that is not a verb of cmd. It suggests the verb that may have been
+// meant.
 func UnknownVerb(cmd *cobra.Command, args []string) error {
-	err := fmt.Errorf("unknown verb: %s", Printable(args[0]))
+	err := fmt.Errorf("unknown verb: %s", names.Escaped(args[0]))
 	next := cmd.CommandPath() + " --help"
 	if near := names.Near(args[0], VerbNames(cmd)); near != "" {
 		next = cmd.CommandPath() + " " + near
@@ -36,7 +37,7 @@ func UnknownVerb(cmd *cobra.Command, args []string) error {
 	return &Failure{Code: CodeVerb, Err: Hint(err, next)}
 }
 
-// VerbNames returns the names of a command's verbs that are not hidden.
+// VerbNames returns the names of a command's visible verbs.
 func VerbNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {
@@ -48,7 +49,7 @@ func VerbNames(cmd *cobra.Command) (names []string) {
 
 type runE = func(cmd *cobra.Command, args []string) error
 
-// Verb returns a RunE that reports errors in our form and ends on a signal.
+// Verb returns a RunE that reports errors as Failures and ends on a signal.
 func Verb(run runE) runE {
 	handled := VerbWithSignals(run)
 	return func(cmd *cobra.Command, args []string) error {
@@ -57,7 +58,7 @@ func Verb(run runE) runE {
 	}
 }
 
-// VerbWithSignals returns what Verb does, for a command that handles signals itself.
+// VerbWithSignals is Verb for a command that handles signals itself.
 func VerbWithSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -72,13 +73,13 @@ func VerbWithSignals(run runE) runE {
 	}
 }
 
-// FlagsAsRun makes a wrong flag end cmd with docker run's exit code, as other failures of cmd do.
+// FlagsAsRun makes an invalid flag end cmd with docker run's exit code, as cmd's other failures do.
 func FlagsAsRun(cmd *cobra.Command) *cobra.Command {
 	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
 	return cmd
 }
 
-// ArgsAsRun is FlagsAsRun for a wrong number of arguments, too; docker run itself ends with 1 then.
+// ArgsAsRun is FlagsAsRun also for a wrong number of arguments, for which docker run itself exits with 1.
 func ArgsAsRun(cmd *cobra.Command) *cobra.Command {
 	args := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, words []string) error {

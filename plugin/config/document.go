@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -213,7 +214,7 @@ func redaction(s string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(s)
 	if err == nil && re.MatchString("") {
-		return nil, fmt.Errorf("%s matches the empty text, which is everywhere: require at least one character, as in x+", quoted(s))
+		return nil, fmt.Errorf("%s matches the empty text, which is everywhere: require at least one character, as in x+", names.Quoted(s))
 	}
 	return re, err
 }
@@ -244,7 +245,7 @@ func (d *document) readProxies(n *yaml.Node) {
 			err = errors.New("given twice")
 		}
 		if err != nil {
-			d.fail(n, "proxies: %s: %v", quoted(p), err)
+			d.fail(n, "proxies: %s: %v", names.Quoted(p), err)
 			return
 		}
 		seen[c.Name] = true

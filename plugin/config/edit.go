@@ -14,6 +14,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -25,7 +28,7 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 		return "", errors.New("no command named")
 	}
 	if err := CheckName(argv[0]); err != nil {
-		return "", fmt.Errorf("%s: %w", quoted(argv[0]), err)
+		return "", fmt.Errorf("%s: %w", names.Quoted(argv[0]), err)
 	}
 	id := ruleOf(argv, r.Do)
 	title = argv[0] + "/" + id
@@ -152,7 +155,7 @@ func roleOf(file string) role {
 }
 
 // replace writes file atomically if text can be parsed.
-func replace(file string, text []byte) (err error) {
+func replace(file string, text []byte) error {
 	if d := parse(file, text, roleOf(file)); len(d.problems) > 0 {
 		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
 	}
@@ -162,16 +165,7 @@ func replace(file string, text []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
+	if err := atomicwriter.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil

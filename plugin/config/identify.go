@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -16,7 +17,7 @@ func (c *Config) resolvePrograms(p *policy.Policy) {
 	p.Programs = map[string][]string{}
 	add := func(name, path string) {
 		if path == "" {
-			path, _ = executor.LookPath(name, os.Getenv("PATH"))
+			path, _ = osenv.LookPath(name, os.Getenv("PATH"))
 		}
 		if path != "" && name != policy.Shell && !p.Place(name).Contained() {
 			for _, at := range executor.Chain(path) {

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 //go:embed presets/*.yaml
@@ -41,14 +43,14 @@ func Presets() []Preset {
 
 // FindPreset returns the preset called name.
 func FindPreset(name string) (Preset, error) {
-	var names []string
+	var known []string
 	for _, p := range Presets() {
 		if p.Name == name {
 			return p, nil
 		}
-		names = append(names, p.Name)
+		known = append(known, p.Name)
 	}
-	return Preset{}, fmt.Errorf("no such preset: %s: there are %s", quoted(name), strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("no such preset: %s: there are %s", names.Quoted(name), strings.Join(known, ", "))
 }
 
 var execLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^    exec: (.*)$`) })

@@ -76,7 +76,7 @@ func shortValue(c *state.Command, value string) error {
 	case strings.HasPrefix(value, "/"):
 		return setPath(c, value)
 	}
-	return fmt.Errorf("must be allow, ask, deny or an absolute path: %s", quoted(value))
+	return fmt.Errorf("must be allow, ask, deny or an absolute path: %s", names.Quoted(value))
 }
 
 func longValue(c *state.Command, option string) error {
@@ -103,7 +103,7 @@ func longValue(c *state.Command, option string) error {
 		*c.Where = state.ContainerSpec(p)
 		return err
 	}
-	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", quoted(key))
+	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", names.Quoted(key))
 }
 
 // place returns c.Where, and allocates it if it is nil.
@@ -119,10 +119,8 @@ func setPath(c *state.Command, path string) error {
 		return errors.New("two paths given")
 	}
 	if !filepath.IsAbs(path) {
-		return fmt.Errorf("must be an absolute path: %s", quoted(path))
+		return fmt.Errorf("must be an absolute path: %s", names.Quoted(path))
 	}
 	c.Path = filepath.Clean(path)
 	return nil
 }
-
-func quoted(s string) string { return names.Quoted(s) }

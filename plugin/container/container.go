@@ -34,7 +34,7 @@ type Engine interface {
 	ContainerStart(ctx context.Context, id string, opts container.StartOptions) error
 	ContainerWait(ctx context.Context, id string, until container.WaitCondition) (<-chan container.WaitResponse, <-chan error)
 	ContainerList(ctx context.Context, opts container.ListOptions) ([]container.Summary, error)
-	ContainerRemove(ctx context.Context, id string, opts container.RemoveOptions) error
+	Remover
 }
 
 // Containers creates the containers for one session's commands. Set its fields before the first Run.
@@ -109,7 +109,7 @@ func (r *Containers) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), firstReplyTimeout)
 	defer cancel()
 	for _, c := range r.leftovers { // the engine may be available again
-		if err := removeNow(ctx, c.api, c.id); err != nil {
+		if err := Remove(ctx, c.api, c.id); err != nil {
 			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
@@ -157,19 +156,10 @@ func (m Mount) apiMount() mount.Mount {
 func (r *Containers) remove(api Engine, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
-	if err := removeNow(ctx, api, id); err != nil {
+	if err := Remove(ctx, api, id); err != nil {
 		r.Log.Warn("remove a command's container", "container", id, "error", err)
 		r.retryRemove(api, id)
 	}
-}
-
-// removeNow removes a container. It returns nil if the container does not exist or is being removed.
-func removeNow(ctx context.Context, api Engine, id string) error {
-	err := api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
-		return nil
-	}
-	return err
 }
 
 // maxLeft is the number of containers that Close tries to remove again. Sweep finds the rest.
@@ -190,7 +180,7 @@ func Sweep(ctx context.Context, api Engine, home string, dead func(session strin
 	ids, err := Leftover(ctx, api, home, dead)
 	errs := []error{err}
 	for _, id := range ids {
-		if err := removeNow(ctx, api, id); err != nil {
+		if err := Remove(ctx, api, id); err != nil {
 			errs = append(errs, fmt.Errorf("remove a command's container: %w", err))
 		}
 	}

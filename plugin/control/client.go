@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -165,5 +166,5 @@ func replyError(resp *http.Response) error {
 	if p.Error == approval.ErrTerms.Error() {
 		return approval.ErrTerms
 	}
-	return errors.New(printable(p.Error))
+	return errors.New(names.Printable(p.Error))
 }

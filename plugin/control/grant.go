@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Grant is the form in which a grant is shown: all texts are printable ASCII.
@@ -33,7 +34,7 @@ func shownGrant(g approval.Grant) Grant {
 	q := shown(g.Question)
 	return Grant{
 		ID: g.ID, Args: q.Args, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
-		Project: q.Project, User: printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
+		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Event is the end of a request, from the audit log.
@@ -79,8 +80,8 @@ func event(line string) (Event, bool) {
 	}
 	var s shortener
 	return Event{
-		Time: e.Time, Kind: kind, Request: Printable(e.Request), Session: Printable(e.Session),
-		Container: Printable(e.Container), Project: Printable(e.Project), Cmd: clip(audit.Printable(e.Command), maxCmd),
-		Exit: e.Exit, Signal: Printable(e.Signal), Seconds: e.Duration.Seconds(), Reason: Printable(s.text(e.Reason)), User: Printable(e.By),
+		Time: e.Time, Kind: kind, Request: names.Printable(e.Request), Session: names.Printable(e.Session),
+		Container: names.Printable(e.Container), Project: names.Printable(e.Project), Cmd: clip(audit.Printable(e.Command), maxCmd),
+		Exit: e.Exit, Signal: names.Printable(e.Signal), Seconds: e.Duration.Seconds(), Reason: names.Printable(s.text(e.Reason)), User: names.Printable(e.By),
 	}, true
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Signal is the body of POST /jobs/{id}/signal.
@@ -28,7 +29,7 @@ type Job struct {
 }
 
 func shownJob(info job.Info) Job {
-	info.Args, info.Dir, info.Reason = PrintableArgs(info.Args), printable(info.Dir), printable(info.Reason)
+	info.Args, info.Dir, info.Reason = names.PrintableArgs(info.Args), names.Printable(info.Dir), names.Printable(info.Reason)
 	return Job{Info: info}
 }
 

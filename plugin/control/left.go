@@ -6,6 +6,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Leftover is the set of leftover processes of a command that has ended.
@@ -23,7 +25,7 @@ func serveLeft(mux *http.ServeMux, s Session) {
 		all := []Leftover{} // [] in JSON, not null
 		for _, l := range s.Left() {
 			l = l.listed()
-			l.Args = PrintableArgs(l.Args)
+			l.Args = names.PrintableArgs(l.Args)
 			all = append(all, l)
 		}
 		Reply(w, http.StatusOK, all)

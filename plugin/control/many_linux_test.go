@@ -20,6 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -134,13 +135,13 @@ func TestManyCalls(t *testing.T) {
 				t.Errorf("Left: %d, %v", len(left), err)
 			}
 			whole, err := c.Call(ctx, last.Request)
-			if err != nil || whole.Cut != nil || !slices.Equal(whole.Args, PrintableArgs(tt.text)) || whole.Dir != Printable(tt.text[1]) {
+			if err != nil || whole.Cut != nil || !slices.Equal(whole.Args, names.PrintableArgs(tt.text)) || whole.Dir != names.Printable(tt.text[1]) {
 				t.Errorf("Call: %d arguments, %v", len(whole.Args), err)
 			}
-			if j, err := c.Job(ctx, last.Request); err != nil || !slices.Equal(j.Args, PrintableArgs(tt.text)) {
+			if j, err := c.Job(ctx, last.Request); err != nil || !slices.Equal(j.Args, names.PrintableArgs(tt.text)) {
 				t.Errorf("Job: %d arguments, %v", len(j.Args), err)
 			}
-			if l, err := c.LeftoverOf(ctx, last.Request); err != nil || !slices.Equal(l.Args, PrintableArgs(tt.text)) {
+			if l, err := c.LeftoverOf(ctx, last.Request); err != nil || !slices.Equal(l.Args, names.PrintableArgs(tt.text)) {
 				t.Errorf("LeftOf: %d arguments, %v", len(l.Args), err)
 			}
 			if err := c.Kill(ctx, last.Request); err != nil || s.killed != last.Request {

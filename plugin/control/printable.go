@@ -9,19 +9,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Printable returns s unchanged if every byte is printable ASCII, and quoted otherwise. Different texts
-// give different results.
-func Printable(s string) string { return printable(s) }
-
-// PrintableArgs applies Printable to each of args.
-func PrintableArgs(args []string) []string {
-	shown := make([]string, len(args))
-	for i, arg := range args {
-		shown[i] = printable(arg)
-	}
-	return shown
-}
-
 // Unquoted reverses Printable. It also reports whether shown was quoted.
 func Unquoted(shown string) (text string, quoted bool) {
 	if !strings.HasPrefix(shown, `"`) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -63,15 +64,15 @@ func (d *Decision) Terms() (approval.Terms, error) {
 
 func shown(q approval.Question) Question {
 	s := Question{
-		ID: q.ID, Args: make([]string, len(q.Args)), Cwd: printable(q.Cwd), Dir: printable(q.Dir), Path: printable(q.Path),
-		Rule: printable(q.Rule), Session: q.Session, Container: printable(q.Container), Project: printable(q.Project),
+		ID: q.ID, Args: make([]string, len(q.Args)), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
+		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Digest(),
 	}
 	for i, arg := range q.Args {
-		s.Args[i] = printable(arg)
+		s.Args[i] = names.Printable(arg)
 	}
 	s.Grade = q.Grade
-	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = printable(q.Branch), printable(q.Agent), PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
+	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
 	return s
 }
 
@@ -85,14 +86,4 @@ func texts(all []string) []string {
 		}
 	}
 	return shown
-}
-
-// printable returns s unchanged if every byte is printable ASCII, and quoted otherwise. Different texts
-// give different results.
-func printable(s string) string {
-	ascii := strconv.QuoteToASCII(s)
-	if ascii == `"`+s+`"` {
-		return s
-	}
-	return ascii
 }

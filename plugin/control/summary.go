@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -31,16 +32,16 @@ type Summary struct {
 // Summarize builds a Summary from a session's record and status.
 func Summarize(rec state.Session, st Status) Summary {
 	s := Summary{
-		ID: rec.ID, Container: Printable(rec.ContainerName), Image: Printable(rec.Image), Project: Printable(filepath.Base(rec.InvokedIn)),
+		ID: rec.ID, Container: names.Printable(rec.ContainerName), Image: names.Printable(rec.Image), Project: names.Printable(filepath.Base(rec.InvokedIn)),
 		State: st.State, Carrier: st.Carrier, Commands: slices.Clone(rec.Commands), Created: rec.Created, Calls: st.Calls, Running: slices.Clone(st.Running),
 	}
 	for i := range s.Running {
-		s.Running[i].Args = PrintableArgs(s.Running[i].Args)
-		s.Running[i].Dir = Printable(s.Running[i].Dir)
+		s.Running[i].Args = names.PrintableArgs(s.Running[i].Args)
+		s.Running[i].Dir = names.Printable(s.Running[i].Dir)
 	}
 	s.Shells = slices.Clone(st.Shells)
 	for i := range s.Shells {
-		s.Shells[i].Dir = Printable(s.Shells[i].Dir)
+		s.Shells[i].Dir = names.Printable(s.Shells[i].Dir)
 	}
 	return s
 }

@@ -159,7 +159,7 @@ func serveWhole(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /calls/{id}", func(w http.ResponseWriter, r *http.Request) {
 		all := s.Status().Running
 		replyOne(w, all, func(c Running) bool { return c.Request == r.PathValue("id") }, func(c Running) any {
-			c.Args, c.Dir = PrintableArgs(c.Args), printable(c.Dir)
+			c.Args, c.Dir = names.PrintableArgs(c.Args), names.Printable(c.Dir)
 			return c
 		}, ErrNotRunning)
 	})
@@ -168,7 +168,7 @@ func serveWhole(mux *http.ServeMux, s Session) {
 	})
 	mux.HandleFunc("GET /left/{id}", func(w http.ResponseWriter, r *http.Request) {
 		replyOne(w, s.Left(), func(l Leftover) bool { return l.Request == r.PathValue("id") }, func(l Leftover) any {
-			l.Args = PrintableArgs(l.Args)
+			l.Args = names.PrintableArgs(l.Args)
 			return l
 		}, ErrNotRunning)
 	})

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Targets returns the mount points of the user's flags in the container. It does not return the image's
@@ -42,16 +44,11 @@ func bindTarget(bind string) string {
 	return path.Clean(parts[1])
 }
 
-// Within reports whether p is dir or lies below it, by whole elements.
-func Within(p, dir string) bool {
-	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
-}
-
 // Clash returns the first of targets at or below Target. Such a mount would hide the share or a part of
 // it.
 func Clash(targets []string) (string, bool) {
 	for _, t := range targets {
-		if Within(t, Target) {
+		if names.Within(t, Target) {
 			return t, true
 		}
 	}
@@ -62,7 +59,7 @@ func Clash(targets []string) (string, bool) {
 // be in the user's directory or volume, or hidden.
 func Covered(targets []string, dir string) bool {
 	for _, t := range targets {
-		if Within(dir, t) || Within(t, dir) {
+		if names.Within(dir, t) || names.Within(t, dir) {
 			return true
 		}
 	}

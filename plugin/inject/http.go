@@ -6,6 +6,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // HTTP holds the environment with which a container makes calls over HTTP. The token for hostexec's own
@@ -25,30 +27,18 @@ func (h HTTP) Env(image, env []string) []string {
 			set[name] = noProxy(append(slices.Clone(image), env...), name, h.Guardian, host)
 		}
 	}
-	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, ours := set[name]
-		return ours
-	})
+	add := make([]string, 0, len(set))
 	for name, value := range set {
-		out = append(out, name+"="+value)
+		add = append(add, name+"="+value)
 	}
-	slices.Sort(out[len(out)-len(set):])
-	return out
+	slices.Sort(add)
+	return osenv.Set(env, add...)
 }
 
 // noProxy returns the value of name in env, with hosts appended.
 func noProxy(env []string, name string, hosts ...string) string {
-	for _, kv := range slices.Backward(env) {
-		if kv == name {
-			break
-		}
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			if value != "" {
-				hosts = append([]string{value}, hosts...)
-			}
-			break
-		}
+	if value, _, _ := variable(env, name); value != "" {
+		hosts = append([]string{value}, hosts...)
 	}
 	return strings.Join(hosts, ",")
 }

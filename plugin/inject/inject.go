@@ -20,6 +20,7 @@ import (
 
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -85,26 +86,29 @@ func Labels(have map[string]string, rec *state.Session) map[string]string {
 // DefaultPath is the engine's PATH for an image without PATH.
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Path returns the PATH that env sets, with the engine's rules: the last entry counts, and PATH without =
-// removes the image's.
+// Path returns the PATH that env sets. PATH without = removes the image's.
 func Path(env []string) (path string, set bool) {
+	path, assigned, listed := variable(env, "PATH")
+	if listed && !assigned {
+		path = DefaultPath
+	}
+	return path, listed
+}
+
+// variable returns the value of a variable in env with the engine's rules: the last entry counts, and a
+// name without = removes the image's variable.
+func variable(env []string, name string) (value string, assigned, listed bool) {
 	for _, kv := range slices.Backward(env) {
-		if kv == "PATH" {
-			return DefaultPath, true
-		}
-		if p, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return p, true
+		if key, value, assigned := strings.Cut(kv, "="); key == name {
+			return value, assigned, true
 		}
 	}
-	return "", false
+	return "", false, false
 }
 
 // Env returns a copy of env in which PATH is Around(path, ruled).
 func Env(env []string, path string, ruled bool) []string {
-	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		return kv == "PATH" || strings.HasPrefix(kv, "PATH=")
-	})
-	return append(out, "PATH="+WithShimDirs(path, ruled))
+	return osenv.Set(env, "PATH="+WithShimDirs(path, ruled))
 }
 
 // WithShimDirs returns path with Bin in front and, if ruled is set, Rules at the end. A path may have them

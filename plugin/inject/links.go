@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // LinkDir is a directory in the PATH of login shells. They reset PATH, but all distributions include this
@@ -19,7 +21,7 @@ const LinkDir = "/usr/local/bin"
 // or a link of ours from a committed container. The image's own files stay, because scripts name them
 // (#!/usr/local/bin/python).
 func Linkable(exists bool, linkTarget string) bool {
-	return !exists || Within(linkTarget, Target)
+	return !exists || names.Within(linkTarget, Target)
 }
 
 // Links returns an archive to unpack at /. It has links in LinkDir to Bin for names, and to Rules for

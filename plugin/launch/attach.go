@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -19,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -26,7 +26,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Attach makes a session for a container that runs.
+// Attach creates a session for a running container.
 func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
 	api := dockerCLI.Client()
 	store, err := sessions.OpenSwept()
@@ -40,7 +40,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	defer unlock()
 	arch := AskArch(ctx, api)
 	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
-	defer func() { // no request goes on after this returns
+	defer func() { // waits for both requests
 		_, _ = arch()
 		_, _ = remote()
 	}()
@@ -59,9 +59,9 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if l, err = Begin(ctx, dockerCLI, p); err != nil {
 		return nil, err
 	}
-	begun := l // what fails returns none
+	begun := l // l is nil after an error
 	defer func() {
-		ferr := begun.Finish() // of run's part
+		ferr := begun.Finish()
 		if err == nil {
 			err = ferr
 		}
@@ -85,17 +85,17 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	return l, nil
 }
 
-// attachOne waits until no other attach is under way: of two for one container, the second
-// has to see the first's session.
+// attachOne waits until no other attach is running. Of two for one container, the second must see the first's
+// session.
 func attachOne(ctx context.Context, store *state.Store) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("wait for another attach: %w", err)
 	}
-	return func() { _ = lock.Close() }, nil // the end of the process does it, too
+	return func() { _ = lock.Close() }, nil // the end of the process closes it, too
 }
 
-// rootsAlone refuses a container in which others than root could replace what is put there.
+// rootsAlone refuses a container in which users other than root could replace the shims.
 func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
 	err := watch.RootsAlone(ctx, api, c.ID)
 	if err == nil {
@@ -106,14 +106,14 @@ func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectRe
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
-	case !errors.As(err, &replaceable), replaceable.NoDir && inject.Within(replaceable.Path, inject.Target):
+	case !errors.As(err, &replaceable), replaceable.NoDir && names.Within(replaceable.Path, inject.Target):
 		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
 	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
 }
 
-// unattached refuses a container that has a session, be it one of another state directory's. A
-// session whose shims the container's root has removed ends here.
+// unattached refuses a container that has a session, also one of another state directory. It ends a session
+// whose shims the container's root has removed.
 func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	shim := inject.Bin + "/" + inject.Shim
@@ -134,8 +134,8 @@ func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 	return nil
 }
 
-// putIn copies shims and links into a running container, in one go: the engine starts a program to unpack each copy.
-// If the links cannot be put, only the shims are copied, and the user is told.
+// putIn copies shims and links into a running container in one archive, because the engine starts a program
+// to unpack each archive. If the links cannot be copied, it copies only the shims and warns the user.
 func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
 	goarch, err := arch()
 	if err != nil {
@@ -162,10 +162,11 @@ func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.In
 	return nil
 }
 
-// linksFor returns the commands for which a link can be put into LinkDir, where the programs of a running container
-// look for commands. The image does not say what is there now. The error says why some commands have no link.
+// linksFor returns the commands for which a link can be created in LinkDir. It looks at the container,
+// because the image does not say what exists there now. The error is the reason why some commands have no
+// link.
 func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
-	if !onPath(c.Config.Env, inject.LinkDir) {
+	if !slices.Contains(filepath.SplitList(pathOf(c.Config.Env)), inject.LinkDir) {
 		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
 	}
 	if inject.Covered(MountTargets(c), inject.LinkDir) {
@@ -196,20 +197,9 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 	return free, nil
 }
 
-// onPath reports whether a container's programs look for commands in dir. Without a PATH
-// they have the engine's own.
-func onPath(environ []string, dir string) bool {
-	for _, kv := range slices.Backward(environ) {
-		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return slices.Contains(filepath.SplitList(list), dir)
-		}
-	}
-	return true
-}
-
-// apart reports whether the engine does not see this host's directories, by having it make a
-// container with one of them, a new and empty one, which never runs. Nothing is assumed that
-// was not seen: of an engine that is apart no mount is looked at.
+// apart reports whether the engine does not see this host's directories. It has the engine create a container
+// with a new, empty directory mounted, which never runs. If the engine does not see it, its mounts are not
+// used.
 func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {

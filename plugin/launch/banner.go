@@ -21,16 +21,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Notice says something that is good to know. Scripts are not told: what run writes for
-// them is what docker run writes.
+// Notice prints a message for people. It prints nothing in scripts, which get the output of docker run only.
 func (l *Launch) Notice(format string, args ...any) {
 	if l.CLI.Err().IsTerminal() {
 		cli.Say(rawTerminal{l.CLI.Err()}, format, args...)
 	}
 }
 
-// rawTerminal returns the carriage at each end of a line, which a terminal that docker
-// run has made raw already (-t) does not do by itself. To another one it means nothing.
+// rawTerminal writes a carriage return before each newline. docker run -t has set the terminal to raw mode,
+// in which a newline alone does not return to the first column. In other modes it has no effect.
 type rawTerminal struct{ w io.Writer }
 
 func (t rawTerminal) Write(p []byte) (int, error) {
@@ -38,7 +37,7 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Announce says, just before the container starts, what the user should know.
+// Announce prints what the user should know before the container starts.
 func (l *Launch) Announce() {
 	l.warnConfig()
 	l.warnPrivs()
@@ -46,7 +45,7 @@ func (l *Launch) Announce() {
 	l.banner()
 }
 
-// warnPort warns that cloister's clients may call another port than this session's.
+// warnPort warns that clients of cloister may use another port than the session's.
 func (l *Launch) warnPort() {
 	wish, at := l.Plan.http, l.http.Address
 	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
@@ -56,8 +55,8 @@ func (l *Launch) warnPort() {
 	cli.Say(l.CLI.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
 }
 
-// warnConfig names the parts of the configuration that are not used. A script is told, too: its calls
-// are decided without them.
+// warnConfig warns of the parts of the configuration that are not used. It warns scripts too, because their
+// calls are decided without these parts.
 func (l *Launch) warnConfig() {
 	var out io.Writer = l.CLI.Err()
 	if l.CLI.Err().IsTerminal() {
@@ -68,7 +67,7 @@ func (l *Launch) warnConfig() {
 	}
 }
 
-// banner says what has been opened.
+// banner prints which commands the container can call.
 func (l *Launch) banner() {
 	commands := l.Plan.Record.Commands
 	if sh := l.Plan.Record.Shell; sh != nil {
@@ -110,8 +109,7 @@ func (l *Launch) banner() {
 	}
 }
 
-// bannerOfRules says for which commands there are rules, and how to call those that are not
-// proxied as well.
+// bannerOfRules prints for which commands there are rules, and how to call those that are not proxied.
 func (l *Launch) bannerOfRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
 	if only := l.Plan.ruled(os.Getenv("PATH")); len(only) > 0 {
@@ -119,7 +117,7 @@ func (l *Launch) bannerOfRules(ruled []string) {
 	}
 }
 
-// where says in which directories of this host commands run.
+// where says in which host directories commands run.
 func (l *Launch) where() string {
 	if l.Place == "" && l.Link != nil {
 		return l.Link.Where()
@@ -127,7 +125,7 @@ func (l *Launch) where() string {
 	return l.Place
 }
 
-// run is names and what they do, in grammar.
+// run joins names with the verb in singular or plural.
 func run(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " runs"
@@ -135,7 +133,7 @@ func run(names []string) string {
 	return strings.Join(names, ", ") + " run"
 }
 
-// warnPrivs warns of commands that would fail because they may not gain privileges.
+// warnPrivs warns of commands that would fail because they need to gain privileges.
 func (l *Launch) warnPrivs() {
 	if l.Plan.Record.NewPrivs {
 		return

@@ -10,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// CompleteCommand offers this host's commands, and then files, which may be its arguments.
+// CompleteCommand completes this host's commands, and then file names for their arguments.
 func CompleteCommand(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -21,7 +22,7 @@ func CompleteCommand(_ *cobra.Command, given []string, typed string) ([]string, 
 	return commandsIn(os.Getenv("PATH"), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteProxy offers this host's commands, then what can be done with one.
+// CompleteProxy completes this host's commands, and then actions.
 func CompleteProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if name, _, given := strings.Cut(typed, "="); given {
 		return []string{name + "=allow", name + "=ask", name + "=deny"}, cobra.ShellCompDirectiveNoFileComp
@@ -29,15 +30,12 @@ func CompleteProxy(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 	return commandsIn(os.Getenv("PATH"), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// commandsIn lists the names of path's programs that begin with prefix, for completion.
+// commandsIn returns the names of the programs in path that begin with prefix.
 func commandsIn(path, prefix string) []string {
 	var names []string
 	seen := make(map[string]bool)
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		entries, _ := os.ReadDir(dir) // PATH may name what is not there
+	for dir := range osenv.Dirs(path) {
+		entries, _ := os.ReadDir(dir) // PATH may name missing directories
 		for _, e := range entries {
 			name := e.Name()
 			if seen[name] || !strings.HasPrefix(name, prefix) || config.CheckName(name) != nil {

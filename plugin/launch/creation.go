@@ -12,8 +12,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Creation is the container that docker run wants to be made. It is passed again after a pull, so it is
-// never changed in place.
+// Creation is the container that docker run creates. docker run passes the same values again after a pull, so
+// they are never changed in place.
 type Creation struct {
 	Config   *container.Config
 	Host     *container.HostConfig
@@ -22,11 +22,11 @@ type Creation struct {
 	Name     string
 }
 
-// patientFor is how long an engine has to answer a creation when nobody wants it any more.
+// patientFor is the time limit for the engine's answer after the creation was cancelled.
 const patientFor = 5 * time.Second
 
-// send has the engine make the container. It waits for the answer even when ctx ends: the
-// engine would finish all the same, and nobody would know which container is to go.
+// send has the engine create the container. It waits for the answer even when ctx ends. Otherwise the engine
+// would still create the container, and its ID would be unknown.
 func (c Creation) send(ctx context.Context, api client.APIClient) (container.CreateResponse, error) {
 	ended := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Detach ends a session that attach has begun, and removes what it put into the
-// container. A container that does not run keeps it all: nothing in it can be removed then.
+// Detach ends a session that attach started, and removes the files that attach copied into the container. A
+// container that does not run keeps them: nothing can be executed in it.
 func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
 	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
 	if err != nil {
@@ -46,7 +46,7 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	var left *leftError
 	switch {
 	case err != nil && !errors.As(err, &left):
-		return err // and the session's record stays for another try
+		return err // and keeps the session's record for another try
 	case err == nil && !found:
 		cli.Say(dockerCLI.Err(), "container %s had nothing of session %s any more", name, s.ID)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// edited returns want with the session in it. What want points to stays as it is: docker
-// run passes the same again after a pull.
+// edited returns want with the session's mount, PATH and labels. It does not change what want points to,
+// because docker run passes the same values again after a pull.
 func (l *Launch) edited(want Creation, path string) Creation {
 	cfg, host := *want.Config, *want.Host
 	cfg.Env = inject.Env(cfg.Env, path, len(l.Plan.Record.RuleCommands) > 0)
@@ -43,8 +43,8 @@ func (l *Launch) edited(want Creation, path string) Creation {
 	return want
 }
 
-// Mounts are those that the session's container has beyond its own: share, and what goes
-// with it. session is the session's folder.
+// Mounts returns the mounts that a session adds to its container: share, and those of the plan. session is
+// the session's folder.
 func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	all := []mount.Mount{share}
 	if p.Record.Relay {
@@ -59,8 +59,8 @@ func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	return all
 }
 
-// containerPath returns the PATH that the container would have without us. The error is
-// NotFound when its image is not there.
+// containerPath returns the PATH that the container would have without hostexec. The error is NotFound if the
+// image is missing.
 func containerPath(ctx context.Context, api client.APIClient, want Creation) (string, error) {
 	if p, set := inject.Path(want.Config.Env); set {
 		return p, nil
@@ -69,7 +69,7 @@ func containerPath(ctx context.Context, api client.APIClient, want Creation) (st
 	return pathOf(env), err
 }
 
-// imageEnv is the environment that the container's image has.
+// imageEnv returns the environment of the container's image.
 func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]string, error) {
 	var opts []client.ImageInspectOption
 	if want.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
@@ -92,7 +92,7 @@ func envOf(ctx context.Context, api client.APIClient, image string, opts ...clie
 	return img.Config.Env, nil
 }
 
-// pathOf is the PATH of an image's environment.
+// pathOf returns the PATH of a container's environment.
 func pathOf(env []string) string {
 	if p, set := inject.Path(env); set {
 		return p
@@ -100,8 +100,8 @@ func pathOf(env []string) string {
 	return inject.DefaultPath
 }
 
-// EngineArch returns the architecture whose shim the engine's kernel runs natively. The
-// image's does not matter: an emulated shim would only be slower.
+// EngineArch returns the native architecture of the engine's kernel. The image's architecture does not
+// matter: an emulated shim would be slower.
 func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	v, err := api.ServerVersion(ctx)
 	if err != nil {
@@ -113,8 +113,8 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return inject.Arch(v.Arch), nil
 }
 
-// AskArch is EngineArch, asked for ahead: the engine starts programs to tell of versions, and
-// there is time until the answer is needed.
+// AskArch starts EngineArch early, because the engine starts programs to find its versions. The returned
+// function waits for the result.
 func AskArch(ctx context.Context, api client.APIClient) func() (string, error) {
 	return ahead(func() (string, error) { return EngineArch(ctx, api) })
 }
@@ -124,7 +124,7 @@ func ahead[T any](f func() (T, error)) func() (T, error) {
 	var value T
 	var err error
 	done := make(chan struct{})
-	// ends with f; whoever wants its result waits for it.
+	// ends with f; the returned function waits for it
 	go func() {
 		defer close(done)
 		value, err = f()
@@ -135,8 +135,8 @@ func ahead[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// engineArch is EngineArch of the session's engine. A socket crosses into a container only within one kernel,
-// so where calls come by nothing else the engine need not be asked, for which it starts programs.
+// engineArch returns the architecture of the session's engine. A socket works only within one kernel. If calls
+// come by a socket only, the engine need not be asked, which would start programs.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	rec := &l.Plan.Record
 	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -23,15 +24,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// atGateway is what --http means without a value.
+// atGateway is the value of --http without an argument.
 const atGateway = "gateway"
 
-// httpWish is what --http asks for. Its zero value is no HTTP.
+// httpWish has the values of --http and --cloister-compat. The zero value means no HTTP.
 type httpWish struct {
 	wanted bool
-	addr   netip.Addr // the zero one: the gateway's, whatever it is
-	port   uint16     // 0: the first free one
-	compat bool       // cloister's clients are to find it
+	addr   netip.Addr // the zero value means the address of the gateway
+	port   uint16     // 0 means the first free port
+	compat bool       // also sets the variables that cloister's clients read
 }
 
 // parseHTTP reads the flags --http and --cloister-compat.
@@ -62,19 +63,19 @@ func parseHTTP(text string, compat bool) (w httpWish, err error) {
 		return w, HTTPUsage(text)
 	}
 	if w.addr.IsUnspecified() {
-		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", cli.Quoted(text)),
+		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", names.Quoted(text)),
 			"--http alone listens at the container's gateway")
 	}
 	return w, nil
 }
 
-// HTTPUsage returns the error for a value of --http that has not its form.
+// HTTPUsage returns the error for an invalid value of --http.
 func HTTPUsage(text string) error {
-	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", cli.Quoted(text)), "--http alone listens at the container's gateway")
+	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
-// listenHTTP finds the gateway of the container to be, has the watcher listen there, and
-// notes what the container is to be told. A second creation, after a pull, is told the same.
+// listenHTTP finds the gateway of the future container, has the watcher listen there, and stores the
+// variables for the container. A second creation, after a pull, gets the same variables.
 func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
 	wish := l.Plan.http
 	if !wish.wanted || l.http.Address != "" {
@@ -108,7 +109,8 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	return err
 }
 
-// gatewayOf returns where a container in a network reaches this host, and why it does not.
+// gatewayOf returns the address at which a container in a network reaches this host, or the reason why it
+// does not.
 func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
 	switch {
 	case mode.IsNone():
@@ -124,29 +126,28 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	}
 	n, err := api.NetworkInspect(ctx, name, network.InspectOptions{})
 	if err != nil {
-		return at, fmt.Errorf("--http: look at network %s: %v", cli.Quoted(name), err) // not as docker has it: run would pull an image
+		return at, fmt.Errorf("--http: look at network %s: %v", names.Quoted(name), err) // not wrapped: for a NotFound error, docker run would pull an image
 	}
 	if n.Driver != "bridge" {
-		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", cli.Quoted(n.Name), cli.Quoted(n.Driver)), "use a network of the driver bridge")
+		return at, cli.Hint(fmt.Errorf("--http: network %s is of the driver %s: its gateway is not this host", names.Quoted(n.Name), names.Quoted(n.Driver)), "use a network of the driver bridge")
 	}
 	if at.Device = n.Options["com.docker.network.bridge.name"]; at.Device == "" {
 		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
 	}
 	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
-		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", cli.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", names.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
 	}
 	return at, nil
 }
 
-// onBridge returns the address that this host has on the bridge device, as the network's
-// gateway, or, where the engine does not tell that, in the network's subnet. That it is on
-// the device of that name says that the network is this host's.
+// onBridge returns this host's address on a bridge device: the network's gateway or, if the engine does not
+// tell it, an address in the network's subnet. If the device has such an address, the network is this host's.
 func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
-		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", cli.Quoted(device))
+		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", names.Quoted(device))
 	}
-	ours, _ := dev.Addrs() // none, then
+	ours, _ := dev.Addrs() // no addresses on an error
 	for _, a := range ours {
 		p, err := netip.ParsePrefix(a.String())
 		if err != nil || !gateway(p.Addr(), networks) || addr.IsValid() && !p.Addr().Is4() {
@@ -155,7 +156,7 @@ func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, er
 		addr = p.Addr()
 	}
 	if !addr.IsValid() {
-		return addr, fmt.Errorf("its gateway is no address of this host's %s", cli.Quoted(device))
+		return addr, fmt.Errorf("its gateway is no address of this host's %s", names.Quoted(device))
 	}
 	return addr, nil
 }

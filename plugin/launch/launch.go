@@ -27,47 +27,48 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Launch takes a session from a checked plan to a container that is being started:
+// Launch has the state of a session between its checked plan and the start of its container:
 //
-//	Begin    the watcher starts; the record is written
-//	Create   the share is filled; where HTTP is wanted the watcher listens; docker run's creation, with mount, PATH and labels
-//	         then: the watcher is told the id as soon as it serves; login-shell links are copied in
-//	Finish   docker run is done; the watcher stays with the container
+//	Begin    starts the watcher and writes the record
+//	Create   fills the share, lets the watcher listen for HTTP, and creates the container with mount, PATH and labels;
+//	         then tells the watcher the container's ID and copies the links for login shells
+//	Finish   runs after docker run; the watcher stays with the container
 //
-// Whatever fails, or interrupts, before the container starts leaves nothing behind.
+// If a step fails or is interrupted before the container starts, nothing is left behind.
 type Launch struct {
 	CLI   command.Cli
 	Plan  *Plan
 	Store *state.Store
-	Dir   string // the session's
+	Dir   string // of the session
 
-	// Interrupted says why run is to end, or nil. Docker run detaches from its own context.
+	// Interrupted returns the reason why run must end, or nil. docker run detaches from its own context.
 	Interrupted func() error
 
-	filled func() error // returns when the share is filled; nil before Create
+	filled func() error // waits until the share is filled; nil before Create
 
 	Link  *watch.Link
-	Page  sync.WaitGroup // of the page's start
+	Page  sync.WaitGroup // the start of the page
 	Ready chan struct{}  // closed when the watcher serves, or Err is set
-	Err   error          // why it does not
+	Err   error          // why the watcher does not serve
 
-	ID       string      // the container, once it is made
-	http     inject.HTTP // how it calls over HTTP
-	imageEnv []string    // of its image, where http adds to that
-	volume   string      // what it has in place of the share, or ""
-	Writable []string    // host directories that it can write
-	Place    string      // where commands run, for people; empty: the link knows
-	Failed   error       // why Create failed, if that was our doing
+	ID       string      // of the container, after its creation
+	http     inject.HTTP // how the container calls over HTTP
+	imageEnv []string    // the image's environment, if http adds to it
+	volume   string      // the volume in place of the share, or ""
+	Writable []string    // host directories that the container can write
+	Place    string      // where commands run, for people; empty: as the link reports
+	Failed   error       // why Create failed, if the error is not from the engine
 }
 
-// Begin makes the session's record and starts its watcher, which is ready when Create
-// needs it. The caller calls Finish. stdio is for watch.Start.
+// Begin creates the session's record and starts its watcher, which is ready when Create needs it. The caller
+// calls Finish. stdio is passed to watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
 	store, err := sessions.OpenSwept()
 	if err != nil {
@@ -90,8 +91,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}
 	if err != nil {
 		_ = l.Link.Close()
-		// The folder goes with the watcher, unless a ^C ended that as it began: before it was in
-		// a session of its own.
+		// The watcher removes the folder, unless ^C ended it before it had a session of its own.
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
 	// ends when the watcher serves or has failed to; Finish waits for it.
@@ -100,20 +100,20 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 		l.Err = l.Link.Ready(ctx)
 	}()
 	rec := p.Record
-	// ends when the page has been started, or need not be; Finish waits for it.
+	// ends when the page has started or is not needed; Finish waits for it.
 	l.Page.Go(func() { StartPage(store, rec, p.Config) })
 	return l, nil
 }
 
-// Create makes the container that docker run wants, or passes the engine's error on, to
-// which docker run may answer with a pull and another try.
+// Create creates docker run's container. It returns the engine's errors unchanged, because docker run may
+// react with a pull and another try.
 func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	path, err := containerPath(ctx, api, want)
-	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker has words for these
+	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker run has messages for these
 		return missing(ctx, api, want)
 	}
 	if client.IsErrConnectionFailed(err) || ctx.Err() != nil {
-		return container.CreateResponse{}, errors.Join(err, ctx.Err()) // docker has words for these
+		return container.CreateResponse{}, errors.Join(err, ctx.Err()) // docker run has messages for these
 	}
 	if err == nil {
 		err = l.prepare(ctx, api, want)
@@ -144,15 +144,15 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	return resp, nil
 }
 
-// fail notes that err is ours to report: what docker run says of it is not shown.
+// fail notes that err is not from the engine, so that docker run's message is not shown.
 func (l *Launch) fail(err error) (container.CreateResponse, error) {
 	l.Failed = err
 	return container.CreateResponse{}, err
 }
 
-// missing has the engine say in its own words that the image is not there, for docker run
-// pulls if it is told so. If it came a moment ago, the container made of it lacks what we
-// would put in: it goes, and docker run is told what inspect said.
+// missing creates the container without changes, so that the engine's own error reaches docker run, which
+// pulls the image. If the image has appeared meanwhile, the container lacks the session's parts: missing
+// removes it and returns an error.
 func missing(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	resp, err := want.send(ctx, api)
 	if err != nil {
@@ -162,24 +162,23 @@ func missing(ctx context.Context, api client.APIClient, want Creation) (containe
 	return container.CreateResponse{}, fmt.Errorf("image %s appeared while run was looking for it: run again", want.Config.Image)
 }
 
-// prepare checks that the container has a place for the share, and begins to fill that. The engine
-// looks for the directory now, and uses what is in it when the container starts: adopt waits for that.
-// The watcher may still be on its way.
+// prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory
+// at the creation, and its content at the start: adopt waits for that. The watcher may not serve yet.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
 		return fmt.Errorf("a mount at %s is in the way: hostexec uses %s itself", t, inject.Target)
 	}
-	if l.filled == nil { // docker run may call it again, after a pull
+	if l.filled == nil { // docker run may call it again after a pull
 		l.filled = l.fill(ctx, api)
 	}
 	if l.Plan.Record.Carrier == carrier.ByFiles {
-		return l.filled() // a directory of the share is mounted, too
+		return l.filled() // a directory of the share is mounted, too, and must exist
 	}
 	return nil
 }
 
-// fill fills the share while the engine makes the container. The returned function waits for that.
+// fill fills the share while the engine creates the container. The returned function waits for the end.
 func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
 	done := make(chan error, 1)
 	// ends when the architecture is known and the share is filled; Finish waits for it.
@@ -193,7 +192,7 @@ func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() 
 	return sync.OnceValue(func() error { return <-done })
 }
 
-// FillShare fills the share of p's session for an engine of that architecture.
+// FillShare fills the share of p's session for an engine of the given architecture.
 func FillShare(store *state.Store, p *Plan, arch string) error {
 	rec, dir := &p.Record, store.Dir(p.Record.ID)
 	if rec.Carrier == carrier.ByFiles {
@@ -208,7 +207,7 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
-// explain names the likely reason when the engine does not find what is on this host.
+// explain sets Failed to the likely reason if the engine does not find a directory of this host.
 func (l *Launch) explain(err error) error {
 	if unseen(err, l.Dir) && l.withdrawn() {
 		l.Failed = l.Err
@@ -219,7 +218,7 @@ func (l *Launch) explain(err error) error {
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.Dir),
 			"run with --carrier auto, or use an engine on this host: docker context ls")
 	case unseen(err, l.Dir):
-		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.Engine{}) // it is found out again
+		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.Engine{}) // the next run determines it again
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.Dir), "run again: it is looked at anew")
 	case dir != "" && unseen(err, dir):
 		l.Failed = cli.Hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
@@ -228,7 +227,8 @@ func (l *Launch) explain(err error) error {
 	return err
 }
 
-// cause returns the reason for err: a watcher that could not start has removed the missing file.
+// cause returns the reason for err. If the watcher could not start, it has removed files that were then
+// missing.
 func (l *Launch) cause(err error) error {
 	if l.withdrawn() {
 		return l.Err
@@ -236,28 +236,27 @@ func (l *Launch) cause(err error) error {
 	return err
 }
 
-// withdrawn reports whether the watcher could not start and has removed the session's directory,
-// before the engine looked for it.
+// withdrawn reports whether the watcher could not start and has removed the session's directory.
 func (l *Launch) withdrawn() bool {
 	if _, err := os.Stat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	<-l.Ready // or the interruption of run
+	<-l.Ready // also closed when run is interrupted
 	return l.Err != nil
 }
 
-// adopt tells the watcher which container it is, and copies the login-shell links in.
+// adopt tells the watcher the container's ID, and copies the links for login shells.
 func (l *Launch) adopt(api client.APIClient, want Creation) error {
 	c, raw, lerr := l.inspectForLinks(api, want)
 	linked := make(chan error, 1)
-	// ends with the requests to the engine that it makes; adopt waits for it.
+	// ends with its requests to the engine; adopt waits for it.
 	go func() {
 		if raw != nil {
 			lerr = l.copyLinks(api, want, c)
 		}
 		linked <- lerr
 	}()
-	<-l.Ready // or the interruption of run
+	<-l.Ready // also closed when run is interrupted
 	err := l.Err
 	if err == nil {
 		err = l.filled()
@@ -277,7 +276,7 @@ func (l *Launch) adopt(api client.APIClient, want Creation) error {
 	return err
 }
 
-// RemoveIfInterrupted removes the container when run has been interrupted, and says so.
+// RemoveIfInterrupted removes the container if run has been interrupted, and returns the reason.
 func (l *Launch) RemoveIfInterrupted(api client.APIClient) error {
 	err := l.Interrupted()
 	if err != nil {
@@ -286,21 +285,21 @@ func (l *Launch) RemoveIfInterrupted(api client.APIClient) error {
 	return err
 }
 
-// discard removes the container, which has not run, or hardly.
+// discard removes the container, which has not started or only just.
 func (l *Launch) discard(api client.APIClient) {
 	remove(api, l.ID)
 	l.ID = ""
 }
 
 func remove(api client.APIClient, id string) {
-	// Whatever ended run must not end this.
+	// The removal must not end with run's context.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	// It may be gone already (--rm), and there is nobody to tell; status shows what stays.
-	_ = api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	// Errors are not reported; status lists containers that are left.
+	_ = callcontainer.Remove(ctx, api, id)
 }
 
-// Finish ends run's part. Without a container there is no session.
+// Finish waits for everything that Begin and Create started. Without a container it removes the session.
 func (l *Launch) Finish() error {
 	<-l.Ready
 	l.Page.Wait()
@@ -309,18 +308,18 @@ func (l *Launch) Finish() error {
 	}
 	lost := watch.EndLost(l.Dir)
 	if l.ID != "" {
-		// A watcher that ended with its container hears no more, and need not.
+		// This fails if the watcher has ended together with its container.
 		_ = l.Link.Done()
 		return lost
 	}
-	_ = l.Link.Close() // as above, when it was the watcher that objected
+	_ = l.Link.Close() // fails if the watcher has ended
 	if l.volume != "" {
 		removeVolume(l.CLI.Client(), l.volume)
 	}
 	return errors.Join(lost, l.Store.Remove(l.Plan.Record.ID))
 }
 
-// EndAgent ends the session of an agent whose container has ended, or was never started.
+// EndAgent ends the session of an agent whose container has ended or never started.
 func (l *Launch) EndAgent() error {
 	if l.ID == "" {
 		return l.Finish()
@@ -329,10 +328,9 @@ func (l *Launch) EndAgent() error {
 	l.Page.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), LeaveTime)
 	defer cancel()
-	_ = l.Link.Over(ctx) // a watcher that has gone hears no more, and need not
+	_ = l.Link.Over(ctx) // fails if the watcher has ended
 	return watch.EndLost(l.Dir)
 }
 
-// LeaveTime is how long a watcher may take to go, before it is left to itself: its keeper ends
-// what it leaves.
+// LeaveTime is the time limit for a watcher to end its session. After it, its keeper ends what is left.
 const LeaveTime = 2 * time.Second

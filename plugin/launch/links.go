@@ -19,14 +19,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// ownPrograms are commands that login shells find as programs of the image.
+// ownPrograms are names of commands for which the image has programs of its own.
 type ownPrograms []string
 
 func (o ownPrograms) Error() string {
 	return fmt.Sprintf("%s has its own %s", inject.LinkDir, strings.Join(o, ", "))
 }
 
-// linkWarning says why login shells do not find all of names in the container, or is "".
+// linkWarning returns the reason why login shells do not find all of names in the container, or "".
 func linkWarning(err error, names []string) string {
 	var own ownPrograms
 	switch {
@@ -38,8 +38,8 @@ func linkWarning(err error, names []string) string {
 	return fmt.Sprintf("login shells run the container's own %s, if it has any: %v; those of this host are in %s", strings.Join(names, ", "), err, inject.Bin)
 }
 
-// inspectForLinks asks the engine for the container into which links are to be copied. raw is its answer, or nil if there
-// is nothing to copy; the error says why links that are wanted cannot be copied.
+// inspectForLinks inspects the container into which links are to be copied. raw is the engine's answer, or nil if
+// there is nothing to copy. The error is the reason why links cannot be copied.
 func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c container.InspectResponse, raw []byte, err error) {
 	if len(l.Plan.Record.Linked()) == 0 {
 		return c, nil, nil
@@ -47,15 +47,15 @@ func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c contain
 	if want.Host.ReadonlyRootfs {
 		return c, nil, errors.New("it is read-only")
 	}
-	// What has begun ends soon; run's interruption is seen to when it has.
+	// The request is short. An interruption of run is handled after it.
 	if c, raw, err = api.ContainerInspectWithRaw(context.Background(), l.ID, false); err != nil {
 		return c, nil, err
 	}
 	return c, raw, nil
 }
 
-// copyLinks puts a link for each command where login shells find it, unless the container
-// has something of that name there (ownPrograms), or that place is not the container's own.
+// copyLinks creates a link for each command in LinkDir, where login shells find it. It creates no link if the
+// container has a program of that name (ownPrograms) or a mount there.
 func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.InspectResponse) error {
 	ctx := context.Background() // as in inspectForLinks
 	targets := append(inject.Targets(want.Config, want.Host), MountTargets(c)...)
@@ -87,8 +87,9 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	return nil
 }
 
-// unnamed returns the commands with rules only for which login shells find no program in the
-// container. A mount is not looked at: it may have such a program.
+// unnamed returns the commands that have only rules, and for which login shells find no program in the
+// container. It returns none if a mount covers a directory of PATH, because the mount may have such a
+// program.
 func (l *Launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
 	dirs := searched(c.Config.Env)
 	if len(l.Plan.Record.RuleCommands) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
@@ -111,8 +112,8 @@ func (l *Launch) unnamed(ctx context.Context, api client.APIClient, c container.
 	return free, nil
 }
 
-// MountTargets returns the paths where the engine mounts something: the image's volumes and what another
-// container lends are there too.
+// MountTargets returns the paths of all mounts in the container, also of the image's volumes and of other
+// containers' volumes.
 func MountTargets(c container.InspectResponse) (targets []string) {
 	for _, m := range c.Mounts {
 		targets = append(targets, path.Clean(m.Destination))
@@ -122,9 +123,8 @@ func MountTargets(c container.InspectResponse) (targets []string) {
 
 func notOurs(target string) bool { return target != inject.Target }
 
-// linkable returns those of names that a link may take in the container, which is made of
-// image. Where there are mounts, no directory above may be a symbolic link, which could
-// lead into one.
+// linkable returns the names that are free for a link in a container of image. If the container has mounts,
+// no parent directory may be a symbolic link, because it could lead into a mount.
 func (l *Launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
 	above, paths := linkPaths(names)
 	found, err := l.look(ctx, api, image, slices.Concat(above, paths))
@@ -145,8 +145,8 @@ func (l *Launch) linkable(ctx context.Context, api client.APIClient, image strin
 	return free, nil
 }
 
-// look finds out what the container has at paths, as far as that is not known of its
-// image, and remembers it: each look makes the engine mount the container.
+// look returns what exists at paths in the container. It stores the findings by image, because the engine
+// mounts the container for each request.
 func (l *Launch) look(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
 	found := inject.LoadFindings(l.Store.Home, image)
 	var unknown []string
@@ -165,11 +165,12 @@ func (l *Launch) look(ctx context.Context, api client.APIClient, image string, p
 	for i, p := range unknown {
 		found[p] = news[i]
 	}
-	_ = inject.SaveFindings(l.Store.Home, image, found) // the next run looks again
+	_ = inject.SaveFindings(l.Store.Home, image, found) // on an error, the next run looks again
 	return found, nil
 }
 
-// linkPaths returns the directories above the links, from the lowest, and the path of the link for each of names.
+// linkPaths returns the parent directories of the links, deepest first, and the path of the link for each of
+// names.
 func linkPaths(names []string) (above, links []string) {
 	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
 		above = append(above, p)
@@ -180,7 +181,7 @@ func linkPaths(names []string) (above, links []string) {
 	return above, links
 }
 
-// lookAtPaths calls lookAtPath for all paths at the same time.
+// lookAtPaths calls lookAtPath for all paths concurrently.
 func lookAtPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.Found, error) {
 	found, errs := make([]inject.Found, len(paths)), make([]error, len(paths))
 	var wg sync.WaitGroup
@@ -201,7 +202,7 @@ func lookAtPath(ctx context.Context, api client.APIClient, id, p string) (inject
 		return inject.Found{}, fmt.Errorf("look at %s in the container: %w", p, err)
 	}
 	if st.Mode&fs.ModeSymlink == 0 && st.LinkTarget == p {
-		st.LinkTarget = "" // Podman says of everything where it leads
+		st.LinkTarget = "" // Podman sets the link target of every file
 	}
 	return inject.Found{Exists: true, Link: st.LinkTarget}, nil
 }

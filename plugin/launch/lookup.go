@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// ResolveCommands finds the host's program of each command. A denied one need not exist, nor one
-// that runs elsewhere.
+// ResolveCommands finds the host's program of each command, except for denied commands and those that run
+// elsewhere.
 func ResolveCommands(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
 	for i, c := range commands {
 		if c.Action == "deny" || elsewhere(c) {
@@ -36,7 +36,7 @@ func locate(c state.Command, path string) (string, error) {
 	if c.Path != "" {
 		_, err := exec.LookPath(c.Path)
 		var lost *exec.Error
-		if errors.As(err, &lost) { // which names the path, as the error in it may
+		if errors.As(err, &lost) { // both errors name the path
 			err = lost.Err
 		}
 		var inner *fs.PathError
@@ -48,14 +48,14 @@ func locate(c state.Command, path string) (string, error) {
 		}
 		return c.Path, nil
 	}
-	if p, ok := executor.LookPath(c.Name, path); ok {
+	if p, ok := osenv.LookPath(c.Name, path); ok {
 		return p, nil
 	}
 	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
 		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 }
 
-// needsPrivs says why a program would not work without gaining privileges, or "".
+// needsPrivs returns why a program does not work without gaining privileges, or "".
 func needsPrivs(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

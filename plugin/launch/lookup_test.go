@@ -7,10 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -27,28 +25,6 @@ func program(t *testing.T, path string, mode os.FileMode) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func TestLookPath(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	program(t, filepath.Join(dir, "here"), 0o755)
-	first := program(t, filepath.Join(dir, "a/twice"), 0o755)
-	program(t, filepath.Join(dir, "b/twice"), 0o755)
-	program(t, filepath.Join(dir, "a/plain"), 0o644)
-	second := program(t, filepath.Join(dir, "b/plain"), 0o755)
-	if err := os.Mkdir(filepath.Join(dir, "a/folder"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	path := strings.Join([]string{".", "", "a", dir + "/a", dir + "/missing", dir + "/b"}, ":")
-	for name, want := range map[string]string{
-		"twice": first, "plain": second, "folder": "", "none": "",
-		"here": "", // the current directory may be the container's to write
-	} {
-		if got, _ := executor.LookPath(name, path); got != want {
-			t.Errorf("LookPath(%q) = %q, want %q", name, got, want)
-		}
-	}
 }
 
 func TestResolve(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Options are the flags that run has and docker run has not.
+// Options are the flags that run has in addition to those of docker run.
 type Options struct {
 	Proxies     []string
 	Shell       string
@@ -31,7 +31,7 @@ type Options struct {
 	PassEnv     []string
 	NewPrivs    bool
 	Carrier     string
-	Dir         string // where run was typed; empty: in the current directory
+	Dir         string // where run was called; empty: the current directory
 	HTTP        string
 	compat      bool
 }
@@ -44,16 +44,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
 }
 
-// AddHTTPFlags adds those that only run has, which makes the container and its network known.
+// AddHTTPFlags adds the flags of run only, because only run creates the container and knows its network.
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway (`:PORT|ADDRESS:PORT`)")
 	flags.Lookup("http").NoOptDefVal = atGateway
 	flags.BoolVar(&o.compat, "cloister-compat", false, "Tell the container of --http in the variables of cloister's clients, too")
 }
 
-// AddCommonFlags adds those that attach has, too.
+// AddCommonFlags adds the flags that attach has, too.
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
-	// One backquoted word names the value in the help; a second one would break it.
+	// The help takes the value's name from the first word in backquotes; a second one would break it.
 	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=container:IMAGE][,keep])")
 	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
@@ -62,16 +62,16 @@ func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.NewPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
 }
 
-// Plan is what the flags ask for, checked, before anything has been made.
+// Plan is the checked result of the flags. Nothing has been created yet.
 type Plan struct {
 	Record    state.Session
 	Workspace string // host directory to mount and to work in, or ""
-	KeepDir   bool   // the user gave a working directory
+	KeepDir   bool   // whether the user gave a working directory
 	Config    *config.Config
 	http      httpWish
 }
 
-// Plan checks the flags against the host, and returns what they ask for. Nothing is left of a plan that fails.
+// Plan checks the flags against the host. A plan that fails leaves nothing behind.
 func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	commands, err := ParseProxies(o.Proxies)
 	if err != nil {
@@ -111,8 +111,9 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 
-// configured adds the commands that the configuration proxies for this project to those of the flags, which have the
-// last word, and the programs that it names. A broken configuration would have every call refused.
+// configured adds the configuration's commands for this project, and the programs that it names, to commands.
+// Commands of the flags take precedence. A broken configuration is an error, because every call would be
+// refused.
 func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	var err error
 	if p.Config, err = p.LoadConfig(); err != nil {
@@ -138,7 +139,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 // Elsewhere reports whether a command does not run on this host.
 func (p *Plan) Elsewhere(c state.Command) bool { return p.image(c) != "" }
 
-// image returns the image in a container of which a command runs, or "".
+// image returns the image in whose container a command runs, or "".
 func (p *Plan) image(c state.Command) string {
 	if c.Where != nil {
 		return c.Where.Image
@@ -166,14 +167,14 @@ func (o *Options) directories(p *Plan) (err error) {
 	return nil
 }
 
-// RefuseBareWorkspace refuses --workspace DIR: without = it has no value, and docker run would take DIR
-// for the image. No image's name begins as a path does.
+// RefuseBareWorkspace refuses "--workspace DIR" without =, because docker run would take DIR for the image.
+// No image's name begins like a path.
 func RefuseBareWorkspace(flags *pflag.FlagSet, args []string) error {
 	f := flags.Lookup("workspace")
 	if !f.Changed || f.Value.String() != f.NoOptDefVal || len(args) == 0 || !strings.HasPrefix(args[0], "/") && !strings.HasPrefix(args[0], ".") && !strings.HasPrefix(args[0], "~") {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", cli.Quoted(args[0])), "--workspace="+cli.Quoted(args[0]))
+	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", names.Quoted(args[0])), "--workspace="+names.Quoted(args[0]))
 }
 
 func checkCarrier(name string) error {
@@ -181,15 +182,15 @@ func checkCarrier(name string) error {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:
 		return nil
 	}
-	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", cli.Quoted(name))
+	return fmt.Errorf("--carrier %s: there are auto, socket, relay and files", names.Quoted(name))
 }
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
-// CheckEnv takes names only: a value given here would stand in the session's record, and
-// nothing of the environment ever does.
-func CheckEnv(names []string) error {
-	for _, name := range names {
+// CheckEnv accepts names only. The session's record would store a value, and it never has values of
+// variables.
+func CheckEnv(variables []string) error {
+	for _, name := range variables {
 		var err error
 		switch {
 		case strings.Contains(name, "="):
@@ -202,13 +203,13 @@ func CheckEnv(names []string) error {
 			err = errors.New("commands, and the programs that they call, are found by the host's own")
 		}
 		if err != nil {
-			return fmt.Errorf("--pass-env %s: %w", cli.Quoted(name), err)
+			return fmt.Errorf("--pass-env %s: %w", names.Quoted(name), err)
 		}
 	}
 	return nil
 }
 
-// LoadConfig reads the configuration. A broken one would have every call refused.
+// LoadConfig reads the configuration. A broken one is an error, because every call would be refused.
 func (p *Plan) LoadConfig() (*config.Config, error) {
 	store, err := state.Open()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -22,7 +22,7 @@ func ParseProxies(values []string) ([]state.Command, error) {
 			err = errors.New("given twice")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--proxy %s: %w", cli.Quoted(v), err)
+			return nil, fmt.Errorf("--proxy %s: %w", names.Quoted(v), err)
 		}
 		seen[c.Name] = true
 		all = append(all, c)
@@ -30,7 +30,7 @@ func ParseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
-// DefaultProxies returns the commands that the configuration has run proxy, in its order.
+// DefaultProxies returns the commands that the configuration proxies, in its order.
 func DefaultProxies(c *config.Config) ([]state.Command, error) {
 	var values []string
 	for _, p := range c.Proxies {
@@ -39,7 +39,7 @@ func DefaultProxies(c *config.Config) ([]state.Command, error) {
 	return ParseProxies(values)
 }
 
-// PolicyCommands returns a session's commands as policy sees them.
+// PolicyCommands converts a session's commands for package policy.
 func PolicyCommands(commands []state.Command) (all []policy.Command) {
 	for _, c := range commands {
 		action, err := policy.ParseAction(c.Action)

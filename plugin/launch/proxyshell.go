@@ -9,23 +9,21 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// onThisHost is for commands none of which run elsewhere.
+// onThisHost is an argument of ResolveCommands if no command runs elsewhere.
 func onThisHost(state.Command) bool { return false }
 
-// parseShell reads the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the
-// host's bash. Without the flag there is nothing: rules may allow shells, which find their
-// bash themselves.
+// parseShell parses the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the host's bash.
+// Without the flag it returns nil: shells that rules allow find bash themselves.
 func parseShell(value, path string) (*state.Command, error) {
 	if value == "" {
 		return nil, nil
 	}
 	action, in, err := shellValue(value)
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-shell=%s: %w", cli.Quoted(value), err)
+		return nil, fmt.Errorf("--proxy-shell=%s: %w", names.Quoted(value), err)
 	}
 	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
 	if err := ResolveCommands(c, path, onThisHost); err != nil {
@@ -41,7 +39,7 @@ func shellValue(value string) (action string, in []string, err error) {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
 		case named && !names.Container.Matches(name):
-			return "", nil, fmt.Errorf("%s cannot be the name of a container", cli.Quoted(name))
+			return "", nil, fmt.Errorf("%s cannot be the name of a container", names.Quoted(name))
 		case named:
 			in = append(in, name)
 		case i > 0 || err != nil:

@@ -10,14 +10,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// StartPage starts the page in the background for a session in which something can be
-// asked, where there is a desktop to show it on. It opens a browser with the first
-// question, and not before. A session does without one, too: nothing is said of a failure.
+// StartPage starts the page in the background if a call of the session may ask, and there is a desktop. The
+// page opens a browser with the first question. A failure is not reported, because a session works without
+// the page.
 func StartPage(store *state.Store, rec state.Session, c *config.Config) {
 	shown := c.Notify.Desktop == nil || *c.Notify.Desktop
 	if !shown || !page.Desktop() || !c.Policy(PolicyCommands(rec.Commands)).Asks() || control.StartedByCall() {
 		return
 	}
-	_ = dir.CloexecAll() // it stays, and what a shell has left open for us would stay with it
+	_ = dir.CloexecAll() // the page must not keep descriptors that a shell has left open
 	_ = page.Start(store)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // No text of a container is in these words: count is replaced by a number.
@@ -40,7 +42,7 @@ func Desktop(goos string, getenv func(string) string) []string {
 	if goos == "linux" && display == "" {
 		return nil
 	}
-	path, ok := LookPath(argv[0], getenv("PATH"))
+	path, ok := osenv.LookPath(argv[0], getenv("PATH"))
 	if !ok {
 		return nil
 	}

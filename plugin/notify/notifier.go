@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -66,25 +64,4 @@ func (n *Notifier) Notify(ctx context.Context, waiting int) error {
 		return nil
 	}
 	return errors.Join(errs...)
-}
-
-// LookPath finds a program in the absolute directories of path. Relative directories depend on the directory
-// where the session was started, which a container can often write.
-func LookPath(name, path string) (string, bool) {
-	if filepath.IsAbs(name) {
-		p, err := exec.LookPath(name)
-		return p, err == nil
-	}
-	if filepath.Base(name) != name {
-		return "", false
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return p, true
-		}
-	}
-	return "", false
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // runs runs programs as the watcher does: without a shell or inherited descriptors.
@@ -76,7 +78,7 @@ func TestDesktop(t *testing.T) {
 // Attack 99.
 func TestCommand(t *testing.T) {
 	told := stub(t, "tell-me", "0")
-	path, ok := LookPath("tell-me", os.Getenv("PATH"))
+	path, ok := osenv.LookPath("tell-me", os.Getenv("PATH"))
 	if !ok {
 		t.Fatal("it is not found")
 	}
@@ -88,7 +90,7 @@ func TestCommand(t *testing.T) {
 		t.Errorf("it was told %q, want %q", got, want)
 	}
 	for _, name := range []string{"nothing-such", "./tell-me", "sub/tell-me", ""} {
-		if p, ok := LookPath(name, os.Getenv("PATH")); ok {
+		if p, ok := osenv.LookPath(name, os.Getenv("PATH")); ok {
 			t.Errorf("%q is found as %s", name, p)
 		}
 	}
@@ -97,7 +99,7 @@ func TestCommand(t *testing.T) {
 // TestTell checks that one working program is enough, and that failing and hanging programs do not count.
 func TestTell(t *testing.T) {
 	stub(t, "fails", "3")
-	fails, _ := LookPath("fails", os.Getenv("PATH"))
+	fails, _ := osenv.LookPath("fails", os.Getenv("PATH"))
 	for _, tt := range []struct {
 		name string
 		n    Notifier

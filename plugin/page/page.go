@@ -12,8 +12,6 @@ package page
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log"
@@ -26,6 +24,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -97,12 +96,8 @@ func listen() (ln net.Listener, err error) {
 	return net.Listen("tcp4", "127.0.0.1:0")
 }
 
-// secret returns 32 random bytes in hex.
-func secret() string {
-	var b [32]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
+// secret returns a word that nobody can guess.
+func secret() string { return names.RandomHex(32) }
 
 // URL returns the page's address with the token in the fragment, which a browser does not send.
 func (p *Page) URL() string { return p.address.URL() }

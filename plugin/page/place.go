@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -35,19 +36,10 @@ func addressFile(s *state.Store) string { return filepath.Join(s.Home, "page.jso
 
 func (p Address) save(s *state.Store) error {
 	b, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("write where the page is: %w", err)
-	}
-	tmp, err := os.CreateTemp(s.Home, ".page-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write where the page is: %w", err)
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), addressFile(s))
+	if err == nil {
+		err = atomicwriter.WriteFile(addressFile(s), append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
 		return fmt.Errorf("write where the page is: %w", err)
 	}
 	return nil

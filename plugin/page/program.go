@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -24,18 +24,13 @@ func program(ctx context.Context, s *state.Store, name string, args ...string) (
 	if err != nil {
 		return nil, err
 	}
-	for _, kv := range env {
-		path, ok := strings.CutPrefix(kv, "PATH=")
-		if !ok {
-			continue
-		}
-		if at, ok := executor.LookPath(name, path); ok {
-			cmd := exec.CommandContext(ctx, at, args...)
-			cmd.Env = env
-			return cmd, nil
-		}
+	at, ok := osenv.LookPath(name, osenv.Get(env, "PATH"))
+	if !ok {
+		return nil, fmt.Errorf("no %s", name)
 	}
-	return nil, fmt.Errorf("no %s", name)
+	cmd := exec.CommandContext(ctx, at, args...)
+	cmd.Env = env
+	return cmd, nil
 }
 
 // environ returns this process's environment without the values that a container of any session can write.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -50,7 +51,7 @@ func TestCard(t *testing.T) {
 		{control.Question{}, `<article class="request live" id=`},
 	} {
 		q := tt.q
-		q.ID, q.Waiting, q.Args = "00", []string{"00"}, control.PrintableArgs([]string{"git", "commit", "-m", "it's\nnew", `"`})
+		q.ID, q.Waiting, q.Args = "00", []string{"00"}, names.PrintableArgs([]string{"git", "commit", "-m", "it's\nnew", `"`})
 		got := rendered(t, "request", card{Request: request(q)})
 		for _, part := range []string{tt.want, `<code>git commit -m $&#39;it\&#39;s\nnew&#39; &#39;&#34;&#39;</code></p>`, `it&#39;s<span class="newline">\n</span><br>new`} {
 			if !strings.Contains(got, part) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -35,7 +35,7 @@ func spawn(s *state.Store) error {
 	}
 	cmd := exec.Command(exe, "hostexec", "ui", "--background")
 	cmd.Dir = s.Home
-	cmd.Env = append(cleaned(os.Environ()), "HOSTEXEC_HOME="+s.Home)
+	cmd.Env = append(osenv.Without(os.Environ(), "DOCKER_CLI_PLUGIN_", "HOSTEXEC_"), "HOSTEXEC_HOME="+s.Home)
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -43,15 +43,4 @@ func spawn(s *state.Store) error {
 	// Ends with the page, which may outlive this process.
 	go cmd.Wait()
 	return nil
-}
-
-// cleaned returns env without the variables that docker and hostexec set for their own processes. With
-// docker's plugin socket, the page would end together with docker.
-func cleaned(env []string) (out []string) {
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") && !strings.HasPrefix(kv, "HOSTEXEC_") {
-			out = append(out, kv)
-		}
-	}
-	return out
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// AskAll asks the watchers of all sessions, and returns what they say, the oldest first.
-// Where one cannot be asked the others' answers are returned all the same.
+// AskAll asks the watchers of all sessions and returns their answers, of the oldest session first. If a
+// watcher cannot be asked, AskAll returns the other answers together with the error.
 func AskAll[T any](ctx context.Context, store *state.Store, ask func(*control.Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
 	recs, err := store.List()
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Records returns the sessions that there are, or none.
+// Records returns the records of all sessions, for completion.
 func Records() []state.Session {
 	store, err := state.OpenReadOnly()
 	if err != nil {
 		return nil
 	}
-	recs, _ := store.List() // nothing is said while somebody types
+	recs, _ := store.List() // completion reports no errors
 	return recs
 }
 
-// Complete offers the sessions and their containers that are not given yet.
+// Complete completes the sessions and containers that are not given yet.
 func Complete(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var refs []string
 	for _, rec := range Records() {
@@ -35,7 +35,7 @@ func Complete(_ *cobra.Command, given []string, _ string) ([]string, cobra.Shell
 	return refs, cobra.ShellCompDirectiveNoFileComp
 }
 
-// FilterValues offers what sessions have for a key of --filter.
+// FilterValues completes the existing values of a key of --filter.
 func FilterValues(key string) (values []string) {
 	for _, rec := range Records() {
 		switch key {

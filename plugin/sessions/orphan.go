@@ -11,35 +11,35 @@ import (
 	"slices"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// An agent's container is removed by who started it, or else by the watcher. Where all of
-// them were killed at once it is an orphan.
+// The process that started an agent's container removes it, or else the watcher does. If both were killed at
+// once, the container is an orphan.
 
 // AgentName is the name of the container of session id's agent.
 func AgentName(id string) string { return "hostexec-agent-" + id }
 
-// Orphaned reports whether s is of an agent whose container nobody is there to remove.
+// Orphaned reports whether s is an agent's session that no process ends any more.
 func Orphaned(s Session, now time.Time) bool {
 	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && settled(s, now)
 }
 
-// settled spares a session that is just being made: its watcher starts after its record.
+// settled returns false for a session that is being created: its watcher starts after its record is written.
 func settled(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
-// SweepAgents removes the containers of those sessions that are orphaned, and says in the
-// others' place that they are gone. On an engine that does not answer they stay.
+// SweepAgents removes the containers of orphaned sessions and records that they are gone. If an engine does
+// not answer, its sessions stay.
 func SweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
 	var errs []error
 	for i, s := range all {
@@ -55,8 +55,8 @@ func SweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	return errors.Join(errs...)
 }
 
-// Locked reports whether a process holds the session's lock now: a watcher, even one that does not answer, or, for a
-// moment, the process that answers the callers of a killed watcher.
+// Locked reports whether a process holds the session's lock. It is a watcher, also one that does not answer,
+// or for a moment the process that answers the callers of a killed watcher.
 func Locked(store *state.Store, id string) bool {
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
 	ok, err := lock.TryLock()
@@ -66,7 +66,8 @@ func Locked(store *state.Store, id string) bool {
 	return lock.Close() != nil
 }
 
-// Served reports whether a session has a watcher. It waits for the process that answers the callers of a killed one.
+// Served reports whether a session has a watcher. It waits for a process that answers the callers of a killed
+// watcher.
 func Served(store *state.Store, id string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), AnswerTime)
 	defer cancel()
@@ -78,8 +79,8 @@ func Served(store *state.Store, id string) bool {
 	return lock.Close() != nil
 }
 
-// SweepLost ends the commands of sessions whose watcher and keeper were killed together: nothing else
-// ends them.
+// SweepLost ends the commands of sessions whose watcher and keeper were killed together, because no other
+// process does.
 func SweepLost(store *state.Store) error {
 	ids, err := store.IDs()
 	errs := []error{err}
@@ -89,16 +90,16 @@ func SweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
-// OpenSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were
-// killed together: most people look before they prune. Prune reports what cannot be ended.
+// OpenSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were killed
+// together. Errors are ignored: prune reports what cannot be ended.
 func OpenSwept() (*state.Store, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
-	ids, _ := store.IDs() // the caller lists them, too
+	ids, _ := store.IDs() // callers that list the sessions report the error
 	for _, id := range ids {
-		_ = watch.EndUnkept(store.Dir(id)) // as above
+		_ = watch.EndUnkept(store.Dir(id)) // prune reports the error
 	}
 	return store, nil
 }
@@ -118,26 +119,27 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 		return err
 	}
 	for _, c := range list {
-		// An image that was made of it has its labels, but neither of these.
+		// A container of an image that was committed from the session's has its label, but another ID and
+		// name.
 		if c.ID != s.Container && !slices.Contains(c.Names, "/"+AgentName(s.ID)) {
 			continue
 		}
-		err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
-		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		if err := callcontainer.Remove(ctx, api, c.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// AnswerTime is how long the lock of a killed watcher's session may be held to answer its callers.
+// AnswerTime is the maximum time for which the lock of a killed watcher's session is held to answer its
+// callers.
 const AnswerTime = 2 * time.Second
 
-// sweeping is how long an engine may take over one container.
+// sweeping is the time limit for an engine to remove one container.
 const sweeping = 30 * time.Second
 
-// Prunable reports whether nothing of s is left but its folder. A process without a container
-// is known to have been served by the folder of its jobs.
+// Prunable reports whether only the folder of s is left. If s has no container, the folder of its jobs shows
+// that it was served.
 func Prunable(store *state.Store, s Session, now time.Time) bool {
 	if s.State != StateGone || settled(s, now) {
 		return s.State == StateGone
@@ -146,5 +148,5 @@ func Prunable(store *state.Store, s Session, now time.Time) bool {
 	return s.OnHost() && err == nil && !Served(store, s.ID)
 }
 
-// HalfMade is how old a folder without a record is that nobody is making or removing any more.
+// HalfMade is the age after which no process is creating or removing a folder without a record.
 const HalfMade = time.Minute

@@ -21,10 +21,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A session's record and its copy may both be damaged. A watcher writes them anew. Without a watcher the
-// session's container still tells that there is a session, but not what the container may call.
+// If a session's record and its copy are damaged, its watcher writes them again. Without a watcher, labels of
+// the session's container still show that the session exists, but not what the container may call.
 
-// All returns the sessions with a record, and those that only a container tells of.
+// All returns the sessions with a record, and those that are known only from a container.
 func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]state.Session, error) {
 	recs, err := store.List()
 	if err != nil {
@@ -34,8 +34,8 @@ func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]stat
 	return append(recs, more...), nil
 }
 
-// Rebuilt returns the sessions without a readable record and without a watcher that have a container at
-// docker's own engine, or at the engine of a session of recs. answered is whether all of them answered.
+// Rebuilt returns the sessions without a readable record and without a watcher that have a container. It asks
+// docker's current engine and the engines of recs. answered reports whether all of them answered.
 func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) (more []state.Session, answered bool) {
 	answered = true
 	folders := store.IncompleteFolders(0)
@@ -61,12 +61,12 @@ func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, rec
 	return more, answered
 }
 
-// Knows reports whether session id is one of recs.
+// Knows reports whether recs has session id.
 func Knows(recs []state.Session, id string) bool {
 	return slices.ContainsFunc(recs, func(rec state.Session) bool { return rec.ID == id })
 }
 
-// labelled returns the containers of an engine that have a session's label.
+// labelled returns an engine's containers with a session's label.
 func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) ([]container.Summary, error) {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), globalArgs)
 	if err != nil {
@@ -78,9 +78,9 @@ func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) (
 	return api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession))})
 }
 
-// rebuild returns what containers tell of the sessions whose folders are given. An image can have any
-// label, but only a container that was made for the session has its mount. Of several containers of a
-// session, as of a service, a running one counts first.
+// rebuild returns records of the sessions in folders from the labels of their containers. An image can have
+// any label, but only a session's container has its mount. If a session has several containers, as a service
+// has, a running one takes precedence.
 func rebuild(folders, globalArgs []string, list []container.Summary) (recs []state.Session) {
 	for _, dir := range folders {
 		_, id := state.Of(dir)
@@ -102,7 +102,7 @@ func rebuild(folders, globalArgs []string, list []container.Summary) (recs []sta
 	return recs
 }
 
-// down is 0 for a container that runs, else 1.
+// down returns 0 for a running container, else 1.
 func down(c container.Summary) int {
 	if c.State == container.StateRunning {
 		return 0
@@ -110,15 +110,15 @@ func down(c container.Summary) int {
 	return 1
 }
 
-// mounts reports whether a container has the share of the session in folder dir, or a volume in its
-// place. The engine may see this host's directories below a prefix.
+// mounts reports whether a container has the share in dir, or a volume in its place. The engine may see this
+// host's directories below a prefix.
 func mounts(c container.Summary, dir string) bool {
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
 		return m.Destination == state.Target && (m.Type == mount.TypeVolume || strings.HasSuffix(m.Source, state.ShareDir(dir)))
 	})
 }
 
-// namesOf returns commands of which only the names are known: an action that is none denies.
+// namesOf returns commands with names only. The empty action denies.
 func namesOf(label string) (commands []state.Command) {
 	for name := range strings.SplitSeq(label, ",") {
 		if config.CheckName(name) == nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sessions finds sessions and what has become of them: it reads their records, asks their watchers, and asks
-// the engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
+// Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the
+// engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
 //
 //	records + watchers + engines -> Survey -> Session{State, Watcher}
 //
@@ -22,39 +22,40 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// What has become of a session.
+// The states of a session.
 const (
-	StateRunning   = control.StateRunning // the watcher serves, the container runs
-	StateWaiting   = control.StateWaiting // the watcher is there, the container is down for the moment
-	StateKeeping   = control.StateKeeping // the container is over, and jobs of it go on
-	StateExited    = "exited"             // the container is stopped, the watcher has gone
-	StateLost      = "lost"               // the container runs, the watcher has gone: resume
-	StateStopped   = "stopped"            // the same, by a person's docker hostexec stop
+	StateRunning   = control.StateRunning // the watcher serves, and the container runs
+	StateWaiting   = control.StateWaiting // the watcher waits for a container that is stopped
+	StateKeeping   = control.StateKeeping // the container has ended, and some of its jobs continue
+	StateExited    = "exited"             // the container is stopped, and the watcher has ended
+	StateLost      = "lost"               // the container runs, and the watcher has ended: resume
+	StateStopped   = "stopped"            // the same, after docker hostexec stop
 	StateGone      = "gone"               // the container is removed: prune
 	StateSuspended = "suspended"          // the watcher was suspended by a signal
-	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not
+	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not answer
 )
 
-// Session is the record of a session, and what was found out about it.
+// Session is a session's record and its state.
 type Session struct {
 	state.Session
 	State   string          `json:"state"`
-	Watcher *control.Status `json:"watcher"` // nil when there is none, or none that answers
-	silent  error           // why a watcher that is there has not answered
+	Watcher *control.Status `json:"watcher"` // nil if there is no watcher, or it does not answer
+	silent  error           // why an existing watcher has not answered
 }
 
-// Unanswered returns why a watcher that is there has not answered, or nil.
+// Unanswered returns why an existing watcher has not answered, or nil.
 func (s Session) Unanswered() error { return s.silent }
 
-// Survey looks for the watcher and the container of each record. Each is looked for on
-// its own engine; one that does not answer leaves its sessions unknown.
+// Survey finds the watcher and the container of each record. If a session's engine does not answer, the
+// session's state is unknown.
 func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
-	engines := make(map[string]map[string]seen) // containers by id, by engine
+	engines := make(map[string]map[string]seen) // containers by ID, by engine
 	watchers, silent := askEach(ctx, store, recs)
 	all := make([]Session, len(recs))
 	for i, rec := range recs {
@@ -65,7 +66,7 @@ func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 			s.State = StateSuspended
 		case s.silent != nil:
 			s.State = StateUnknown
-		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine has anything of it
+		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine is involved
 			s.State = StateGone
 		case s.Watcher == nil:
 			key := strings.Join(rec.GlobalArgs, "\x00")
@@ -82,15 +83,15 @@ func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 			s.State = watchedState(rec, s.Watcher.State)
 		}
 		if s.Watcher != nil {
-			s.Warnings = s.Watcher.Warnings // the record has those of the container's last start
+			s.Warnings = s.Watcher.Warnings // the record has the warnings of the container's last start
 		}
 		all[i] = s
 	}
 	return all
 }
 
-// restored returns rec, or the record that the watcher has restored when it was asked: List knows only
-// the id of a session whose record is damaged.
+// restored returns rec, or the record that the watcher has restored. For a damaged record, List knows only
+// the session's ID.
 func restored(store *state.Store, rec state.Session, watcher *control.Status) state.Session {
 	if rec.Version == "" && watcher != nil {
 		if again, err := store.Load(rec.ID); err == nil {
@@ -100,21 +101,21 @@ func restored(store *state.Store, rec state.Session, watcher *control.Status) st
 	return rec
 }
 
-// askEach asks all watchers at once: one that hangs keeps no other back. There is an error for
-// each that is there and does not answer: its session is not lost.
+// askEach asks all watchers concurrently, so that none delays the others. It returns an error for each
+// existing watcher that does not answer: its session is not lost.
 func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*control.Status, []error) {
 	all, errs := make([]*control.Status, len(recs)), make([]error, len(recs))
 	var wg sync.WaitGroup
 	for i, rec := range recs {
-		// ends with its answer, or in five seconds; askEach waits for it.
+		// ends with the answer, or after five seconds; askEach waits for it.
 		wg.Go(func() { all[i], errs[i] = AskWatcher(ctx, store, rec.ID) })
 	}
 	wg.Wait()
 	return all, errs
 }
 
-// stateOf judges a session without a watcher by the containers that its engine has; nil
-// when that did not answer. stopped says that a person has ended the session.
+// stateOf returns the state of a session without a watcher from its engine's containers; found is nil if the
+// engine did not answer. stopped means that a person has ended the session.
 func stateOf(id string, found map[string]seen, stopped bool) string {
 	if found == nil {
 		return StateUnknown
@@ -131,8 +132,8 @@ func stateOf(id string, found map[string]seen, stopped bool) string {
 	return StateExited
 }
 
-// watchedState: before the container is made, perhaps for want of its image, the watcher
-// does not know that it is down.
+// watchedState returns the state of a session with a watcher. Before the container is created, the watcher
+// does not know that it does not run.
 func watchedState(rec state.Session, watcher string) string {
 	if rec.Container == "" && !rec.OnHost() {
 		return StateWaiting
@@ -140,15 +141,15 @@ func watchedState(rec state.Session, watcher string) string {
 	return watcher
 }
 
-// AskWatcher returns what a session's watcher says, nil if there is none. The error says why one that
-// is there does not answer.
+// AskWatcher returns the status of a session's watcher, or nil if there is none. The error is the reason why
+// an existing watcher does not answer.
 func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(id))
 	defer c.Close()
 	st, err := c.Status(ctx)
-	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may just have ended
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may have just ended
 		st, err = c.Status(ctx)
 	}
 	switch {
@@ -160,13 +161,13 @@ func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.St
 	return &st, nil
 }
 
-// seen is what an engine says of a container.
+// seen is a container as an engine lists it.
 type seen struct {
 	state string
-	name  string // it may have been renamed since there was a watcher
+	name  string // it may have been renamed since the watcher ended
 }
 
-// containers returns the containers that an engine has, by id.
+// containers returns an engine's containers by ID.
 func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]seen {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), globalArgs)
 	if err != nil {
@@ -175,7 +176,7 @@ func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string)
 	defer api.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	list, err := api.ContainerList(ctx, container.ListOptions{All: true}) // one that was attached has no label
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true}) // all of them: an attached container has no label
 	if err != nil {
 		return nil
 	}
@@ -186,7 +187,7 @@ func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string)
 	return found
 }
 
-// nameOf returns a container's own name; its others are those of links to it, as /web/db.
+// nameOf returns a container's own name. Its other names are those of links to it, such as /web/db.
 func nameOf(names []string) string {
 	for _, n := range names {
 		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
@@ -196,7 +197,7 @@ func nameOf(names []string) string {
 	return ""
 }
 
-// LookAt returns the one session that ref names.
+// LookAt returns the session that ref names, with its state.
 func LookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (Session, error) {
 	rec, err := Find(ctx, dockerCLI, store, ref)
 	if err != nil {
@@ -205,8 +206,8 @@ func LookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	return Survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
 
-// Find returns the session that ref names, be it by a name that its container was given
-// after its watcher had gone.
+// Find returns the record of the session that ref names. The name may be one that its container got after its
+// watcher had ended.
 func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
 	rec, err := findRestored(ctx, store, ref)
 	if err == nil || ref == "" {
@@ -231,13 +232,13 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		if named, nerr := store.Find(c.ID); nerr == nil {
 			return named, nil
 		}
-		return rec, fmt.Errorf("container %s has no session", cli.Quoted(ref))
+		return rec, fmt.Errorf("container %s has no session", names.Quoted(ref))
 	}
 	return rec, err
 }
 
-// findRestored is store.Find after the watchers of sessions with damaged records were asked to restore
-// these: only then store.Find knows their names.
+// findRestored has watchers restore damaged records, and then calls store.Find, which knows their names only
+// then.
 func findRestored(ctx context.Context, store *state.Store, ref string) (state.Session, error) {
 	recs, err := store.List()
 	if err != nil {
@@ -245,16 +246,16 @@ func findRestored(ctx context.Context, store *state.Store, ref string) (state.Se
 	}
 	for _, rec := range recs {
 		if rec.Version == "" {
-			_, _ = AskWatcher(ctx, store, rec.ID) // if it does not answer, the session is found by its id only
+			_, _ = AskWatcher(ctx, store, rec.ID) // if it does not answer, the session is found only by its ID
 		}
 	}
 	return store.Find(ref)
 }
 
-// PingTime is how long an engine may take to say that it is there.
+// PingTime is the time limit for an engine's first answer.
 const PingTime = 5 * time.Second
 
-// FindAll returns the sessions that refs name, or all.
+// FindAll returns the sessions that refs name, or all sessions.
 func FindAll(store *state.Store, refs []string) ([]state.Session, error) {
 	if len(refs) == 0 {
 		return store.List()

@@ -12,15 +12,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// DefaultGrace has the watcher choose the grace.
+// DefaultGrace lets the watcher choose the grace period.
 const DefaultGrace = time.Duration(-1)
 
-// ending is how long a watcher may take to end, in addition to the grace: it removes an agent's
-// container, and ends what commands have left running.
+// ending is the time limit for a watcher to end, in addition to the grace period: it removes an agent's
+// container, and ends the processes that commands have left.
 const ending = 20 * time.Second
 
-// StopWatcher asks the watcher to end, and returns when it has ended. All that it ends has grace
-// between TERM and KILL. Without a watcher it returns nil.
+// StopWatcher asks the watcher to end, and waits for it. Processes have the grace period between TERM and
+// KILL. Without a watcher it returns nil.
 func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
 	c := control.Dial(dir)
 	defer c.Close()
@@ -30,7 +30,7 @@ func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error
 	for tick := time.NewTicker(20 * time.Millisecond); err == nil; {
 		select {
 		case <-tick.C:
-			// Another error is of one that is closing its doors: it has not gone yet.
+			// Any other error is of a watcher that is ending.
 			if _, serr := c.Status(ctx); errors.Is(serr, control.ErrNoWatcher) {
 				return nil
 			}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/moby/sys/atomicwriter"
 )
 
 // Engine is the stored result of a handshake with an engine.
@@ -49,19 +51,10 @@ func (s *Store) NoteEngine(endpoint string, e Engine) error {
 		delete(all, endpoint)
 	}
 	b, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("note the engine: %w", err)
-	}
-	tmp, err := os.CreateTemp(s.Home, ".engines-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("note the engine: %w", err)
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), s.enginesFile())
+	if err == nil {
+		err = atomicwriter.WriteFile(s.enginesFile(), append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
 		return fmt.Errorf("note the engine: %w", err)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -41,26 +43,15 @@ func (s *Store) Save(rec *Session) error {
 	return nil
 }
 
-// put replaces a file in session id's folder. A directory with that name is renamed.
+// put replaces a file in session id's folder. Anything else with that name is renamed.
 func (s *Store) put(id, name string, text []byte) error {
 	path := filepath.Join(s.Dir(id), name)
-	if fi, err := os.Lstat(path); err == nil && fi.IsDir() {
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
 		if err := s.setAside(id, name); err != nil {
 			return err
 		}
 	}
-	tmp, err := os.CreateTemp(s.Dir(id), ".session-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return atomicwriter.WriteFile(path, text, 0o600)
 }
 
 // setAside renames a damaged record, so that the user can inspect it.

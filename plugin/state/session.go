@@ -3,8 +3,6 @@
 package state
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Names that a container and its session share.
@@ -151,11 +151,7 @@ func (s *Session) Names() []string {
 func (s *Session) Linked() []string { return append(s.Names(), s.RuleCommands...) }
 
 // NewID returns a random session id.
-func NewID() string {
-	var id [6]byte
-	rand.Read(id[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(id[:])
-}
+func NewID() string { return names.RandomHex(6) }
 
 // Create makes the folder of session rec.ID and saves rec. The folder is private; every user in the
 // container can read its share/.

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // follow stays with the session's container, from before it starts, until it is over. It
@@ -338,7 +339,7 @@ func (w *Watcher) applyState(name string, dirs *mount.Table) {
 	for _, f := range found {
 		w.log.Warn("environment of commands", "finding", f.String())
 	}
-	path, left := executor.Path(executor.Getenv(w.environ(), "PATH"), dirs)
+	path, left := executor.Path(osenv.Get(w.environ(), "PATH"), dirs)
 	if len(left) > 0 {
 		_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
 	}
@@ -355,7 +356,7 @@ func (w *Watcher) applyState(name string, dirs *mount.Table) {
 		PassEnv:   w.rec.PassEnv,
 		NewPrivs:  w.rec.NewPrivs,
 		Environ:   env,
-		Find:      func(name string) (string, bool) { return executor.LookPath(name, path) },
+		Find:      func(name string) (string, bool) { return osenv.LookPath(name, path) },
 		Scratch:   filepath.Join(w.Dir, "scratch"),
 
 		Recordings: w.store.Recordings(),

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -17,10 +18,10 @@ import (
 // stays. Nothing of it is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
-	for _, f := range append(found, executor.WritableSettings(executor.Getenv(env, "HOME"), owner)...) {
+	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
-	search, _ := executor.Path(executor.Getenv(env, "PATH"), owner)
+	search, _ := executor.Path(osenv.Get(env, "PATH"), owner)
 	s := supplies{owner: owner, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {

@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -57,7 +58,7 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(w.Notify.Command) > 0 {
-		if path, ok := notify.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
+		if path, ok := osenv.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
 			n.Command = append([]string{path}, w.Notify.Command[1:]...)
 		} else {
 			w.log.Error("notify.command is not found in PATH", "command", w.Notify.Command[0])

@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
@@ -51,7 +51,8 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	}
 	cmd.Args = append([]string{proctree.KeeperName, exe, dir, strconv.Itoa(1 + len(stdio)), grace.String()}, globalArgs...)
 	cmd.Dir = "/" // no file system is held busy
-	cmd.Env = cleaned(os.Environ())
+	// Docker's plugin socket would end the watcher with docker. The rest is not meant for commands.
+	cmd.Env = osenv.Without(os.Environ(), "DOCKER_CLI_PLUGIN_", "HOSTEXEC_")
 	cmd.ExtraFiles = append([]*os.File{theirs}, stdio...)
 	// A session of its own: what ends the terminal does not end it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -60,18 +61,6 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	}
 	cmd.Process.Release() // it is meant to outlive us
 	return &Link{f: ours, r: bufio.NewReader(ours)}, nil
-}
-
-// cleaned is env without what docker and hostexec tell their own processes: docker's
-// plugin socket would end the watcher with docker, and the rest is not the commands'.
-func cleaned(env []string) []string {
-	var out []string
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, "DOCKER_CLI_PLUGIN_") && !strings.HasPrefix(kv, "HOSTEXEC_") {
-			out = append(out, kv)
-		}
-	}
-	return out
 }
 
 // InheritedLink returns the watcher's end of the link.

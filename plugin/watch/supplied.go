@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -56,7 +57,7 @@ func Requested(rec state.Session) (list []mount.Point) {
 // of it has. It returns what a person should know of that.
 func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), owner)
 	all := slices.Clone(w.proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
@@ -64,7 +65,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 			continue
 		}
 		// Where there is none, preflight has the words.
-		if other, ok := executor.LookPath(filepath.Base(cmd.Path), path); ok {
+		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which the container can write", cmd.Name, other, cmd.Path))
 			cmd.Path = other
 		}
@@ -83,7 +84,7 @@ func (w *Watcher) adapt(c container.InspectResponse) (notes []string) {
 // on: by another name of a mount, as the interpreter of a script, or as a library.
 func (w *Watcher) dependable(c container.InspectResponse) error {
 	owner := w.owner(c)
-	path, _ := executor.Path(executor.Getenv(w.environ(), "PATH"), owner)
+	path, _ := executor.Path(osenv.Get(w.environ(), "PATH"), owner)
 	for _, k := range w.protected() {
 		at, ok := executor.WritableDependency(k.path, path, owner)
 		switch {

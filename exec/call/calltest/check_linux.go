@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -64,14 +63,4 @@ func Audited(t *testing.T, log, word string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// Eventually waits until cond holds, for what no event tells of.
-func Eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for late := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }

@@ -7,34 +7,22 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // TestFilesFullDisk fills the disk with the output of a call: its caller and the log learn which directory is full.
 func TestFilesFullDisk(t *testing.T) {
-	const mark = "CARRIER_TEST_MOUNTS"
-	if os.Getenv(mark) == "" {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestFilesFullDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), mark+"=1")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
-		if uid := os.Getuid(); uid != 0 {
-			cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("in a mount namespace of its own: %v\n%s", err, out)
-		}
+	if !dirtest.OwnMounts(t) {
 		return
 	}
 	at := t.TempDir()

@@ -3,28 +3,22 @@
 package http
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
 // Token is the name of the file in a share that has the session's token.
 const Token = "token"
-
-// newKey returns 32 random bytes in hexadecimal.
-func newKey() string {
-	var b [32]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
 
 // KeptKey returns the key in file, and makes one if there is none. Its mode is 0600.
 func KeptKey(file string) (string, error) {
@@ -43,17 +37,8 @@ func KeptKey(file string) (string, error) {
 
 // MadeKey puts a new key into file, of mode 0600, and returns it.
 func MadeKey(file string) (string, error) {
-	key := newKey()
-	f, err := os.CreateTemp(filepath.Dir(file), ".key-*") // 0600
-	if err != nil {
-		return "", fmt.Errorf("write the key: %w", err)
-	}
-	_, err = f.WriteString(key + "\n")
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	key := names.RandomHex(32)
+	if err := atomicwriter.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the key: %w", err)
 	}
 	return key, nil

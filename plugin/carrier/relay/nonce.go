@@ -3,10 +3,9 @@
 package relay
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
@@ -15,9 +14,7 @@ const nonce = "nonce"
 
 // WriteNonce puts a nonce into share and returns it.
 func WriteNonce(share string) (string, error) {
-	var b [16]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	text := hex.EncodeToString(b[:])
+	text := names.RandomHex(16)
 	if err := carrier.WriteFile(share, nonce, text); err != nil {
 		return "", fmt.Errorf("mark the share: %w", err)
 	}

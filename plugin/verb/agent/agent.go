@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -50,7 +51,7 @@ const agentExample = `  # the agent that config.yaml describes, with git of this
   # a command, as a process, greeted before its client says anything
   docker hostexec agent --handshake -- npx @zed-industries/claude-code-acp`
 
-// agentOptions are the flags of agent, beyond those that it shares with run.
+// agentOptions are the flags of agent that run does not have.
 type agentOptions struct {
 	run       launch.Options
 	file      string
@@ -106,10 +107,10 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&o.cpus, "cpus", "The container's number of CPUs")
 }
 
-// inContainer are the flags that mean nothing on this host.
+// inContainer lists the flags that have no meaning for an agent on this host.
 var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
 
-// start finds out what is to run, and runs it to its end.
+// start determines what to run, and runs it to its end.
 func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {
 	args, err := o.workspaceArg(cmd.Flags(), args)
 	if err == nil {
@@ -118,7 +119,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 { // a command may be called by its path
+	if len(args) > 0 { // the command may be a path
 		if fi, err := os.Stat(args[0]); err == nil && fi.IsDir() {
 			if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
 				return err
@@ -162,15 +163,15 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	return r.onHost(ctx, cmd.Flags())
 }
 
-// workspaceArg takes the word behind a bare --workspace for its directory: the flag's value is optional,
-// so that parsing has ended before that word. It returns what is left for the agent's command.
+// workspaceArg takes the argument after a bare --workspace as the flag's directory. The flag's value is
+// optional, so pflag has stopped before that argument. It returns the rest, which is the agent's command.
 func (o *agentOptions) workspaceArg(flags *pflag.FlagSet, args []string) ([]string, error) {
 	before := len(os.Args) - len(args) - 1
 	if len(args) == 0 || before < 0 || os.Args[before] != "--workspace" {
 		return args, nil
 	}
 	if fi, err := os.Stat(args[0]); (err != nil || !fi.IsDir()) && !strings.ContainsRune(args[0], filepath.Separator) {
-		return args, nil // a command
+		return args, nil // the argument is a command
 	}
 	o.run.Workspace = args[0]
 	if err := flags.Parse(args[1:]); err != nil {
@@ -183,8 +184,8 @@ func agentHost(store *state.Store) agent.Host {
 	return agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()}
 }
 
-// CheckConfig returns the error with which docker hostexec agent would refuse the configuration,
-// whatever command and image are typed. A file that cannot be read is reported elsewhere.
+// CheckConfig returns the error with which docker hostexec agent would refuse the configuration, for any
+// command and image. Unreadable files are reported elsewhere.
 func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil
@@ -195,18 +196,19 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	return nil
 }
 
-// unwritten refuses a file that says what runs on this host, and that the container of a session
-// there is can write. Mounts of the agent's own are looked at when it has a container.
+// unwritten refuses a configuration file that the container of an existing session can write, because the
+// file chooses programs of this host. The mounts of the agent itself are checked after its container is
+// created.
 func unwritten(store *state.Store, file string) error {
 	recs, err := store.List()
 	if err != nil {
 		return err
 	}
 	for _, rec := range recs {
-		if rec.Proxy == nil && mount.Written(rec.Writable).Writable(file) { // of proxy it is not known who has the directory
+		if rec.Proxy == nil && mount.Written(rec.Writable).Writable(file) { // it is unknown who can write a proxy's directory
 			return &agent.Error{
 				Type:    agent.InvalidConfig,
-				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", cli.Printable(rec.ContainerName), cli.Printable(file)),
+				Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
 				Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
 			}
 		}
@@ -214,7 +216,7 @@ func unwritten(store *state.Store, file string) error {
 	return nil
 }
 
-// configured returns what is said of the agent: in --config's file alone, if there is one.
+// configured returns the agent's configuration. With --config, only that file counts.
 func (o *agentOptions) configured(store *state.Store) (config.Agent, error) {
 	if o.file != "" {
 		a, err := config.LoadAgent(o.file)

@@ -71,7 +71,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// checkTerms refuses terms that are none or too many.
+// checkTerms refuses invalid terms, and more than one of them.
 func checkTerms(flags *pflag.FlagSet, t approval.Terms) error {
 	given := 0
 	for _, name := range []string{"for", "times", "always"} {
@@ -94,7 +94,7 @@ func printer(dockerCLI command.Cli) func(string) {
 	return func(id string) { fmt.Fprintln(dockerCLI.Out(), id) }
 }
 
-// completeRequests offers the requests that wait and are not given yet.
+// completeRequests completes the waiting requests that are not given yet.
 func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	store, err := state.OpenReadOnly()
 	if err != nil {
@@ -104,7 +104,7 @@ func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, c
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	all, _ := questions(ctx, store) // what answers is offered
+	all, _ := questions(ctx, store) // of the watchers that answer
 	var ids []string
 	for _, q := range all {
 		if slices.Contains(given, q.ID) {

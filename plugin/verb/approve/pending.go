@@ -82,7 +82,7 @@ func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// questionCriteria are what requests can be chosen by.
+// questionCriteria are the keys of --filter for requests.
 var questionCriteria = []cli.Criterion[control.Question]{
 	{Key: "command", Is: cli.Equals(func(q control.Question) string { return q.Args[0] })},
 	{Key: "container", Is: cli.Equals(func(q control.Question) string { return q.Container })},
@@ -110,11 +110,11 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 			}
 			r := newPendingRow()
 			r.now = now
-			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves has to see all of it
+			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves needs the complete text
 			if !r.trunc {
 				var err error
 				if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
-					continue // it was answered meanwhile
+					continue // it has been answered
 				} else if err != nil {
 					return err
 				}
@@ -128,7 +128,7 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	})
 }
 
-// pendingRow is one request as templates see it.
+// pendingRow is one request for templates.
 type pendingRow struct {
 	formatter.HeaderContext
 	q     control.Question
@@ -146,7 +146,7 @@ func newPendingRow() *pendingRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *pendingRow) ID() string        { return r.q.ID }
@@ -161,8 +161,8 @@ func (r *pendingRow) Notes() string     { return strings.Join(r.q.Notes, "; ") }
 func (r *pendingRow) Asked() string     { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
 func (r *pendingRow) Left() string      { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
 
-// Effects are those that the rule names, and before them that it runs what the container
-// can write.
+// Effects returns the effects that the rule names, after the warning that it runs what the container can
+// write.
 func (r *pendingRow) Effects() string {
 	effects := r.q.Effects
 	if g := r.q.Grade; g.Code() {
@@ -171,7 +171,7 @@ func (r *pendingRow) Effects() string {
 	return strings.Join(effects, ", ")
 }
 
-// Callers is how many wait. Those that have left may come back as long as Left says.
+// Callers returns the number of waiting callers. Callers that were cut off may return until Left.
 func (r *pendingRow) Callers() string {
 	n := len(r.q.Waiting) - r.q.Gone
 	if n == 0 {
@@ -188,5 +188,5 @@ func (r *pendingRow) Command() string {
 	return text
 }
 
-// commandLine is a request's command as a shell would need it typed.
+// commandLine returns a request's command quoted for a shell.
 func commandLine(q control.Question) string { return control.Line(q.Args) }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
@@ -24,9 +25,9 @@ import (
 func TestQuestionIsShownWhole(t *testing.T) {
 	long := strings.Repeat("x", 20_000) + "; rm -rf ~"
 	q := control.Question{
-		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, control.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve"})...),
+		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, names.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve"})...),
 		Path: "/bin/sh", Dir: "/home/u/w", Cwd: "/w", Rule: "sh/x", Container: "web", Waiting: []string{"00112233aabbccdd"},
-		Effects: []string{"network"}, Grade: policy.GradeCertain, Notes: control.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
+		Effects: []string{"network"}, Grade: policy.GradeCertain, Notes: names.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
 	}
 	for i := range 500 {
 		q.Args = append(q.Args, fmt.Sprint("arg", i))

@@ -10,24 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxReason is how many bytes a reason may have that is typed for a denial.
+// maxReason is the maximum number of bytes of a typed reason.
 const maxReason = 400
 
 const (
 	escape    = 27
 	backspace = 8
-	del       = 127 // what most terminals send for backspace
+	del       = 127 // most terminals send it for backspace
 )
 
-// readReason reads a line from a raw terminal, and shows what is typed. It reports false if the
-// person changed their mind.
+// readReason reads a line from a raw terminal, and echoes it. It returns false if the user cancels.
 func readReason(ctx context.Context, out io.Writer, keys <-chan byte) (reason string, ok bool) {
 	fmt.Fprint(out, "\nReason, which the caller reads (Enter refuses it, Esc goes back): ")
 	defer fmt.Fprintln(out)
 	var line []byte
 	for {
 		select {
-		case key := <-keys: // 0 when the terminal has gone
+		case key := <-keys: // 0 after the terminal was closed
 			switch {
 			case key == enter || key == newline:
 				return strings.TrimSpace(strings.ToValidUTF8(string(line), "")), true

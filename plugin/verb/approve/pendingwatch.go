@@ -20,12 +20,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// unread is how long a request is shown before a key can answer it: what was typed for the
-// one before, or ahead, is no answer to this one.
+// unread is the time for which a request is shown before a key can answer it. Keys that were typed earlier
+// were meant for the previous request.
 const unread = 500 * time.Millisecond
 
-// watchPending shows the requests that keep lets through, one by one, and answers each by
-// a key, until q is typed or ctx is done.
+// watchPending shows the requests that keep accepts one by one, and answers each by a key, until q is typed
+// or ctx ends.
 func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool) error {
 	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return cli.Hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
@@ -41,7 +41,7 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := newDesk(store)
-	// ends with ctx, when q is typed; wait returns then.
+	// ends with ctx, when q is typed; wait waits for it.
 	d.wg.Go(func() { d.attend(ctx) })
 	err = d.serve(ctx, dockerCLI.Out(), keysOf(os.Stdin), keep)
 	cancel()
@@ -49,11 +49,10 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	return err
 }
 
-// keysOf returns the bytes that are typed. It keeps as many as a reason may have until they are read,
-// and drops the others.
+// keysOf returns the typed bytes. It buffers at most maxReason bytes and drops the others.
 func keysOf(r io.Reader) <-chan byte {
 	keys := make(chan byte, maxReason)
-	// ends with the process, or the terminal: nobody can end a read of it.
+	// ends with the process or the terminal: a read from it cannot be interrupted.
 	go func() {
 		defer close(keys)
 		var b [1]byte
@@ -76,15 +75,15 @@ type desk struct {
 	wg    sync.WaitGroup
 
 	mu      sync.Mutex                    // guards the fields below
-	waiting map[string][]control.Question // by session, as long as it is watched
-	changed chan struct{}                 // has room for one
+	waiting map[string][]control.Question // by session, while it is watched
+	changed chan struct{}                 // has a buffer of one
 }
 
 func newDesk(store *state.Store) *desk {
 	return &desk{store: store, waiting: map[string][]control.Question{}, changed: make(chan struct{}, 1)}
 }
 
-// attend watches every session there is, and those that come.
+// attend watches all sessions, also those that start later.
 func (d *desk) attend(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -117,7 +116,7 @@ func (d *desk) take(session string) bool {
 func (d *desk) watch(ctx context.Context, session string) {
 	c := control.Dial(d.store.Dir(session))
 	defer c.Close()
-	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // it is tried again in a second
+	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // retried after a second
 	d.mu.Lock()
 	delete(d.waiting, session)
 	d.mu.Unlock()
@@ -134,11 +133,11 @@ func (d *desk) set(session string, all []control.Question) {
 func (d *desk) tell() {
 	select {
 	case d.changed <- struct{}{}:
-	default: // it is not known yet that something changed
+	default: // a change is already signalled
 	}
 }
 
-// next returns the oldest request that keep lets through, and how many there are.
+// next returns the oldest request that keep accepts, and the number of these requests.
 func (d *desk) next(keep func(control.Question) bool) (first control.Question, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// questions returns the requests of all sessions that wait for a person, oldest first.
+// questions returns the waiting requests of all sessions, oldest first.
 func questions(ctx context.Context, store *state.Store) ([]control.Question, error) {
 	return sessions.AskAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
 }
 
-// wholeQuestion returns q with all of its text, which a list may not carry.
+// wholeQuestion returns q with its complete text, which lists truncate.
 func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) (control.Question, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -35,8 +36,7 @@ func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) 
 	return whole, nil
 }
 
-// settle answers the requests that refs name, each by its id or the beginning of one, and
-// calls done for each.
+// settle answers the requests that refs name by ID or by its beginning, and calls done for each.
 func settle(ctx context.Context, store *state.Store, refs []string, answer func(*control.Client, control.Question) error, done func(id string)) error {
 	all, err := questions(ctx, store)
 	if err != nil && len(all) == 0 {
@@ -61,7 +61,7 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	id := q.ID
 	c := control.Dial(store.Dir(q.Session))
 	defer c.Close()
-	q, err := c.Whole(ctx, q) // which has the digest that an answer needs
+	q, err := c.Whole(ctx, q) // it has the digest that an answer needs
 	if err == nil {
 		err = answer(c, q)
 	}
@@ -71,16 +71,16 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	return err
 }
 
-// shortest is how much of an id has to be given. A container learns the ids of its requests,
-// and could make new ones until one begins as the one that a person has looked at: not as
-// far as this in the time that there is.
+// shortest is the minimum length of a given beginning of an ID. A container knows the IDs of its requests,
+// and could repeat requests until one begins like the ID that a person has seen. For this length there is not
+// enough time.
 const shortest = 8
 
-// request finds the request that ref is the id of, or the beginning of one.
+// request returns the request with the ID ref, or whose ID begins with ref.
 func request(all []control.Question, ref string) (control.Question, error) {
 	var found []control.Question
 	for _, q := range all {
-		ids := append([]string{q.ID}, q.Waiting...) // who asked first may not wait any more
+		ids := append([]string{q.ID}, q.Waiting...) // the first caller may have left
 		if slices.Contains(ids, ref) {
 			return q, nil
 		}
@@ -90,11 +90,11 @@ func request(all []control.Question, ref string) (control.Question, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", cli.Quoted(ref)), "docker hostexec pending")
+		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
 	case len(ref) < shortest:
-		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", cli.Quoted(ref), shortest)
+		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", names.Quoted(ref), shortest)
 	case len(found) > 1:
-		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", cli.Quoted(ref), len(found))
+		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", names.Quoted(ref), len(found))
 	}
 	return found[0], nil
 }

@@ -38,7 +38,7 @@ EXIT STATUS
   0  the page was served, or opened
   1  it could not be`
 
-// idle is how long a page that nobody started by hand stays without a session.
+// idle is the time after which a page in the background ends if there is no session.
 const idle = 5 * time.Minute
 
 type uiOptions struct{ noOpen, background bool }
@@ -61,7 +61,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A page that was started on a terminal ends with it.
+			// A page that was started on a terminal ends with the terminal.
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			return serveUI(ctx, dockerCLI, store, opts)
@@ -69,7 +69,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&opts.noOpen, "no-open", false, "Print the address only, and open no browser")
 	cmd.Flags().BoolVar(&opts.background, "background", false, "End when there is no session, and open a browser when something is asked")
-	_ = cmd.Flags().MarkHidden("background") // it is there: the line above
+	_ = cmd.Flags().MarkHidden("background") // the flag exists
 	return cmd
 }
 
@@ -99,8 +99,8 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 	return p.Serve(ctx)
 }
 
-// summons is what a page does when something is asked and no browser is there, or nil when
-// it can do nothing: somebody on a terminal is told, the person at a desktop is shown.
+// summons returns what the page calls for a question while no browser shows it: a message on a terminal, or a
+// browser on a desktop. It returns nil if there is neither.
 func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
 	case opts.background:
@@ -117,7 +117,7 @@ func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(lin
 	}
 }
 
-// openUI shows the page that another process serves.
+// openUI opens the page of another process.
 func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
 	place, err := page.Find(ctx, store)
 	if err != nil {
@@ -135,7 +135,7 @@ func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts
 	return nil
 }
 
-// complain says why there is no browser: the address is printed, which is enough.
+// complain says why no browser opens. The printed address is enough.
 func complain(dockerCLI command.Cli, err error) {
 	if err != nil {
 		cli.Say(dockerCLI.Err(), "%s: open the address yourself", err)

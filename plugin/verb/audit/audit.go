@@ -84,20 +84,20 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// auditView is what the options make of a log.
+// auditView selects the records to show.
 type auditView struct {
 	keep  cli.Filters[audit.Entry]
 	since time.Time
-	tail  int // -1 is all
+	tail  int // -1 means all
 	show  func(audit.Line, audit.Entry) error
-	odd   int // lines that are no records, or not as they were written
+	odd   int // number of lines that are not valid records
 }
 
 func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	v = &auditView{tail: -1}
 	if opts.tail != "all" {
 		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
-			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", cli.Quoted(opts.tail))
+			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", names.Quoted(opts.tail))
 		}
 	}
 	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {
@@ -133,7 +133,7 @@ func showAudit(ctx context.Context, out, errs io.Writer, path string, opts audit
 	return v.follow(ctx, r, errs)
 }
 
-// openAudit opens the log. When there is none yet it waits for one, or returns none.
+// openAudit opens the log. If there is none, it waits for one, or returns nil.
 func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, error) {
 	for {
 		r, err := audit.OpenReader(path)
@@ -146,16 +146,16 @@ func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, erro
 	}
 }
 
-// rest waits for as long as a person does not notice; it reports false when ctx is done.
+// rest waits a short time. It returns false if ctx has ended.
 func rest(ctx context.Context) bool { return cli.PauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
 
-// auditRecord is one line, and what it says.
+// auditRecord is one line and its record.
 type auditRecord struct {
 	line  audit.Line
 	entry audit.Entry
 }
 
-// begin shows what is there, or the end of it.
+// begin shows the existing records, or the last of them.
 func (v *auditView) begin(r *audit.Reader) error {
 	var end []auditRecord
 	for {
@@ -186,7 +186,7 @@ func (v *auditView) begin(r *audit.Reader) error {
 	return nil
 }
 
-// follow shows what is added.
+// follow shows new records.
 func (v *auditView) follow(ctx context.Context, r *audit.Reader, errs io.Writer) error {
 	for {
 		rec, err := v.next(r)
@@ -205,7 +205,7 @@ func (v *auditView) follow(ctx context.Context, r *audit.Reader, errs io.Writer)
 	}
 }
 
-// next returns the next record that is to be shown.
+// next returns the next selected record.
 func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 	for {
 		line, err := r.Next()
@@ -222,7 +222,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 	}
 }
 
-// warn tells of lines that are not as they were written.
+// warn warns of invalid lines.
 func (v *auditView) warn(errs io.Writer) {
 	if v.odd > 0 {
 		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.odd, "line"))

@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// auditCriteria are what records can be chosen by. Of ids the beginning is enough.
+// auditCriteria are the keys of --filter for records. IDs match by their beginning.
 var auditCriteria = []cli.Criterion[audit.Entry]{
 	{Key: "event", Is: cli.EqualsFold(func(e audit.Entry) string { return string(e.Kind) }), Only: events()},
 	{Key: "request", Is: cli.Begins(func(e audit.Entry) string { return e.Request })},
@@ -37,7 +37,7 @@ func events() (names []string) {
 	return names
 }
 
-// auditWriter returns what shows a record as the options have it.
+// auditWriter returns the function that prints a record in the format of the options.
 func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry) error, error) {
 	switch {
 	case opts.raw:
@@ -67,7 +67,7 @@ func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry
 	}, nil
 }
 
-// auditTable shows columns, whose widths cannot wait for what comes later.
+// auditTable prints columns of fixed width, because later records are not known yet.
 func auditTable(out io.Writer) func(audit.Line, audit.Entry) error {
 	const columns = "%-19s  %-12s  %-12.12s  %-16s  %4s  %9s  %s\n"
 	headed := false
@@ -96,7 +96,7 @@ func dash(s string) string {
 	return s
 }
 
-// auditRow is one record as templates see it, in printable ASCII.
+// auditRow is one record for templates, in printable ASCII.
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent string
 	Command, Request, Rule, Pattern, Path, Directory        string
@@ -129,7 +129,7 @@ func newAuditRow(e audit.Entry) auditRow {
 	return r
 }
 
-// detail is what else a person wants to know of a record.
+// detail returns the fields of a record that have no column.
 func (r auditRow) detail() string {
 	switch audit.Kind(r.Event) {
 	case audit.AutoApprove:

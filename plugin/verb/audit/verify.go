@@ -81,7 +81,7 @@ func verifyAudit(out io.Writer, path string, files []string) error {
 	return nil
 }
 
-// tellRest tells what is worth knowing and no fault.
+// tellRest prints findings that are not faults.
 func tellRest(out io.Writer, rep audit.Report) {
 	if rep.More > 0 {
 		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
@@ -247,7 +248,7 @@ func optionsOf(said Settings, dir string) (*launch.Options, error) {
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		f := set.Lookup(key)
 		if f == nil {
-			return nil, fmt.Errorf("unknown key %s: they are the long flags of docker hostexec compose", cli.Quoted(key))
+			return nil, fmt.Errorf("unknown key %s: they are the long flags of docker hostexec compose", names.Quoted(key))
 		}
 		for _, v := range said[key] {
 			if v == "false" && f.NoOptDefVal != "" && f.Value.Type() != "bool" {

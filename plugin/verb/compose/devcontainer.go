@@ -89,7 +89,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag
 	}
 	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
 	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
-		return cli.Hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", cli.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
+		return cli.Hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
 	}
 	words := []string{"docker", cli.PluginName, "devcontainer", "--start", devcontainerID}
 	relay := inject.RelayMount()
@@ -143,7 +143,7 @@ const building = 50 * time.Minute
 // startDevcontainer has the session of a dev container served that is about to be made, or started.
 func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
 	if !idOfTool.Matches(id) {
-		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", cli.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
+		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()

@@ -95,7 +95,7 @@ var (
 // nameable refuses what could not be a file's name: a link is made for each service.
 func nameable(project, service string) error {
 	if !projectName.Matches(project) || !serviceName.Matches(service) {
-		return fmt.Errorf("%s of %s: not the name of a service", cli.Quoted(service), cli.Quoted(project))
+		return fmt.Errorf("%s of %s: not the name of a service", names.Quoted(service), names.Quoted(project))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -20,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// carrier says what is known of the way from the engine's containers to this host, having
-// it proven by a call first where an image is given for that.
+// carrier reports how calls from the engine's containers reach this host. With an image, it tries a call
+// first.
 func (d *doctor) carrier(ctx context.Context, image string) finding {
 	switch {
 	case !watch.Supported:
@@ -34,7 +35,7 @@ func (d *doctor) carrier(ctx context.Context, image string) finding {
 	return d.carrierProven(ctx, image)
 }
 
-// carrierProven has containers call by a socket and, if that does not arrive, by a relay.
+// carrierProven tries a call by a socket and, if that fails, by a relay.
 func (d *doctor) carrierProven(ctx context.Context, image string) finding {
 	err := proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.BySocket, image)
 	if err == nil {
@@ -48,13 +49,13 @@ func (d *doctor) carrierProven(ctx context.Context, image string) finding {
 	return finding{Status: isFail, Found: err.Error(), Means: "a container of this image could not call a command of this host", Fix: policy.Line([]string{"docker", "hostexec", "run", "--rm", "--proxy", "true", image, "hostexec", "true"})}
 }
 
-// What a carrier means.
+// The meanings of carriers.
 const (
 	bySocket = "calls run at the speed of a local process"
 	byRelay  = "calls go over an exec: the same, but slower"
 )
 
-// carrierKnown judges what sessions before have shown of an engine.
+// carrierKnown reports what earlier sessions have shown of an engine.
 func carrierKnown(known state.Engine, e engineFacts) finding {
 	f := finding{Status: isOK}
 	prove := "docker hostexec doctor --image IMAGE"
@@ -79,10 +80,10 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 	return f
 }
 
-// proving is how long a container may take over one call.
+// proving is the time limit for a container's call.
 const proving = time.Minute
 
-// proveCarrier has a container of image call a command, by docker hostexec run itself.
+// proveCarrier lets a container of image call a command with docker hostexec run.
 func proveCarrier(ctx context.Context, globalArgs []string, carrier, image string) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -95,7 +96,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 		"--entrypoint", inject.Bin+"/"+name, image, "version", "--format", "{{.Version}}")
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = cli.WithoutPluginEnv(os.Environ())
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes what it has made
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // run removes its container
 	cmd.WaitDelay = probing
 	out, err := cmd.CombinedOutput()
 	said := strings.TrimSpace(string(out))
@@ -105,7 +106,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	case err != nil:
 		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
 	case !strings.HasSuffix(said, entry.Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, cli.Quoted(said), entry.Version)
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(said), entry.Version)
 	}
 	return nil
 }

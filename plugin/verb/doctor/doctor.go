@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor has the verb doctor, which looks for what keeps calls from working.
+// Package doctor has the verb doctor, which checks what calls need.
 package doctor
 
 import (
@@ -60,35 +60,35 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// What a probe says of what it found.
+// The results of a check.
 const (
 	isOK   = "ok"
-	isWarn = "warn" // it works, but not as well as it could, or something is left behind
+	isWarn = "warn" // it works with restrictions, or something is left behind
 	isFail = "fail" // it does not work
 )
 
-// finding is what a probe found. Its zero value is none.
+// finding is the result of a check. The zero value is no finding.
 type finding struct {
 	Probe  string
 	Status string
-	Found  string // it may have several lines
+	Found  string // may have several lines
 	Means  string
-	Fix    string // what to type, or ""
+	Fix    string // the command to type, or ""
 }
 
-// doctor is what the probes have in common.
+// doctor has the state that the checks share.
 type doctor struct {
 	cli     command.Cli
-	store   *state.Store // which need not be there
-	scratch string       // a directory for tests, on the file system of store; "" if there is none
-	lacking error        // why there is none
+	store   *state.Store // its directory may not exist
+	scratch string       // a directory for tests on the file system of store, or ""
+	lacking error        // why there is no scratch
 	engine  engineFacts
 }
 
-// probing is how long an engine may take over all that it is asked, and how long sessions may.
+// probing is the time limit for all requests to an engine, and for those to sessions.
 const probing = 10 * time.Second
 
-// examine makes all the probes, in the order in which they are shown.
+// examine runs all checks in the order of the output.
 func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
 	home, err := state.Home()
 	if err != nil {
@@ -126,7 +126,7 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 	return all, nil
 }
 
-// verdict is nil unless a probe fails.
+// verdict returns an error if a check fails.
 func verdict(all []finding) error {
 	var failed []string
 	for _, f := range all {
@@ -160,19 +160,19 @@ func writeFindings(w io.Writer, all []finding, format string) error {
 	})
 }
 
-// write shows a finding as a paragraph: none of its texts fits a column.
+// write prints a finding as a paragraph, because its texts are too long for columns.
 func (f finding) write(w io.Writer) {
 	for line := range strings.Lines(f.Found) {
-		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, cli.Printable(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(w, "%-4s  %-15s  %s\n", f.Status, f.Probe, names.Escaped(strings.TrimSuffix(line, "\n")))
 		f.Status, f.Probe = "", ""
 	}
 	fmt.Fprintf(w, "%23smeans: %s\n", "", f.Means)
 	if f.Fix != "" {
-		fmt.Fprintf(w, "%23sfix:   %s\n", "", cli.Printable(f.Fix))
+		fmt.Fprintf(w, "%23sfix:   %s\n", "", names.Escaped(f.Fix))
 	}
 }
 
-// findingRow is a finding as templates see it.
+// findingRow is a finding for templates.
 type findingRow struct {
 	formatter.HeaderContext
 	f finding
@@ -184,7 +184,7 @@ func newFindingRow() *findingRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *findingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *findingRow) Probe() string  { return r.f.Probe }

@@ -24,15 +24,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// engineFacts is what an engine says of itself, asked once.
+// engineFacts has an engine's answers.
 type engineFacts struct {
-	context  string // docker's
-	endpoint string // as DOCKER_HOST names it
-	owner    int    // of the socket; -1 where there is none
+	context  string // the name of docker's context
+	endpoint string // in the form of DOCKER_HOST
+	owner    int    // uid of the socket's owner, or -1
 	api      client.APIClient
 	version  types.Version
 	info     system.Info
-	err      error // why it says nothing
+	err      error // why the engine does not answer
 }
 
 var errSilent = fmt.Errorf("it does not answer within %s", probing)
@@ -42,7 +42,7 @@ func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	if e.api, e.err = cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI)); e.err != nil {
 		return e
 	}
-	if e.endpoint = e.api.DaemonHost(); strings.HasPrefix(e.endpoint, "http:") { // behind a helper's pipe, as for ssh
+	if e.endpoint = e.api.DaemonHost(); strings.HasPrefix(e.endpoint, "http:") { // the client talks to a helper process, as for ssh
 		e.endpoint = dockerCLI.DockerEndpoint().Host
 	}
 	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
@@ -65,7 +65,7 @@ func (e *engineFacts) close() {
 	}
 }
 
-// oldestAPI is that of Docker 20.10.
+// oldestAPI is the API version of Docker 20.10.
 const oldestAPI = "1.41"
 
 func (e *engineFacts) answers() finding {
@@ -92,7 +92,7 @@ func platform(v types.Version) string {
 	return "engine"
 }
 
-// kind is how the engine's containers are kept apart from its host's users.
+// kind returns how the engine isolates its containers from the host's users.
 func (e *engineFacts) kind() string {
 	switch {
 	case e.secured("rootless"):
@@ -109,7 +109,7 @@ func (e *engineFacts) secured(name string) bool {
 	})
 }
 
-// silent is the finding of an engine that does not answer.
+// silent returns the finding for an engine that does not answer.
 func (e *engineFacts) silent() finding {
 	f := finding{Status: isFail, Found: e.err.Error(), Means: "no container can be run or attached; sessions whose containers run still serve them"}
 	if e.endpoint != "" {
@@ -129,12 +129,12 @@ func (e *engineFacts) silent() finding {
 	return f
 }
 
-// unasked is the finding of what only an engine could say.
+// unasked returns the finding of a check that needs an engine.
 func unasked() finding {
 	return finding{Status: isWarn, Found: "not known", Means: "the engine, which would have to say it, does not answer: see above"}
 }
 
-// events asks for the events of a moment ago: the stream is there, and has an end.
+// events requests the events of a moment ago, to check that the stream works and ends.
 func (e *engineFacts) events(ctx context.Context) finding {
 	if e.err != nil {
 		return unasked()
@@ -155,7 +155,7 @@ func (e *engineFacts) events(ctx context.Context) finding {
 	}
 }
 
-// uids says whose files those are that containers write, and whether the engine may read ours.
+// uids reports to which user files of containers belong, and whether the engine can read the user's files.
 // uid is the user's.
 func (e *engineFacts) uids(uid int) finding {
 	if e.err != nil {
@@ -183,7 +183,7 @@ func (e *engineFacts) uids(uid int) finding {
 	return f
 }
 
-// architecture looks for a shim that the engine's kernel runs.
+// architecture checks that there is a shim for the engine's kernel.
 func (e *engineFacts) architecture() finding {
 	if e.err != nil {
 		return unasked()

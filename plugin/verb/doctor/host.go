@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// makeScratch makes a directory for tests in the state directory or, as long as there is
-// none, in what it will lie in.
+// makeScratch creates a directory for tests in the state directory or, if that does not exist, in the nearest
+// existing parent.
 func (d *doctor) makeScratch() (string, error) {
 	dir := d.store.Home
 	for {
@@ -35,12 +35,12 @@ func (d *doctor) makeScratch() (string, error) {
 	return os.MkdirTemp(dir, ".hostexec-doctor-")
 }
 
-// untested is the finding of what there was no place to test in.
+// untested returns the finding of a check that needs a scratch directory.
 func (d *doctor) untested() finding {
 	return finding{Status: isFail, Found: d.lacking.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 }
 
-// fileEvents has the system tell of a file, as the files carrier does.
+// fileEvents checks the notifications about files, which the files carrier needs.
 func (d *doctor) fileEvents() finding {
 	if d.lacking != nil {
 		return d.untested()
@@ -60,7 +60,7 @@ func awaitEvent(dir string) error {
 	if err := w.Add(dir); err != nil {
 		return fmt.Errorf("watch %s: %w", dir, err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "event"), 0o700); err != nil { // most often works on a full disk, too
+	if err := os.Mkdir(filepath.Join(dir, "event"), 0o700); err != nil { // a directory can often be created on a full disk, too
 		return err
 	}
 	select {
@@ -73,10 +73,10 @@ func awaitEvent(dir string) error {
 	}
 }
 
-// longestSocket is what sun_path holds, but for its end (unix(7)).
+// longestSocket is the maximum length of a socket's path; sun_path holds one byte more (unix(7)).
 const longestSocket = 107
 
-// sockets connects to a socket on the file system of the state directory, and measures paths.
+// sockets checks sockets on the file system of the state directory, and the lengths of their paths.
 func (d *doctor) sockets() finding {
 	if d.lacking != nil {
 		return d.untested()
@@ -96,21 +96,21 @@ func (d *doctor) sockets() finding {
 	return f
 }
 
-// meet has two ends of a socket in dir meet.
+// meet connects to a socket in dir.
 func meet(dir string) error {
 	ln, err := socket.Bind(dir, "socket", 0o600)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	conn, err := state.Dial(dir, "socket") // the backlog takes it
+	conn, err := state.Dial(dir, "socket") // the backlog accepts the connection
 	if err != nil {
 		return fmt.Errorf("connect to a socket in %s: %w", dir, err)
 	}
 	return conn.Close()
 }
 
-// locks sees whether a lock keeps a second one out.
+// locks checks that a lock excludes a second one.
 func (d *doctor) locks() finding {
 	if d.lacking != nil {
 		return d.untested()
@@ -143,7 +143,7 @@ func excludes(path string) error {
 	return nil
 }
 
-// stateDirectory looks at who may read and write it, and whether the shims in it can run.
+// stateDirectory checks who can read and write the state directory, and whether the shims in it can run.
 func (d *doctor) stateDirectory() finding {
 	home := d.store.Home
 	_, err := os.Stat(home)
@@ -168,10 +168,10 @@ func (d *doctor) stateDirectory() finding {
 	return finding{Status: isOK, Found: home + " is yours alone", Means: "what decides what runs here is written by you only"}
 }
 
-// needed is how much space has to be left, in bytes: some hundred records of the audit log.
+// needed is the free space that hostexec needs, in bytes: some hundred records of the audit log.
 const needed = 256 << 10
 
-// checkSpace reports a state directory without space for records, without which nothing runs.
+// checkSpace returns an error if there is no space for audit records, without which no command runs.
 func (d *doctor) checkSpace() error {
 	file := filepath.Join(d.scratch, "space")
 	defer os.Remove(file)
@@ -182,7 +182,7 @@ func (d *doctor) checkSpace() error {
 	return cli.Hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
 }
 
-// fixOf is err's own hint, or another.
+// fixOf returns err's own hint, or other.
 func fixOf(err error, other string) string {
 	if next := cli.HintOf(err); next != "" {
 		return next

@@ -4,5 +4,5 @@
 
 package doctor
 
-// ownerOf is not known: a socket here leads into an engine's own system.
+// ownerOf returns -1: a socket on this system leads into the engine's virtual machine.
 func ownerOf(string) int { return -1 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -22,8 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// configuration reads that of all projects, of each, and of the workspace of the current
-// directory. What is wrong stands at a file's line.
+// configuration checks the configuration of all projects, of each project, and of the current workspace.
 func (d *doctor) configuration() finding {
 	dir, err := os.Getwd()
 	if err == nil {
@@ -35,7 +35,7 @@ func (d *doctor) configuration() finding {
 	here := config.Source{Store: d.store.Home, Project: dir, Workspace: dir}
 	files := []string{here.GlobalFile()}
 	problems := config.Check(here)
-	projects, _ := filepath.Glob(filepath.Join(d.store.Home, "projects", "*.yaml")) // the pattern is a good one
+	projects, _ := filepath.Glob(filepath.Join(d.store.Home, "projects", "*.yaml")) // the pattern is valid
 	for _, file := range projects {
 		files = append(files, file)
 		src := config.Source{Store: d.store.Home, Project: "/" + strings.TrimSuffix(filepath.Base(file), ".yaml")}
@@ -48,7 +48,7 @@ func (d *doctor) configuration() finding {
 	return configured(problems, slices.DeleteFunc(files, func(f string) bool { _, err := os.Lstat(f); return errors.Is(err, fs.ErrNotExist) }))
 }
 
-// shownProblems is how many problems are shown here; policy check shows all.
+// shownProblems is the maximum number of problems to show; policy check shows all.
 const shownProblems = 5
 
 func configured(problems []policy.Problem, files []string) finding {
@@ -82,17 +82,17 @@ func rank(p policy.Problem) int {
 	return 1
 }
 
-// stale is what is left behind, by what has it go.
+// stale lists what is left behind, and what removes it.
 type stale struct{ found, means, fixes []string }
 
-// What it means.
+// The meanings of leftovers.
 const (
 	callsFail = "calls of such a session fail"
 	takesRoom = "what is left over takes up room, and does nothing else"
 )
 
 func (s *stale) add(means, fix, format string, args ...any) {
-	s.found = append(s.found, cli.Printable(fmt.Sprintf(format, args...))) // one line, whatever a name is
+	s.found = append(s.found, names.Escaped(fmt.Sprintf(format, args...))) // in one line, whatever a name contains
 	if !slices.Contains(s.means, means) {
 		s.means = append(s.means, means)
 	}
@@ -101,9 +101,9 @@ func (s *stale) add(means, fix, format string, args ...any) {
 	}
 }
 
-// staleState looks for sessions without a watcher, and for what others have left.
+// staleState finds sessions without a watcher, and leftovers of others.
 func (d *doctor) staleState(ctx context.Context) finding {
-	ctx, cancel := context.WithTimeout(ctx, probing) // watchers, which have five seconds, then engines
+	ctx, cancel := context.WithTimeout(ctx, probing) // for watchers, which have five seconds, and then for engines
 	defer cancel()
 	recs, err := d.store.List()
 	if err != nil {
@@ -132,8 +132,8 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
 }
 
-// halfMade looks for folders without a readable record, but for those of recs. answered is whether all
-// engines have said which containers there are.
+// halfMade finds folders without a readable record, except for those of recs. answered reports whether all
+// engines have listed their containers.
 func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
 	recordless := d.store.Recordless(sessions.HalfMade)
 	for _, folder := range d.store.IncompleteFolders(sessions.HalfMade) {
@@ -150,8 +150,8 @@ func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
 	}
 }
 
-// unserved judges a session without a watcher that answers. Those of stopped containers, and
-// those that a person has ended, are as they should be.
+// unserved adds a session without a watcher that answers, unless its container has stopped or a person has
+// ended it.
 func (d *doctor) unserved(left *stale, s sessions.Session) {
 	var stopped *control.StoppedError
 	switch {
@@ -174,7 +174,7 @@ func (d *doctor) unserved(left *stale, s sessions.Session) {
 	}
 }
 
-// leftAtEngine looks for containers of commands whose session has gone.
+// leftAtEngine finds containers of commands whose sessions have ended.
 func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []sessions.Session) {
 	if d.engine.err != nil {
 		return
@@ -183,7 +183,7 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []sessions.S
 		i := slices.IndexFunc(all, func(s sessions.Session) bool { return s.ID == id })
 		return i < 0 || all[i].Watcher == nil && all[i].Unanswered() == nil
 	}
-	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // that it answers is known
+	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
 	for _, id := range ids {
 		left.add(takesRoom, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
 	}

@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// activity is a call that runs, a job, or what one of them left running.
+// activity is a running call, a job, or a process that one of them has left.
 type activity struct {
 	job.Info
-	Cut       *control.Cut // the texts are the beginning of the whole
+	Cut       *control.Cut // set if texts are truncated
 	Kind      string       // call, job or left
 	Session   string
-	Container string // its name
+	Container string // the container's name
 }
 
 // The kinds of an activity.
@@ -32,8 +33,8 @@ const (
 	kindLeft = "left"
 )
 
-// activities returns what runs in the given sessions, and their jobs that have ended, oldest
-// first. Of a session that cannot be asked the others are returned all the same.
+// activities returns what runs in the given sessions, and their ended jobs, oldest first. If a session cannot
+// be asked, it returns the others together with the error.
 func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
 	var all []activity
 	var errs []error
@@ -73,7 +74,7 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 			continue
 		}
 		all = append(all, activity{Kind: kindCall, Cut: r.Cut, Info: job.Info{
-			ID: r.Request, Status: job.Running, Args: control.PrintableArgs(r.Args), Dir: control.Printable(r.Dir), PID: r.PID, Started: r.Since,
+			ID: r.Request, Status: job.Running, Args: names.PrintableArgs(r.Args), Dir: names.Printable(r.Dir), PID: r.PID, Started: r.Since,
 		}})
 	}
 	left, lerr := c.Leftovers(ctx)
@@ -83,7 +84,7 @@ func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([
 	return all, errors.Join(err, lerr)
 }
 
-// whole returns a with all of its text. One that has ended meanwhile stays as it is.
+// whole returns a with its complete text. If it has ended meanwhile, a is unchanged.
 func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	if a.Cut == nil {
 		return a
@@ -103,39 +104,39 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 			a.Info, a.Cut = j.Info, nil
 		}
 	}
-	if r, err := c.Call(ctx, a.ID); err == nil { // a job that runs is a call, too: a record has less of it
+	if r, err := c.Call(ctx, a.ID); err == nil { // a running job is a call, too, and the call has more text than the record
 		a.Args, a.Dir, a.Cut = r.Args, r.Dir, nil
 	}
 	return a
 }
 
-// leftJobs are those of a session that has no watcher: none of them runs.
+// leftJobs returns the jobs of a session without a watcher: none of them runs.
 func leftJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
-		info.Args, info.Dir, info.Reason = control.PrintableArgs(info.Args), control.Printable(info.Dir), control.Printable(info.Reason)
+		info.Args, info.Dir, info.Reason = names.PrintableArgs(info.Args), names.Printable(info.Dir), names.Printable(info.Reason)
 		all = append(all, activity{Info: info, Kind: kindJob})
 	}
 	return all, err
 }
 
-// pick returns the one of all that ref is the id of, or the beginning of one.
+// pick returns the activity with the ID ref, or whose ID begins with ref.
 func pick(all []activity, what, ref string) (activity, error) {
 	var hits []activity
 	for _, a := range all {
 		if a.ID == ref {
 			return a, nil
 		}
-		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job, and what it left
+		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
 		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
 			hits = append(hits, a)
 		}
 	}
 	switch len(hits) {
 	case 0:
-		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, cli.Quoted(ref)), "docker hostexec ps -a")
+		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, names.Quoted(ref)), "docker hostexec ps -a")
 	case 1:
 		return hits[0], nil
 	}
-	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", cli.Quoted(ref), len(hits))
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(hits))
 }

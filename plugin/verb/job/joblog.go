@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// jobLog shows what a job of the sessions that refs name wrote: as it was, but for what a
-// terminal would take for commands.
+// jobLog prints the output of a job of the sessions that refs name. On a terminal it escapes control
+// sequences.
 func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, opts logsOptions) error {
 	recs, err := sessions.FindAll(store, refs)
 	if err != nil {
@@ -53,7 +53,7 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	return nil
 }
 
-// jobWriter returns where a combined log goes.
+// jobWriter returns the destination of a combined log.
 func jobWriter(dockerCLI command.Cli, opts logsOptions) io.Writer {
 	if opts.raw {
 		return dockerCLI.Out()
@@ -65,7 +65,7 @@ func jobWriter(dockerCLI command.Cli, opts logsOptions) io.Writer {
 	return &job.Parser{Out: out, Err: errs}
 }
 
-// shownOn returns w, or where it is a terminal what shows output there without its doing more.
+// shownOn returns w or, if w is a terminal, a writer that escapes control sequences.
 func shownOn(w *streams.Out) io.Writer {
 	if !w.IsTerminal() {
 		return w
@@ -85,8 +85,8 @@ func (s *shownWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// watched reports whether the session whose folder is dir has a watcher: without one no job
-// of it writes more.
+// watched reports whether the session with the folder dir has a watcher. Without one its jobs write no more
+// output.
 func watched(ctx context.Context, dir string) bool {
 	c := control.Dial(dir)
 	defer c.Close()

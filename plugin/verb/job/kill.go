@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -42,7 +43,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("signal") {
 				if _, err := job.ParseSignal(signal); err != nil {
-					return fmt.Errorf("--signal %s: %w", cli.Quoted(signal), err)
+					return fmt.Errorf("--signal %s: %w", names.Quoted(signal), err)
 				}
 			}
 			store, err := sessions.OpenSwept()
@@ -56,7 +57,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// killAll ends what refs name, all at once, and prints which.
+// killAll ends what refs name concurrently, and prints the IDs.
 func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, signal string) error {
 	recs, err := store.List()
 	if err != nil {
@@ -70,7 +71,7 @@ func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 	ids := make([]string, len(refs))
 	var wg sync.WaitGroup
 	for i, ref := range refs {
-		// ends when what ref names has.
+		// ends when the command has ended; killAll waits for it.
 		wg.Go(func() { ids[i], errs[i] = kill(ctx, store, all, ref, signal) })
 	}
 	wg.Wait()
@@ -90,7 +91,7 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	c := control.Dial(store.Dir(a.Session))
 	defer c.Close()
 	switch {
-	case a.Kind == kindJob: // one that has ended may have left something
+	case a.Kind == kindJob: // an ended job may have left processes
 		err = c.SignalJob(ctx, a.ID, signal)
 	case a.Kind == kindLeft && signal != "":
 		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
@@ -108,12 +109,12 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	return a.ID, nil
 }
 
-// completeRunning offers what runs.
+// completeRunning completes what runs.
 func completeRunning(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return completeActivity(cmd.Context(), func(a activity) bool { return a.Status == job.Running })
 }
 
-// completeJobs offers the jobs that there are logs of.
+// completeJobs completes the jobs that have logs.
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return completeActivity(cmd.Context(), func(a activity) bool { return a.Kind == kindJob })
 }
@@ -127,7 +128,7 @@ func completeActivity(ctx context.Context, offer func(activity) bool) ([]string,
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	all, _ := activities(ctx, store, recs) // those that can be asked
+	all, _ := activities(ctx, store, recs) // of the watchers that answer
 	var ids []string
 	for _, a := range all {
 		if offer(a) {

@@ -73,11 +73,11 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
 	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the combined log as it is, each line behind what says whose it is")
 	cmd.MarkFlagsMutuallyExclusive("job", "tail")
-	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // it fails only for a flag that does not exist
+	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // the flag exists
 	return cmd
 }
 
-// logsArgs wants a session, unless the log of a job is asked for.
+// logsArgs requires a session, unless a job's log is requested.
 func logsArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("job") {
 		return dockercli.RequiresMaxArgs(1)(cmd, args)
@@ -95,7 +95,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if opts.tail != "all" {
 		n, err := strconv.Atoi(opts.tail)
 		if err != nil || n < 0 {
-			return fmt.Errorf("--tail %s: neither a number of lines nor all", cli.Quoted(opts.tail))
+			return fmt.Errorf("--tail %s: neither a number of lines nor all", names.Quoted(opts.tail))
 		}
 		lines = n
 	}
@@ -118,7 +118,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	return follow(ctx, w, f)
 }
 
-// older returns what the log in f had before, unless f has become that meanwhile.
+// older returns the previous file of the log in f, unless f has become that file meanwhile.
 func older(path string, f *os.File) ([]byte, error) {
 	old, err := os.Open(state.OldLog(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -143,7 +143,7 @@ func sameOpen(a, b *os.File) (bool, error) {
 	return os.SameFile(x, y), nil
 }
 
-// lastLines returns the last n lines of b; all of them when n is negative.
+// lastLines returns the last n lines of b, or all of them for a negative n.
 func lastLines(b []byte, n int) []byte {
 	if n < 0 {
 		return b
@@ -162,14 +162,14 @@ func lastLines(b []byte, n int) []byte {
 	return b[len(rest)+1:]
 }
 
-// follow copies what is added to f until the session is removed, or the reader has enough, and
-// closes it. It looks every so often: a log is read by people.
+// follow copies what is appended to f until the session is removed or ctx ends, and closes f. It polls,
+// because people read logs.
 func follow(ctx context.Context, w io.Writer, f *os.File) error {
 	defer func() { f.Close() }()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		next, err := os.Open(f.Name()) // before f is read: what is added to that later is none of f's
+		next, err := os.Open(f.Name()) // opened before f is read: later records are not in f
 		if errors.Is(err, os.ErrNotExist) {
 			_, err = io.Copy(w, f)
 			return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package job has the verbs about commands that run or ran: ps, kill, logs and replay.
+// Package job has the verbs for running and ended commands: ps, kill, logs and replay.
 package job
 
 import (
@@ -71,7 +71,7 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// activityCriteria are what calls and jobs can be chosen by.
+// activityCriteria are the keys of --filter for calls and jobs.
 var activityCriteria = []cli.Criterion[activity]{
 	{Key: "id", Is: cli.Begins(func(a activity) string { return a.ID })},
 	{Key: "container", Is: cli.Equals(func(a activity) string { return a.Container })},
@@ -120,7 +120,7 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 	}))
 }
 
-// psRow is one call or job as templates see it.
+// psRow is one call or job for templates.
 type psRow struct {
 	formatter.HeaderContext
 	a     activity
@@ -137,7 +137,7 @@ func newPsRow() *psRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *psRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *psRow) ID() string        { return r.a.ID }
@@ -149,7 +149,7 @@ func (r *psRow) Reason() string    { return r.a.Reason }
 func (r *psRow) PID() string       { return strconv.Itoa(r.a.PID) }
 func (r *psRow) Started() string   { return r.a.Started.Format(time.RFC3339) }
 
-// Kind is call or job, and says if a job may outlive its container.
+// Kind returns call or job, and whether the job may outlive its container.
 func (r *psRow) Kind() string {
 	if r.a.Keep {
 		return r.a.Kind + ", kept"
@@ -157,7 +157,7 @@ func (r *psRow) Kind() string {
 	return r.a.Kind
 }
 
-// Exit is the exit code, once there is one.
+// Exit returns the exit code, if it is known.
 func (r *psRow) Exit() string {
 	if r.a.Status == job.Running {
 		return "-"
@@ -165,7 +165,7 @@ func (r *psRow) Exit() string {
 	return strconv.Itoa(r.a.Code)
 }
 
-// Time is how long it has run.
+// Time returns how long it has run.
 func (r *psRow) Time() string {
 	until := r.now
 	if r.a.Status != job.Running {

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -68,13 +69,13 @@ func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// completeRecordings offers the requests that there are recordings of.
+// completeRecordings completes the requests that have recordings.
 func completeRecordings(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	store, err := state.OpenReadOnly()
 	if err != nil || len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	entries, _ := os.ReadDir(store.Recordings()) // none, mostly, for there is no such directory
+	entries, _ := os.ReadDir(store.Recordings()) // the directory does not exist without recordings
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -108,7 +109,7 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 		text := e.Data
 		switch {
 		case e.Remark():
-			cli.Say(errs, "%s", cli.Quoted(text))
+			cli.Say(errs, "%s", names.Quoted(text))
 			continue
 		case e.Code != "o":
 			continue
@@ -121,9 +122,9 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 	}
 }
 
-// asciiOutput shows output on any terminal without its doing more than to show it.
+// asciiOutput writes output in printable ASCII, so that no terminal executes control sequences.
 type asciiOutput struct {
-	returned bool // a carriage return came last: before a line end it is part of that
+	returned bool // the last byte was a carriage return, which belongs to a newline after it
 }
 
 func (a *asciiOutput) render(s string) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -78,7 +79,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	if err != nil {
 		return err
 	}
-	p := config.Load(src).Policy([]policy.Command{{Name: args[0], Action: policy.Allow}}) // as --proxy would add it, to find its program
+	p := config.Load(src).Policy([]policy.Command{{Name: args[0], Action: policy.Allow}}) // as --proxy would add it, in order to find its program
 	narrows := len(p.Rules[args[0]].Rules) == 0 && r.Do != policy.Deny
 	v, err := foresee(p, args, r)
 	if err != nil {
@@ -99,7 +100,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	}
 	fmt.Fprintln(dockerCLI.Out(), title)
 	if v.Action != r.Do {
-		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", cli.Printable(outcome(v)))
+		cli.Say(dockerCLI.Err(), "warning: another rule is stricter: %s", names.Escaped(outcome(v)))
 	}
 	if narrows {
 		sayNarrowed(dockerCLI, args[0], title, project)
@@ -107,17 +108,17 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	return nil
 }
 
-// offerProject asks on a terminal whether the first rule of a command is for this project only.
+// offerProject asks on a terminal whether the first rule of a command applies to this project only.
 func offerProject(ctx context.Context, dockerCLI command.Cli, src config.Source, name string) (bool, error) {
 	if src.ProjectFile() == "" || !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return false, nil
 	}
 	all, err := cli.Confirm(ctx, dockerCLI,
-		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, cli.Printable(src.Project)))
+		fmt.Sprintf("%s has no rules yet. With this one, plain --proxy %s allows nothing else.\nIs it for all projects, not only for %s?", name, name, names.Escaped(src.Project)))
 	return !all, err
 }
 
-// sayNarrowed says that the first rule of a command denies all that it does not match.
+// sayNarrowed warns that the first rule of a command denies everything that it does not match.
 func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 	where := "in this project"
 	if !project {
@@ -130,11 +131,10 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 	}
 }
 
-// foresee is what becomes of args once the rule is there. It refuses one that would not do
-// as it says.
+// foresee returns the verdict for args with the new rule. It refuses a rule that would not have its effect.
 func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
 	if p.Broken != "" {
-		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+cli.Printable(p.Broken)), "docker hostexec policy check")
+		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+names.Escaped(p.Broken)), "docker hostexec policy check")
 	}
 	for _, a := range args[1:] {
 		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})

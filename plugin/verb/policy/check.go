@@ -59,30 +59,30 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 	}
 }
 
-// rightOf returns the message that nothing is wrong in files, the parts of a configuration.
+// rightOf returns the message that the files of a configuration have no problems.
 func rightOf(files []string) string {
 	if len(files) == 0 {
 		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
 	}
 	for i, f := range files {
-		files[i] = cli.Printable(f)
+		files[i] = names.Escaped(f)
 	}
 	return "nothing is wrong in " + strings.Join(files, ", ")
 }
 
-// writeProblems shows what a check found, and returns how much of it is wrong.
+// writeProblems prints the problems, and returns the number of errors among them.
 func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 	for _, p := range all {
 		kind := "warning: "
 		if p.Fatal {
 			kind, wrong = "", wrong+1
 		}
-		fmt.Fprintln(w, cli.Printable(located(p.Where, kind+ruled(p.Rule, p.Text))))
+		fmt.Fprintln(w, names.Escaped(located(p.Where, kind+ruled(p.Rule, p.Text))))
 	}
 	return wrong
 }
 
-// located is text behind file:line, as compilers and editors have it.
+// located returns text after file:line, in the form of compilers and editors.
 func located(where, text string) string {
 	if where == "" {
 		return text
@@ -97,7 +97,7 @@ func ruled(rule, text string) string {
 	return rule + ": " + text
 }
 
-// checkHere is what policy check finds: config.Check's, and what containers supply.
+// checkHere returns the findings of config.Check, of the agent section, and of the environment.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
 	supplied, err := launch.SuppliedHere(store, src)
 	if err != nil {

@@ -58,7 +58,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// explained is the policy of a session, or that of the current directory.
+// explained returns the policy of a session, or of the current directory.
 func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	if session == "" {
 		_, c, err := loaded(dockerCLI)
@@ -79,7 +79,7 @@ func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	return c.Policy(launch.PolicyCommands(rec.Commands)), nil
 }
 
-// inDirectory is what decides for a run without --proxy.
+// inDirectory returns the policy of a run without --proxy.
 func inDirectory(c *config.Config) (*policy.Policy, error) {
 	commands, err := launch.DefaultProxies(c)
 	all := launch.PolicyCommands(commands)
@@ -91,7 +91,7 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 
 func explain(w io.Writer, p *policy.Policy, args []string) error {
 	v, trials := p.Explain(policy.Request{Args: args, GitDir: true})
-	fmt.Fprintln(w, cli.Printable(policy.Line(args)+": "+outcome(v)))
+	fmt.Fprintln(w, names.Escaped(policy.Line(args)+": "+outcome(v)))
 	if v.Action != policy.Deny {
 		facts(w, v)
 	}
@@ -109,7 +109,7 @@ func explain(w io.Writer, p *policy.Policy, args []string) error {
 		if t.Decides {
 			why = strings.TrimSuffix("decides: "+t.Why, ": ")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cli.Printable(t.Name), t.Action, cli.Printable(why), cli.Printable(t.Where))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", names.Escaped(t.Name), t.Action, names.Escaped(why), names.Escaped(t.Where))
 	}
 	return table.Flush()
 }
@@ -124,21 +124,21 @@ func outcome(v policy.Verdict) string {
 	return v.Action.String() + " by " + v.Rule
 }
 
-// facts are what runs, if it does.
+// facts prints what would run.
 func facts(w io.Writer, v policy.Verdict) {
 	program := v.Command.Path
 	if program == "" {
-		program = v.Args[0] // found on PATH when a session starts
+		program = v.Args[0] // looked up in PATH when a session starts
 	}
-	fmt.Fprintln(w, cli.Printable("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
+	fmt.Fprintln(w, names.Escaped("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
 	if v.Place.Contained() {
-		fmt.Fprintln(w, cli.Printable(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
+		fmt.Fprintln(w, names.Escaped(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
 	if g := v.Grade; g.Code() {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}
 	if len(v.Effects) > 0 {
-		fmt.Fprintln(w, "  effects: "+cli.Printable(strings.Join(v.Effects, ", ")))
+		fmt.Fprintln(w, "  effects: "+names.Escaped(strings.Join(v.Effects, ", ")))
 	}
 	if v.Keep {
 		fmt.Fprintln(w, "  its jobs may outlive the container, with --keep")

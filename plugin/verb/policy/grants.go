@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -16,13 +17,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// listGrants returns the grants of all sessions that have a watcher, oldest first.
+// listGrants returns the grants of all sessions with a watcher, oldest first.
 func listGrants(ctx context.Context, store *state.Store) ([]control.Grant, error) {
 	return sessions.AskAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
 }
 
-// revokeGrant ends the grant that ref is the id of, or the beginning of one, and returns
-// its id: what it was for is asked about again.
+// revokeGrant ends the grant with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
+// are asked about again.
 func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string, err error) {
 	all, err := listGrants(ctx, store)
 	if err != nil && len(all) == 0 {
@@ -31,21 +32,20 @@ func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string
 	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no grant %s", cli.Quoted(ref))
+		return "", fmt.Errorf("no grant %s", names.Quoted(ref))
 	case 1:
 	default:
-		return "", fmt.Errorf("%s names %d grants: give more of the id", cli.Quoted(ref), len(found))
+		return "", fmt.Errorf("%s names %d grants: give more of the id", names.Quoted(ref), len(found))
 	}
 	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()
 	return found[0].ID, c.Revoke(ctx, found[0].ID)
 }
 
-// grantPrefix stands before a grant's id where it could be taken for a rule's name. No
-// command with rules is called so and has a rule of an id that a grant has.
+// grantPrefix distinguishes a grant's ID from a rule's name. No rule has such a name.
 const grantPrefix = "grant/"
 
-// grantRows are the grants as policy ls shows them, whole or the beginning of long ones.
+// grantRows returns the grants as rows of policy ls, with complete or truncated texts.
 func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRow, error) {
 	all, err := listGrants(ctx, store)
 	var rows []*policyRow
@@ -60,7 +60,7 @@ func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRo
 	return rows, err
 }
 
-// wholeGrant returns g with all of its text. One that has ended meanwhile stays as it is.
+// wholeGrant returns g with its complete text. If it has ended meanwhile, g is unchanged.
 func wholeGrant(ctx context.Context, store *state.Store, g control.Grant) control.Grant {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -72,7 +72,7 @@ func wholeGrant(ctx context.Context, store *state.Store, g control.Grant) contro
 	return g
 }
 
-// clock is a time of day, here, and the day unless that is today's.
+// clock returns the local time of day, with the day unless it is today.
 func clock(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -81,7 +81,7 @@ func clock(t, now time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// holds says for how long a grant does.
+// holds returns for how long a grant is valid.
 func holds(g control.Grant) string {
 	switch {
 	case g.Left > 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
@@ -48,7 +48,7 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			preset = preset.For(func(name string) (string, bool) { return executor.LookPath(name, os.Getenv("PATH")) })
+			preset = preset.For(func(name string) (string, bool) { return osenv.LookPath(name, os.Getenv("PATH")) })
 			if !write {
 				fmt.Fprint(dockerCLI.Out(), preset.Text)
 				return nil

@@ -68,11 +68,11 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// policyRows are all that c lets containers request, in the order in which it is looked at.
+// policyRows returns everything that c lets containers request, in the order of evaluation.
 func policyRows(c *config.Config) (rows []*policyRow) {
 	add := func(rule string, do policy.Action, matches, where string) *policyRow {
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = cli.Printable(rule), do.String(), matches, cli.Printable(where)
+		r.rule, r.action, r.matches, r.where = names.Escaped(rule), do.String(), matches, names.Escaped(where)
 		rows = append(rows, r)
 		return r
 	}
@@ -85,30 +85,30 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 	}
 	for _, e := range p.Auto {
-		matches := cli.Printable(e.Source)
+		matches := names.Escaped(e.Source)
 		if e.Anywhere {
 			matches += " (anywhere)"
 		}
 		add("auto_approve", policy.Allow, matches, e.Where)
 	}
 	for _, e := range p.Manual {
-		add("manual_approve", policy.Ask, cli.Printable(e.Source), e.Where)
+		add("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where)
 	}
-	commands, _ := launch.DefaultProxies(c) // a bad one is shown as it stands
+	commands, _ := launch.DefaultProxies(c) // an invalid one is shown as written
 	in := c.Policy(launch.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {
-			add("--proxy", policy.Allow, cli.Printable(e.Value), e.Where)
+			add("--proxy", policy.Allow, names.Escaped(e.Value), e.Where)
 			continue
 		}
 		do, _ := policy.ParseAction(cmd.Action)
 		settings := in.Defaults
-		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // else they are its rules'
+		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // otherwise its rules are shown
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
-		add("--proxy", do, cli.Printable(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+		add("--proxy", do, names.Escaped(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
 	}
 	return rows
 }
@@ -125,16 +125,16 @@ func writePolicy(out formatter.Context, rows []*policyRow) error {
 	})
 }
 
-// policyRow is one rule as templates see it.
+// policyRow is one rule for templates.
 type policyRow struct {
 	formatter.HeaderContext
 	rule, action, matches, where string
-	place                        *policy.Place // nil: nowhere, or it depends on the command
+	place                        *policy.Place // nil: it does not run, or the place depends on the command
 	keep                         bool
 	trunc                        bool
 }
 
-// runs notes where that runs which do lets through.
+// runs notes where the command runs, unless do denies it.
 func (r *policyRow) runs(do policy.Action, in policy.Place, keep bool) {
 	if do != policy.Deny {
 		r.place, r.keep = &in, keep
@@ -150,7 +150,7 @@ func newPolicyRow() *policyRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *policyRow) Rule() string   { return r.rule }
@@ -164,12 +164,12 @@ func (r *policyRow) Matches() string {
 	return r.matches
 }
 
-// Runs is where, in one column: host or container:IMAGE, with keep.
+// Runs returns the place in one column: host or container:IMAGE, with keep.
 func (r *policyRow) Runs() string {
 	if r.place == nil {
 		return "-"
 	}
-	text := cli.Printable(r.place.String())
+	text := names.Escaped(r.place.String())
 	if r.trunc {
 		text, _, _ = strings.Cut(text, ",")
 		text = cli.Ellipsis(text, 30)
@@ -180,13 +180,13 @@ func (r *policyRow) Runs() string {
 	return text
 }
 
-// Image is that of the container, or "" for the host.
-func (r *policyRow) Image() string { return cli.Printable(r.at().Image) }
+// Image returns the container's image, or "" for the host.
+func (r *policyRow) Image() string { return names.Escaped(r.at().Image) }
 
-// DockerHost is the engine that makes the container, or "" for the session's.
-func (r *policyRow) DockerHost() string { return cli.Printable(r.at().Host) }
+// DockerHost returns the engine that creates the container, or "" for the session's.
+func (r *policyRow) DockerHost() string { return names.Escaped(r.at().Host) }
 
-// Keep is whether jobs may outlive their session's container.
+// Keep reports whether jobs may outlive their session's container.
 func (r *policyRow) Keep() bool { return r.keep }
 
 func (r *policyRow) at() policy.Place {

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -27,7 +28,7 @@ EXIT STATUS
   0  done
   1  not done`
 
-// NewCommand returns the verb policy. checkAgent returns what is wrong with the agent section.
+// NewCommand returns the verb policy. checkAgent returns the problems of the agent section.
 func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
@@ -50,7 +51,7 @@ func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agen
 	return cmd
 }
 
-// here is where the configuration of the current directory stands.
+// here opens the store and returns the source of the current directory's configuration.
 func here() (*state.Store, config.Source, error) {
 	store, err := state.Open()
 	if err != nil {
@@ -60,7 +61,7 @@ func here() (*state.Store, config.Source, error) {
 	return store, src, err
 }
 
-// around is here, with store.
+// around returns the source of the current directory's configuration.
 func around(store *state.Store) (config.Source, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -70,7 +71,7 @@ func around(store *state.Store) (config.Source, error) {
 	return config.Source{Store: store.Home, Project: dir, Workspace: real}, err
 }
 
-// loaded is the configuration of the current directory. What was passed over is said.
+// loaded returns the current directory's configuration. It reports the parts that are not used.
 func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	_, src, err := here()
 	if err != nil {
@@ -78,20 +79,20 @@ func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	}
 	c := config.Load(src)
 	for _, w := range c.Warnings {
-		cli.Say(dockerCLI.Err(), "warning: %s", cli.Printable(w))
+		cli.Say(dockerCLI.Err(), "warning: %s", names.Escaped(w))
 	}
 	return src, c, nil
 }
 
-// broken is the error of a configuration that denies everything.
+// broken returns an error if the configuration denies everything because of an error.
 func broken(c *config.Config) error {
 	if c.Err == nil {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", cli.Printable(c.Err.Error())), "docker hostexec policy check")
+	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", names.Escaped(c.Err.Error())), "docker hostexec policy check")
 }
 
-// target is the file that add, rm and init change.
+// target returns the file that add, rm and init change.
 func target(src config.Source, project bool) (string, error) {
 	if !project {
 		return src.GlobalFile(), nil
@@ -99,5 +100,5 @@ func target(src config.Source, project bool) (string, error) {
 	if file := src.ProjectFile(); file != "" {
 		return file, nil
 	}
-	return "", fmt.Errorf("%s has no name that a project could have", cli.Quoted(src.Project))
+	return "", fmt.Errorf("%s has no name that a project could have", names.Quoted(src.Project))
 }

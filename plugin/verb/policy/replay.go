@@ -70,7 +70,7 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// redecision decides again what the audit log tells of.
+// redecision decides the requests of the audit log again.
 type redecision struct {
 	store    *state.Store
 	file     string                    // in place of config.yaml, or ""
@@ -79,24 +79,24 @@ type redecision struct {
 	requests []audit.Entry // in the order of the log
 	asked    map[string]bool
 	changes  []*change
-	partial  int   // requests that the log has not all of
-	broken   error // the configuration
+	partial  int   // number of requests that are not completely in the log
+	broken   error // the error of the configuration
 }
 
-// past is a session as far as it is known.
+// past is the known part of an earlier session.
 type past struct {
 	project, workspace string
 	commands           []policy.Command
-	known              bool // from its record
+	known              bool // whether its record exists
 }
 
-// change is one line of what is shown.
+// change is one line of the output.
 type change struct {
 	was, now, line, before, after string
 	times                         int
 }
 
-// read takes the decisions out of the log.
+// read reads the decisions from the log.
 func (r *redecision) read(from time.Time) error {
 	log, err := audit.OpenReader(r.store.Audit())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (r *redecision) read(from time.Time) error {
 			return err
 		}
 		e, err := audit.Parse(line.Text)
-		if err != nil { // verify says more of it
+		if err != nil { // audit --verify reports the details
 			continue
 		}
 		r.learn(e)
@@ -124,7 +124,7 @@ func (r *redecision) read(from time.Time) error {
 			r.asked[e.Request] = true
 		}
 		decision := e.Kind == audit.Request || e.Kind == audit.AutoApprove || e.Kind == audit.Deny && !r.asked[e.Request]
-		if strings.HasPrefix(e.Rule, "limits.") { // no policy has decided that
+		if strings.HasPrefix(e.Rule, "limits.") { // limits are not part of the policy
 			continue
 		}
 		if decision && !e.Time.Before(from) {
@@ -133,7 +133,7 @@ func (r *redecision) read(from time.Time) error {
 	}
 }
 
-// learn notes what e says about its session's --proxy flags, if nothing better is known.
+// learn notes what e tells about its session's --proxy flags, unless its record exists.
 func (r *redecision) learn(e audit.Entry) {
 	p := r.sessions[e.Session]
 	if p == nil {
@@ -150,7 +150,7 @@ func (r *redecision) learn(e audit.Entry) {
 	name, action, explicit := strings.Cut(said, "=")
 	c := policy.Command{Name: name, Action: policy.Allow, Explicit: explicit}
 	if explicit {
-		c.Action, _ = policy.ParseAction(action) // what is none denies
+		c.Action, _ = policy.ParseAction(action) // an invalid action denies
 	}
 	for _, old := range p.commands {
 		if old.Name == name {
@@ -160,7 +160,7 @@ func (r *redecision) learn(e audit.Entry) {
 	p.commands = append(p.commands, c)
 }
 
-// policy is what decides now for a session.
+// policy returns the current policy for a session.
 func (r *redecision) policy(p *past) *policy.Policy {
 	c := r.configs[p.project]
 	if c == nil {
@@ -168,14 +168,14 @@ func (r *redecision) policy(p *past) *policy.Policy {
 		r.configs[p.project] = c
 		if c.Err != nil && r.broken == nil {
 			if r.broken = broken(c); r.file != "" {
-				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", cli.Printable(c.Err.Error()))
+				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", names.Escaped(c.Err.Error()))
 			}
 		}
 	}
 	return c.Policy(p.commands)
 }
 
-// decide compares what was decided with what would be.
+// decide compares the earlier decision with the current policy's.
 func (r *redecision) decide(e audit.Entry) {
 	args, ok := e.Split()
 	if !ok {
@@ -185,8 +185,7 @@ func (r *redecision) decide(e audit.Entry) {
 	was := map[audit.Kind]string{audit.Request: "ask", audit.AutoApprove: "allow", audit.Deny: "deny"}[e.Kind]
 	v := r.policy(r.sessions[e.Session]).Decide(policy.Request{Args: args, GitDir: true})
 	now := v.Action.String()
-	// What the same rule lets through may have been refused for another reason: its
-	// directory, its operands.
+	// A request that a rule allows may have been refused for its directory or its operands.
 	if was == now || was == "deny" && v.Rule == e.Rule {
 		return
 	}
@@ -200,7 +199,7 @@ func (r *redecision) decide(e audit.Entry) {
 	r.changes = append(r.changes, &change{was, now, line, e.Rule, v.Rule, 1})
 }
 
-// show decides all, and writes what has changed.
+// show decides all requests, and prints the changes.
 func (r *redecision) show(out, notes io.Writer) error {
 	for _, e := range r.requests {
 		r.decide(e)
@@ -210,7 +209,7 @@ func (r *redecision) show(out, notes io.Writer) error {
 		fmt.Fprintln(w, "TIMES\tWAS\tNOW\tRULE\tCOMMAND")
 	}
 	for _, c := range r.changes {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), cli.Printable(c.line))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), names.Escaped(c.line))
 	}
 	n := 0
 	for _, c := range r.changes {
@@ -227,10 +226,10 @@ func orNone(rule string) string {
 	if rule == "" || rule == "-" {
 		return "none"
 	}
-	return cli.Printable(rule)
+	return names.Escaped(rule)
 }
 
-// candidate returns the absolute path of a file that is there, or "" for none.
+// candidate returns the absolute path of an existing file, or "" for "".
 func candidate(file string) (string, error) {
 	if file == "" {
 		return "", nil

@@ -12,6 +12,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -46,14 +47,14 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 					errs = append(errs, err)
 					continue
 				}
-				fmt.Fprintln(dockerCLI.Out(), cli.Printable(title))
+				fmt.Fprintln(dockerCLI.Out(), names.Escaped(title))
 			}
 			return errors.Join(errs...)
 		}),
 	}
 }
 
-// removeNamed removes a rule or revokes a grant, and returns its whole name.
+// removeNamed removes a rule or revokes a grant, and returns its full name.
 func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
 	if ref, ok := strings.CutPrefix(title, grantPrefix); ok {
 		id, err := revokeGrant(ctx, store, ref)
@@ -71,7 +72,7 @@ func removeRule(src config.Source, title string) error {
 	return config.Remove(src.GlobalFile(), title)
 }
 
-// completeRules offers the rules that there are.
+// completeRules completes the existing rules.
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	store, err := state.OpenReadOnly()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
@@ -41,9 +42,9 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 				switch {
 				case t.Why != "":
 					failed++
-					fmt.Fprintln(dockerCLI.Out(), cli.Printable(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
+					fmt.Fprintln(dockerCLI.Out(), names.Escaped(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
 				case verbose:
-					fmt.Fprintln(dockerCLI.Out(), cli.Printable("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
+					fmt.Fprintln(dockerCLI.Out(), names.Escaped("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
 				}
 			}
 			if failed > 0 {

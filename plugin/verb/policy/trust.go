@@ -70,13 +70,13 @@ func workspaceOf(dir string) (config.Source, error) {
 func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
 	path, content, digest, err := config.ReadProposal(src)
 	if errors.Is(err, config.ErrNone) {
-		return fmt.Errorf("%s has no .hostexec.yaml", cli.Printable(src.Workspace))
+		return fmt.Errorf("%s has no .hostexec.yaml", names.Escaped(src.Workspace))
 	}
 	if err != nil {
 		return err
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
-		fmt.Fprintln(dockerCLI.Out(), cli.Printable(line))
+		fmt.Fprintln(dockerCLI.Out(), names.Escaped(line))
 	}
 	fmt.Fprintln(dockerCLI.Out())
 	writeProblems(names.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
@@ -85,7 +85,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	}
 	if !force {
 		yes, err := cli.Confirm(ctx, dockerCLI,
-			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", cli.Printable(src.Workspace)))
+			fmt.Sprintf("This lets containers that work in %s request the above.\nAre you sure you want to continue?", names.Escaped(src.Workspace)))
 		if err != nil || !yes {
 			return errors.Join(err, errors.New("not trusted"))
 		}
@@ -93,7 +93,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	if err := config.Trust(src, digest); err != nil {
 		return err
 	}
-	fmt.Fprintln(dockerCLI.Out(), cli.Printable(path))
+	fmt.Fprintln(dockerCLI.Out(), names.Escaped(path))
 	return nil
 }
 
@@ -103,8 +103,8 @@ func revokeTrust(dockerCLI command.Cli, src config.Source) error {
 	case err != nil:
 		return err
 	case !any:
-		return fmt.Errorf("%s was not trusted", cli.Printable(src.ProposalFile()))
+		return fmt.Errorf("%s was not trusted", names.Escaped(src.ProposalFile()))
 	}
-	fmt.Fprintln(dockerCLI.Out(), cli.Printable(src.ProposalFile()))
+	fmt.Fprintln(dockerCLI.Out(), names.Escaped(src.ProposalFile()))
 	return nil
 }

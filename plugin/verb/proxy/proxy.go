@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy has the verb proxy, which runs commands for whoever can write to a directory.
+// Package proxy has the verb proxy, which runs commands for all users that can write to a directory.
 package proxy
 
 import (
@@ -19,6 +19,8 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -102,7 +104,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// runProxy starts the session's watcher and stays with it until it ends.
+// runProxy starts the session's watcher, and waits until it ends.
 func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, args []string) error {
 	p, err := opts.plan(args, cli.GlobalArgs(dockerCLI))
 	if err != nil {
@@ -123,7 +125,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 		return err
 	}
 	if err = store.Create(&p.Record); err == nil {
-		// What runs in a container of its own needs the shim there.
+		// Commands that run in containers of their own need the shim in the share.
 		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
 	}
 	if err == nil {
@@ -133,31 +135,31 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 		err = link.Ready(ctx)
 	}
 	if err != nil {
-		_ = link.Close() // it has nothing to add
+		_ = link.Close() // its error would be the same
 		return explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
 	announceProxy(dockerCLI, opts, p, link.Warnings())
 	launch.StartPage(store, p.Record, p.Config)
 	gone := make(chan struct{})
-	// ends when the watcher does, which it does at the latest when link is closed.
+	// ends with the watcher, at the latest when link is closed.
 	go func() {
 		defer close(gone)
 		link.Ended()
 	}()
 	select {
 	case <-gone:
-		return watch.EndLost(store.Dir(p.Record.ID)) // somebody else ended it
+		return watch.EndLost(store.Dir(p.Record.ID)) // another process has ended the watcher
 	case <-ctx.Done():
 	}
 	if cli.DockerKilled(ctx) {
-		return link.Close() // like the death of this process: calls end at once
+		return link.Close() // the calls end at once, as if this process had been killed
 	}
 	err = link.Drain()
 	<-gone
 	return err
 }
 
-// plan is what was asked for, checked, before anything has been made.
+// plan returns the checked result of the flags. Nothing has been created yet.
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
 	if err != nil {
@@ -190,14 +192,13 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	}
 	p.Record.Commands = commands
 	err = resolveOwn(p)
-	if next := cli.HintOf(err); next != "" { // these are arguments here
+	if next := cli.HintOf(err); next != "" { // flags of run are arguments here
 		err = cli.Hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
 	}
 	return p, err
 }
 
-// resolveOwn finds the programs of p as launch.ResolveCommands does, in those directories of PATH that whoever makes
-// requests cannot write.
+// resolveOwn is launch.ResolveCommands for the directories of PATH that the callers cannot write.
 func resolveOwn(p *launch.Plan) error {
 	owner, err := mount.NewTable(watch.Requested(p.Record), mount.Default{})
 	if err != nil {
@@ -207,7 +208,7 @@ func resolveOwn(p *launch.Plan) error {
 	own, _ := executor.Path(all, owner)
 	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
 	for _, c := range p.Record.Commands {
-		if at, found := executor.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
+		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
 			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
@@ -215,8 +216,8 @@ func resolveOwn(p *launch.Plan) error {
 	return err
 }
 
-// place finds where requests are to lie. What is there already of a directory that was named
-// is the person's choice, links and all; what has to be made is made below that.
+// place returns the directory for requests. The user has chosen the existing part of its path, including
+// links; missing directories are created below it without following links.
 func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 	p := &state.Proxy{Base: cwd, RelativePath: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
 	switch {
@@ -234,14 +235,14 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 		p.Flat = true
 		p.Base, p.RelativePath = existing(abs)
 		if p.RelativePath == "" {
-			return nil, fmt.Errorf("--dir %s: not a directory for requests", cli.Quoted(o.dir))
+			return nil, fmt.Errorf("--dir %s: not a directory for requests", names.Quoted(o.dir))
 		}
 	}
 	return p, nil
 }
 
-// existing splits an absolute path: into what there is of the directory it lies in, links
-// resolved, and the rest. The root has no rest.
+// existing splits an absolute path into its deepest existing directory, without links, and the rest. The root
+// has no rest.
 func existing(abs string) (base, rest string) {
 	for base = abs; base != "/"; {
 		base, rest = filepath.Dir(base), filepath.Join(filepath.Base(base), rest)
@@ -252,8 +253,8 @@ func existing(abs string) (base, rest string) {
 	return base, rest
 }
 
-// disjoint refuses requests where hostexec's own state lies, or a program that they run, by
-// whatever names these are called.
+// disjoint refuses a directory for requests that contains hostexec's state or a program that the requests
+// run, under any name.
 func disjoint(home string, rec state.Session) error {
 	v, err := mount.ReadView()
 	if err != nil {
@@ -271,7 +272,7 @@ func disjoint(home string, rec state.Session) error {
 	return nil
 }
 
-// explainProxy finds the process that has a command, if that is why it could not begin.
+// explainProxy names the process that already serves a command, if that is the reason for err.
 func explainProxy(rec state.Session, err error) error {
 	for _, c := range rec.Commands {
 		_, after, found := strings.Cut(err.Error(), fmt.Sprintf("proxy for '%s' already running (PID ", c.Name))
@@ -283,7 +284,7 @@ func explainProxy(rec state.Session, err error) error {
 	return err
 }
 
-// announceProxy says that calls are answered, and where the clients are.
+// announceProxy prints that calls are answered, and where the clients are.
 func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *launch.Plan, warnings []string) {
 	for _, w := range warnings {
 		cli.Say(dockerCLI.Err(), "%s", w)
@@ -304,7 +305,7 @@ func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *launch.Plan, war
 	}
 }
 
-// script is the client of a command as the person would type it.
+// script returns the path of a command's client, in the form that the user has typed.
 func (o *proxyOptions) script(p *state.Proxy, name string) string {
 	if o.dir != "" {
 		return filepath.Join(o.dir, name)

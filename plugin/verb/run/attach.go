@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -100,7 +101,7 @@ func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, 
 	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
 }
 
-// attachable says why a container cannot be attached, and what to do instead.
+// attachable returns an error if a container cannot be attached, with what to do instead.
 func attachable(c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	targets := launch.MountTargets(c)
@@ -114,7 +115,7 @@ func attachable(c container.InspectResponse) error {
 	case !c.State.Running || c.State.Restarting:
 		return cli.Hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, cli.Printable(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
+		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, names.Escaped(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
 		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):
@@ -123,7 +124,7 @@ func attachable(c container.InspectResponse) error {
 	return nil
 }
 
-// completeContainers offers containers that run, and have no session.
+// completeContainers completes running containers without a session.
 func completeContainers(dockerCLI command.Cli) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := completion.ContainerNames(dockerCLI, false)(cmd, given, typed)

@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
-// interposedCLI is the docker/cli that docker's own run command is given: the real one,
-// but for the client, in which a launch takes part.
+// interposedCLI is the docker/cli for docker's own run command. It equals the real one, except for the
+// client.
 type interposedCLI struct {
 	command.Cli
-	launch *launch.Launch // nil while there is none, as in completions
+	launch *launch.Launch // nil if there is none, as in completions
 }
 
 // Client returns the engine's client.
@@ -30,24 +30,23 @@ func (c *interposedCLI) Client() client.APIClient {
 	return &interposedClient{APIClient: api, launch: c.launch}
 }
 
-// interposedClient has launch see to the making and the start of the container. All else
-// of docker run is docker's.
+// interposedClient lets launch change the creation and the start of the container. All other requests are
+// docker run's own.
 type interposedClient struct {
 	client.APIClient
 	launch *launch.Launch
 }
 
-// ContainerCreate makes the container with what hostexec needs in it.
+// ContainerCreate creates the container with the session's additions.
 func (c *interposedClient) ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig,
 	net *network.NetworkingConfig, platform *ocispec.Platform, name string,
 ) (container.CreateResponse, error) {
 	return c.launch.Create(ctx, c.APIClient, launch.Creation{Config: config, Host: host, Network: net, Platform: platform, Name: name})
 }
 
-// ContainerStart starts the container unless run was interrupted meanwhile. A signal that
-// comes while the engine starts it is too late to keep it from starting and too early for
-// the container to get it; docker run would lose it. It ends the container that nobody
-// wanted any more.
+// ContainerStart starts the container, unless run was interrupted. docker run loses a signal that comes while
+// the engine starts the container. Therefore ContainerStart then ends the container, which is not wanted any
+// more.
 func (c *interposedClient) ContainerStart(ctx context.Context, id string, opts container.StartOptions) error {
 	if err := c.launch.RemoveIfInterrupted(c.APIClient); err != nil {
 		return err

@@ -2,7 +2,8 @@
 
 // Package run has the verbs that let a container call commands of the host: run, attach and detach.
 //
-// Run is docker's own run command with a session around it. This file alone depends on how docker/cli makes that.
+// The verb run is docker's own run command inside a session. Only this file depends on how docker/cli creates
+// that command.
 package run
 
 import (
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
@@ -49,8 +51,7 @@ const runExample = `  # make of this host, in the current directory, from a shel
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
 
-// NewRunCommand returns docker's own run command with our flags, around which a session
-// is begun and finished.
+// NewRunCommand returns docker's own run command with hostexec's flags. It runs inside a session.
 func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
 	inner := &interposedCLI{Cli: dockerCLI}
@@ -63,7 +64,7 @@ func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	groupFlags(cmd, dockerCLI, own)
 	cmd.Long = runLong
 	cmd.Example = runExample
-	delete(cmd.Annotations, "aliases") // help would say that this is docker run
+	delete(cmd.Annotations, "aliases") // the help would name docker run
 	showSupported(cmd, dockerCLI)
 
 	docker := cmd.RunE
@@ -91,7 +92,7 @@ func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// runSession is docker run inside a session: docker is its RunE.
+// runSession runs docker, the RunE of docker's command, inside a session.
 func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *launch.Plan, docker func(*cobra.Command, []string) error) error {
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
@@ -107,8 +108,8 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	inner.launch = l
 	err = docker(cmd, args)
 	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
-		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run finds no image of that name
-			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], cli.Quoted(dir))
+		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run would look for an image of that name
+			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], names.Quoted(dir))
 		}
 	}
 	ferr := l.Finish()

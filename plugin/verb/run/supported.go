@@ -13,15 +13,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// engine is what a flag's support depends on. Both are asked for only when needed, for
-// each makes a connection.
+// engine answers what a flag's support depends on. Both methods connect, so they are only called when needed.
 type engine interface {
 	CurrentVersion() string
 	ServerInfo() command.ServerInfo
 }
 
-// supported refuses flags that the engine is too old, or the wrong one, for. Docker's
-// main does this for its own commands, but not for a plugin's; the words are docker's.
+// supported refuses flags that the engine does not support, with docker's message. docker's main does this
+// for its own commands, but not for those of plugins.
 func supported(flags *pflag.FlagSet, e engine) error {
 	var errs []error
 	flags.Visit(func(f *pflag.Flag) {
@@ -36,11 +35,10 @@ func supported(flags *pflag.FlagSet, e engine) error {
 	return errors.Join(errs...)
 }
 
-// showSupported keeps such flags out of cmd's help, as docker does.
+// showSupported hides such flags from cmd's help, as docker does.
 func showSupported(cmd *cobra.Command, e engine) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		// Help is shown before a command's PersistentPreRunE, which connects. Without
-		// an engine everything is shown.
+		// Help is shown before PersistentPreRunE, which connects. Without an engine all flags are shown.
 		if plugin.PersistentPreRunE != nil && plugin.PersistentPreRunE(cmd, args) == nil {
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {
 				old := annotation(f, "version")

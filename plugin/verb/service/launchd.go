@@ -13,10 +13,10 @@ import (
 
 	"al.essio.dev/pkg/shellescape"
 
-	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// launchd is that of macOS (launchd.plist(5)).
+// launchd is the service manager of macOS (launchd.plist(5)).
 var launchd = serviceManager{
 	name: "launchd", text: plist, mark: "<!-- " + marked,
 	file: func() (string, error) {
@@ -33,12 +33,12 @@ var launchd = serviceManager{
 
 const agentLabel = "io.hostexec.resume"
 
-// plist is the agent's property list. As with systemd, watchers outlive the agent's own
-// process (AbandonProcessGroup), which is started again when it fails.
+// plist returns the agent's property list. As with systemd, watchers outlive the agent's own process
+// (AbandonProcessGroup), which is restarted after a failure.
 func plist(s service) (string, error) {
 	for _, text := range append(slices.Clone(s.argv), s.env...) {
 		if strings.ContainsRune(escaped(text), utf8.RuneError) {
-			return "", fmt.Errorf("launchd takes no such bytes: %s", cli.Quoted(text))
+			return "", fmt.Errorf("launchd takes no such bytes: %s", names.Quoted(text))
 		}
 	}
 	var b strings.Builder
@@ -80,6 +80,6 @@ func plist(s service) (string, error) {
 
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder returns no errors
 	return b.String()
 }

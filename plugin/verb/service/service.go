@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package service has the verb service, which has the host's service manager resume sessions at login.
+// Package service has the verb service, which makes the host's service manager resume sessions at login.
 package service
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
@@ -106,17 +107,17 @@ Sessions go on. If the service runs it does so until it is stopped, by what is p
 	return cmd
 }
 
-// service is what a service manager is to run.
+// service is the program that a service manager runs.
 type service struct {
 	argv []string // the first is absolute
 	env  []string // NAME=VALUE
 }
 
-// serviceEnv are the variables that say which engine, state and commands are meant. Docker's
-// host and context are among the arguments.
+// serviceEnv are the variables that select the engine, the state directory and the programs. Docker's host
+// and context are arguments.
 var serviceEnv = []string{"PATH", "HOSTEXEC_HOME", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION"}
 
-// isPath are those of them that name a directory, which a service has to be told in full.
+// isPath are the variables with a directory, which must be absolute for a service.
 var isPath = map[string]bool{"HOSTEXEC_HOME": true, "DOCKER_CONFIG": true, "DOCKER_CERT_PATH": true}
 
 func resumeService(dockerCLI command.Cli) (service, error) {
@@ -140,8 +141,8 @@ func resumeService(dockerCLI command.Cli) (service, error) {
 	return s, nil
 }
 
-// thisProgram is the path of this program as it was started, which may be a link that the next
-// version takes over.
+// thisProgram returns the path by which this program was started. It may be a link that will lead to the next
+// version.
 func thisProgram() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -157,19 +158,19 @@ func thisProgram() (string, error) {
 	return exe, nil
 }
 
-// serviceManager is a system's manager of services.
+// serviceManager describes a system's service manager.
 type serviceManager struct {
 	name  string
-	file  func() (string, error) // the service's
-	link  string                 // that has it start at login, beside the file; "" needs none
+	file  func() (string, error) // returns the path of the service's file
+	link  string                 // the link beside the file that enables the service at login; "" for none
 	text  func(service) (string, error)
-	mark  string                   // that what we write contains
-	begin func(file string) string // what to type
+	mark  string                   // a text that every file of install contains
+	begin func(file string) string // returns the command to type
 	end   func(file string) string
 	asks  []string // a command that exits with 0 if the service runs
 }
 
-// managers are those that there are, by the systems that have them.
+// managers are the supported service managers by GOOS.
 var managers = map[string]serviceManager{"linux": systemd, "darwin": launchd}
 
 func managerOf(kind string) (serviceManager, error) {
@@ -182,7 +183,7 @@ func managerOf(kind string) (serviceManager, error) {
 		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
 			"have docker hostexec resume --all --watch started at login by other means")
 	}
-	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", cli.Quoted(kind))
+	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", names.Quoted(kind))
 }
 
 func managerFlag(cmd *cobra.Command, kind *string) {

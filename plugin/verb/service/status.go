@@ -14,6 +14,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
@@ -54,9 +55,9 @@ func showService(ctx context.Context, dockerCLI command.Cli, m serviceManager) e
 		return err
 	}
 	if !there {
-		return cli.Hint(fmt.Errorf("it is not installed: there is no %s", cli.Printable(file)), "docker hostexec service install")
+		return cli.Hint(fmt.Errorf("it is not installed: there is no %s", names.Escaped(file)), "docker hostexec service install")
 	}
-	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", cli.Printable(file))
+	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", names.Escaped(file))
 	fmt.Fprintf(dockerCLI.Out(), "starts at login: %s\n", yes(m.enabled(file)))
 	fmt.Fprintf(dockerCLI.Out(), "runs: %s\n", m.runs(ctx))
 	return nil
@@ -94,5 +95,5 @@ func (m serviceManager) runs(ctx context.Context) string {
 	case errors.As(err, &said) && ctx.Err() == nil:
 		return "no"
 	}
-	return "not known: " + cli.Printable(err.Error())
+	return "not known: " + names.Escaped(err.Error())
 }

@@ -10,19 +10,19 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// marked is in the first lines of what install writes.
+// marked is a text in the first lines of each file that install writes.
 const marked = "Written by docker hostexec service install"
 
-// systemd is that of most Linux systems (systemd.service(5), systemd.unit(5)).
+// systemd is the service manager of most Linux systems (systemd.service(5), systemd.unit(5)).
 var systemd = serviceManager{
 	name: "systemd", text: unit, mark: "# " + marked,
 	link: filepath.Join("default.target.wants", unitName),
 	file: func() (string, error) {
 		dir := os.Getenv("XDG_CONFIG_HOME")
-		if !filepath.IsAbs(dir) { // as the XDG base directory specification has it
+		if !filepath.IsAbs(dir) { // the XDG base directory specification requires an absolute path
 			home, err := os.UserHomeDir()
 			if err != nil {
 				return "", fmt.Errorf("find your home: %w", err)
@@ -40,12 +40,12 @@ var systemd = serviceManager{
 
 const unitName = "docker-hostexec.service"
 
-// unit is the unit's file. The watchers that it starts are to outlive it, so it ends alone
-// (KillMode=process), and that one of their commands takes too much memory is no end of it
+// unit returns the text of the unit. The watchers that the unit starts must outlive it. Therefore only its
+// main process is killed (KillMode=process), and a command that runs out of memory does not end it
 // (OOMPolicy).
 func unit(s service) (string, error) {
 	if strings.ContainsAny(s.argv[0], "$\"'\\") || !utf8.ValidString(s.argv[0]) || strings.ContainsFunc(s.argv[0], unicode.IsControl) {
-		return "", fmt.Errorf("systemd runs nothing by a name as %s: put the plugin into another directory", cli.Quoted(s.argv[0]))
+		return "", fmt.Errorf("systemd runs nothing by a name as %s: put the plugin into another directory", names.Quoted(s.argv[0]))
 	}
 	words := make([]string, len(s.argv))
 	for i, arg := range s.argv {
@@ -75,8 +75,8 @@ WantedBy=default.target
 	return b.String(), nil
 }
 
-// unitWord quotes a word of a unit's line. A percent sign begins a specifier anywhere, and a
-// dollar a variable in the arguments of a command.
+// unitWord quotes a word of a unit's line. A percent sign begins a specifier in any line, and a dollar sign a
+// variable in arguments.
 func unitWord(word string, argument bool) string {
 	var b strings.Builder
 	b.WriteByte('"')

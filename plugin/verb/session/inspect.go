@@ -13,7 +13,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
@@ -55,21 +54,21 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// printableSession is s for a template: JSON quotes what others have worded, a template does not.
+// printableSession returns s with printable texts for templates, which unlike JSON do not escape them.
 func printableSession(s sessions.Session) sessions.Session {
-	s.ContainerName, s.Image = control.Printable(s.ContainerName), control.Printable(s.Image)
+	s.ContainerName, s.Image = names.Printable(s.ContainerName), names.Printable(s.Image)
 	if s.Watcher == nil {
 		return s
 	}
 	w := *s.Watcher
 	w.Running, w.Shells = slices.Clone(w.Running), slices.Clone(w.Shells)
 	for i := range w.Running {
-		w.Running[i].Args, w.Running[i].Dir = control.PrintableArgs(w.Running[i].Args), control.Printable(w.Running[i].Dir)
+		w.Running[i].Args, w.Running[i].Dir = names.PrintableArgs(w.Running[i].Args), names.Printable(w.Running[i].Dir)
 	}
 	for i := range w.Shells {
-		w.Shells[i].Dir, w.Shells[i].In = control.Printable(w.Shells[i].Dir), control.Printable(w.Shells[i].In)
+		w.Shells[i].Dir, w.Shells[i].In = names.Printable(w.Shells[i].Dir), names.Printable(w.Shells[i].In)
 	}
-	w.CarrierWhy = control.Printable(w.CarrierWhy)
+	w.CarrierWhy = names.Printable(w.CarrierWhy)
 	s.Watcher = &w
 	return s
 }

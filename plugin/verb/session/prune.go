@@ -36,7 +36,7 @@ EXIT STATUS
   0  nothing of them is left
   1  something could not be removed`
 
-// NewPruneCommand returns the verb prune. sweepShares removes links to shares that are gone.
+// NewPruneCommand returns the verb prune. sweepShares removes links to missing shares.
 func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
@@ -74,7 +74,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	recs = append(recs, rebuilt...)
 	all := sessions.Survey(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
-	if answered { // else a container that mounts such a folder may not be known
+	if answered { // otherwise an unknown container may mount such a folder
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
 	}
 	for _, s := range all {
@@ -90,12 +90,13 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 	return errors.Join(append(errs, sweepShares(store))...)
 }
 
-// sweepRecordless removes folders that a process has left which was killed while it made or
-// removed them, but for the folders of recs. Services' ids are used again, by who has the lock.
+// sweepRecordless removes folders without a record, which are left if a process is killed while it creates or
+// removes a session. It keeps the folders of recs. IDs of services are used again by the process that holds
+// the lock.
 func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
 	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
-		return err // a compose makes sessions: the next prune sees to it
+		return err // docker compose is creating sessions: the next prune removes the folders
 	}
 	defer lock.Close()
 	var errs []error
@@ -112,8 +113,8 @@ func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) er
 	return errors.Join(errs...)
 }
 
-// sweepEngines removes the containers of commands, and the volumes, whose watcher is gone, on
-// each engine that there are sessions on, that commands were sent to, and on the one that docker uses now.
+// sweepEngines removes commands' containers and volumes without a watcher. It asks the engines of all
+// sessions, those that commands were sent to, and docker's current one.
 func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
@@ -126,7 +127,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		if known {
 			return !serves
 		}
-		_, err := os.Stat(store.Dir(id)) // it may be younger than the survey
+		_, err := os.Stat(store.Dir(id)) // the session may be newer than the survey
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	hosts, err := store.CallEngines()
@@ -137,7 +138,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	for _, args := range engines {
 		api, err := cli.Connect(dockerCLI.ConfigFile(), args)
 		if err != nil {
-			continue // its sessions are unknown, and stay
+			continue // the states of its sessions are unknown, so they stay
 		}
 		errs = append(errs, sweepEngine(ctx, api, store, dead))
 		api.Close()
@@ -145,7 +146,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	return errors.Join(errs...)
 }
 
-// sweepEngine removes what is left on an engine, if that answers.
+// sweepEngine removes what is left on an engine, if the engine answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
 	soon, cancel := context.WithTimeout(ctx, sessions.PingTime)
 	defer cancel()

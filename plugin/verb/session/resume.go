@@ -85,7 +85,7 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	return dockercli.ExactArgs(1)(cmd, args)
 }
 
-// resumable says why a session cannot be resumed, and what to do instead.
+// resumable returns an error if a session cannot be resumed, with what to do instead.
 func resumable(s sessions.Session) error {
 	if s.Damaged && s.State != sessions.StateGone {
 		return errDamaged(s)
@@ -110,7 +110,7 @@ func resumable(s sessions.Session) error {
 	return fmt.Errorf("the engine of session %s does not answer", s.ID)
 }
 
-// errDamaged is why a session without a record is not served.
+// errDamaged returns the error for a session without a readable record.
 func errDamaged(s sessions.Session) error {
 	return cli.Hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
 		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
@@ -124,8 +124,8 @@ func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 	return link.Done()
 }
 
-// rebind starts another watcher for a session and its container. The caller ends the link with Done
-// once the container runs.
+// rebind starts another watcher for a session and its container. The caller calls Done after the container
+// has started.
 func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
 	if s.Damaged {
 		return nil, errDamaged(s)
@@ -138,7 +138,7 @@ func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s se
 		err = link.Ready(ctx)
 	}
 	if err != nil {
-		_ = link.Done() // it has nothing to add
+		_ = link.Done() // its error would be the same
 		return nil, err
 	}
 	if err := link.Bind(s.Container, s.Volume); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// forsaken returns the sessions that have no watcher and that nobody wanted to end. An
-// agent's ends with its caller, and a proxy's with its process.
+// forsaken returns the sessions without a watcher that nobody has ended. Sessions of agents and proxies end
+// with their processes and are not resumed.
 func forsaken(store *state.Store) ([]state.Session, error) {
 	recs, err := store.List()
 	return slices.DeleteFunc(recs, func(rec state.Session) bool {
@@ -29,7 +29,7 @@ func forsaken(store *state.Store) ([]state.Session, error) {
 	}), err
 }
 
-// resumeAll resumes the sessions that were lost. One that fails keeps no other back.
+// resumeAll resumes the lost sessions. A failure does not affect the others.
 func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	recs, err := forsaken(store)
 	errs := []error{err}
@@ -52,15 +52,15 @@ func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) e
 }
 
 const (
-	// resuming is how often keepResuming looks for lost sessions.
+	// resuming is the interval at which keepResuming looks for lost sessions.
 	resuming = 3 * time.Second
-	// finishing is how long it may take to resume what is being resumed, when it is to end.
+	// finishing is the time limit for resumptions in progress when keepResuming must end.
 	finishing = 30 * time.Second
-	// failing is how long those that cannot be resumed are left alone, at most.
+	// failing is the maximum delay before sessions that could not be resumed are tried again.
 	failing = 5 * time.Minute
 )
 
-// keepResuming resumes what is lost, until this process is told to end.
+// keepResuming resumes lost sessions until ctx ends.
 func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -97,7 +97,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	}
 }
 
-// lostNow names the sessions that can be resumed.
+// lostNow returns the IDs of the sessions that can be resumed.
 func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
 	recs, err := forsaken(store)
 	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
@@ -108,8 +108,8 @@ func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (id
 	return ids, err
 }
 
-// resumeOutside has another process resume all that is lost, which says what fails: watchers
-// are to be no children of a process that stays, and would have to wait for them.
+// resumeOutside runs resume --all in another process. Watchers must not be children of a process that stays,
+// because it would have to reap them.
 func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -118,11 +118,11 @@ func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 	cmd := exec.CommandContext(ctx, exe, append(cli.GlobalArgs(dockerCLI), cli.PluginName, "resume", "--all")...)
 	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr = dockerCLI.Out(), dockerCLI.Err()
-	cmd.Cancel = func() error { return nil } // it may finish what it has begun
+	cmd.Cancel = func() error { return nil } // it may finish its work
 	cmd.WaitDelay = finishing
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) || ctx.Err() != nil {
-		return nil // it has said why
+		return nil // the process has reported its errors
 	}
 	return err
 }

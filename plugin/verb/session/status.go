@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session has the verbs that look after sessions: status, inspect, start, stop, resume and prune, and the
-// hidden verb watcher, which serves one.
+// Package session has the verbs for sessions: status, inspect, start, stop, resume and prune, and the hidden
+// verb watcher, which serves one session.
 package session
 
 import (
@@ -51,7 +51,7 @@ type statusOptions struct {
 	all, quiet, noTrunc bool
 	format              string
 	filters             []string
-	width               int // of the terminal; 0: none
+	width               int // of the terminal; 0 if there is none
 }
 
 // NewStatusCommand returns the verb status.
@@ -105,7 +105,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	return errors.Join(append(errs, writeStatus(names.ASCIIWriter(dockerCLI.Out()), shown, opts, time.Now()))...)
 }
 
-// sessionCriteria are what sessions can be chosen by.
+// sessionCriteria are the keys of --filter for sessions.
 var sessionCriteria = []cli.Criterion[sessions.Session]{
 	{Key: "id", Is: cli.Begins(func(s sessions.Session) string { return s.ID })},
 	{Key: "container", Is: func(s sessions.Session, v string) bool {

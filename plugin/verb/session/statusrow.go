@@ -12,16 +12,16 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 	"github.com/docker/go-units"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-// The tables are as a rule no wider than a terminal of 120 columns, or of 80.
+// The tables usually fit a terminal of 120 columns, or of 80.
 const (
 	statusTable  = "table {{.ID}}\t{{.Container}}\t{{.Image}}\t{{.Commands}}\t{{.Carrier}}\t{{.State}}\t{{.Warned}}\t{{.Calls}}\t{{.Since}}"
 	narrowStatus = "table {{.ID}}\t{{.Container}}\t{{.Commands}}\t{{.State}}\t{{.Calls}}\t{{.Since}}"
-	wide         = 120 // columns, for the first
+	wide         = 120 // columns for the first table
 )
 
 func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, now time.Time) error {
@@ -48,7 +48,7 @@ func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, n
 	})
 }
 
-// statusRow is one session as templates see it.
+// statusRow is one session for templates.
 type statusRow struct {
 	formatter.HeaderContext
 	s     sessions.Session
@@ -66,23 +66,23 @@ func newStatusRow() *statusRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *statusRow) ID() string { return r.s.ID }
 
-// Container is the container's name, or where the requests of a session without one lie.
+// Container returns the container's name, or the directory for requests of a session without one.
 func (r *statusRow) Container() string {
 	if p := r.s.Proxy; p != nil {
-		return control.Printable(filepath.Join(p.Base, p.RelativePath))
+		return names.Printable(filepath.Join(p.Base, p.RelativePath))
 	}
-	return control.Printable(r.s.ContainerName)
+	return names.Printable(r.s.ContainerName)
 }
 
 func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
 
 func (r *statusRow) Image() string {
-	image := control.Printable(r.s.Image)
+	image := names.Printable(r.s.Image)
 	if r.trunc {
 		return cli.Ellipsis(image, 16)
 	}
@@ -96,7 +96,7 @@ func (r *statusRow) Carrier() string {
 	return r.s.Carrier
 }
 
-// CarrierWhy is how the carrier is known.
+// CarrierWhy returns how the carrier was determined.
 func (r *statusRow) CarrierWhy() string {
 	if r.s.Watcher != nil {
 		return r.s.Watcher.CarrierWhy
@@ -106,10 +106,10 @@ func (r *statusRow) CarrierWhy() string {
 
 func (r *statusRow) State() string { return r.s.State }
 
-// Warnings are what makes the session dangerous.
+// Warnings returns why the session is dangerous.
 func (r *statusRow) Warnings() []string { return r.s.Warnings }
 
-// Warned is the number of warnings; inspect shows them.
+// Warned returns the number of warnings; inspect shows them.
 func (r *statusRow) Warned() string {
 	if n := len(r.s.Warnings); n > 0 {
 		return strconv.Itoa(n)
@@ -117,7 +117,7 @@ func (r *statusRow) Warned() string {
 	return "-"
 }
 
-// Commands are the names of the commands, with what is not plainly allowed.
+// Commands returns the names of the commands, with their actions except for allow.
 func (r *statusRow) Commands() string {
 	var all []string
 	for _, c := range r.s.Commands {
@@ -134,7 +134,7 @@ func (r *statusRow) Commands() string {
 	return text
 }
 
-// Calls is how many commands were started, as long as somebody counts.
+// Calls returns the number of started commands while there is a watcher.
 func (r *statusRow) Calls() string {
 	if r.s.Watcher == nil {
 		return "-"
@@ -149,7 +149,7 @@ func (r *statusRow) Running() string {
 	return strconv.Itoa(len(r.s.Watcher.Running))
 }
 
-// Shells are the names of the shells with state.
+// Shells returns the names of the shells with state.
 func (r *statusRow) Shells() string {
 	if r.s.Watcher == nil || len(r.s.Watcher.Shells) == 0 {
 		return "-"

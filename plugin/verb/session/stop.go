@@ -36,7 +36,7 @@ EXIT STATUS
 type stopOptions struct {
 	container bool
 	time      int
-	timed     bool // --time was given
+	timed     bool // whether --time was given
 }
 
 // NewStopCommand returns the verb stop.
@@ -73,8 +73,8 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// stop ends one session: the container first, so that what runs in it can still end its
-// calls as it wants to.
+// stop ends one session. It stops the container first, so that the container's processes can end their calls
+// themselves.
 func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string, opts stopOptions) error {
 	rec, err := sessions.Find(ctx, dockerCLI, store, ref)
 	if err != nil {
@@ -85,7 +85,7 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 			return err
 		}
 	}
-	// Before it has gone, for then resume --watch would bring it back.
+	// Noted before the watcher ends, because resume --watch would start it again.
 	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// NewWatcherCommand is what a keeper starts, behind docker's own flags so that the same
-// engine is reached. Nobody types it.
+// NewWatcherCommand returns the hidden verb that a keeper starts. docker's own flags come before it, so that
+// it uses the same engine.
 func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "watcher DIR",
@@ -34,8 +34,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 }
 
-// IsWatcher reports whether a keeper has started this process: args are docker's own flags,
-// and then the verb.
+// IsWatcher reports whether a keeper has started this process: args are docker's own flags and then the verb.
 func IsWatcher(args []string) bool {
 	_, set, err := cli.ClientFlags(args[1:])
 	return err == nil && set.NArg() == 3 && set.Arg(0) == cli.PluginName && set.Arg(1) == "watcher"

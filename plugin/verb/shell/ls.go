@@ -45,8 +45,8 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// shellRows asks each session for its shells. Of those that nobody serves there are none,
-// which is an error if the session was named.
+// shellRows asks each session for its shells. A session without a watcher has none, which is an error if the
+// session was named.
 func shellRows(ctx context.Context, store *state.Store, recs []state.Session, named bool) (rows []*shellRow, err error) {
 	var errs []error
 	for _, rec := range recs {
@@ -86,7 +86,7 @@ func writeShells(w io.Writer, rows []*shellRow, format string) error {
 	})
 }
 
-// shellRow is one shell as templates see it.
+// shellRow is one shell for templates.
 type shellRow struct {
 	formatter.HeaderContext
 	rec state.Session
@@ -101,7 +101,7 @@ func newShellRow() *shellRow {
 	return r
 }
 
-// MarshalJSON is what {{json .}} shows.
+// MarshalJSON implements {{json .}}.
 func (r *shellRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *shellRow) Session() string   { return r.rec.ID }
@@ -109,9 +109,9 @@ func (r *shellRow) Container() string { return r.rec.ContainerName }
 func (r *shellRow) Name() string      { return r.i.Name }
 func (r *shellRow) In() string        { return r.i.In }
 func (r *shellRow) Age() string       { return units.HumanDuration(time.Since(r.i.Since)) }
-func (r *shellRow) Directory() string { return control.Printable(r.i.Place()) }
+func (r *shellRow) Directory() string { return names.Printable(r.i.Place()) }
 
-// PID is the shell's, in the container that it lives in; - while it has no process.
+// PID returns the shell's PID in its container, or "-" while it has no process.
 func (r *shellRow) PID() string {
 	if r.i.PID == 0 {
 		return "-"

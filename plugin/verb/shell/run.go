@@ -16,12 +16,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// shellView is how a person is shown what a command in a shell does.
+// shellView shows a command in a shell to the user.
 type shellView interface {
 	Out() io.Writer
 	Err() io.Writer
 	Started(request string, pid int)
-	Ended(code int, why string) // why is "" if it ended by itself
+	Ended(code int, why string) // why is "" if the command ended by itself
 	Close() error
 }
 
@@ -36,7 +36,7 @@ func newShellView(dockerCLI command.Cli, c control.ShellCommand, asJSON bool) (s
 	return report.Object(func() (io.ReadWriteSeeker, error) { return shell.Spool("") })
 }
 
-// plainShell passes on what is written, as it is.
+// plainShell passes the output on unchanged.
 type plainShell struct {
 	cli    command.Cli
 	starts bool
@@ -53,14 +53,14 @@ func (v plainShell) Started(request string, pid int) {
 	}
 }
 
-// sayBusy tells who sits at a terminal why nothing happens.
+// sayBusy tells a user at a terminal that the shell is busy.
 func sayBusy(dockerCLI command.Cli, name string) {
 	if dockerCLI.Err().IsTerminal() {
 		cli.Say(dockerCLI.Err(), "%s", shell.Busy(name))
 	}
 }
 
-// runInShell runs c between this process's streams, and returns its code as an error.
+// runInShell runs c with this process's streams, and returns its exit code as an error.
 func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
 	client, err := dialSession(session)
 	if err != nil {

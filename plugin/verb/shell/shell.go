@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -89,7 +90,7 @@ func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// placeShell takes a relative directory of this host as relative to the current directory, not to the
+// placeShell makes a relative host directory absolute. It is relative to this process's directory, not to the
 // watcher's.
 func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 	if o.Dir == "" || o.In != "" {
@@ -99,7 +100,7 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 		return fmt.Errorf("--cwd: %w", err)
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", cli.Quoted(o.Dir))
+		cli.Say(dockerCLI.Err(), "warning: %s is not a directory: the shell starts in HOME", names.Quoted(o.Dir))
 	}
 	return nil
 }
@@ -153,13 +154,13 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	return cmd
 }
 
-// shown is s in printable ASCII.
+// shown returns s in printable ASCII.
 func shown(s string) string {
 	q := strconv.QuoteToASCII(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// completeShells offers a session, then the shells that it has.
+// completeShells completes a session, and then its shells.
 func completeShells(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(given) == 0 {
 		return sessions.Complete(cmd, given, typed)
@@ -178,7 +179,7 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), completing)
 	defer cancel()
-	all, _ := c.Shells(ctx) // there are none to offer
+	all, _ := c.Shells(ctx) // an error completes nothing
 	var names []string
 	for _, sh := range all {
 		names = append(names, sh.Name)
@@ -186,5 +187,5 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completing is how long somebody who types waits for a watcher.
+// completing is the time limit for a watcher's answer to a completion.
 const completing = 5 * time.Second

@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -25,23 +26,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// What attach has put into a container is the container's since: its root may have removed,
-// replaced or hidden any of it. So nothing of it is executed to remove the rest.
+// The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
+// them is executed to remove the rest.
 //
-//	look what is left  ->  a new copy of the shim, in a directory of its own  ->  executed once  ->  look again
+//	find what is left -> copy the shim into a new directory -> execute that copy once -> check again
 
-// takingOut is how long a container may take over it.
+// takingOut is the time limit for the removal.
 const takingOut = 15 * time.Second
 
-// leftError says what of attach stays in a container, by the container's own doing: another try
-// would do no better.
+// leftError is the reason why files stay in a container. The container causes it, so another try would fail
+// too.
 type leftError struct{ why error }
 
 func (e *leftError) Error() string { return "remove the shims: " + e.why.Error() }
 func (e *leftError) Unwrap() error { return e.why }
 
-// takeOut removes from container id what attach has put there for rec's commands. It reports
-// whether anything was left to remove. The error is a leftError if something stays.
+// takeOut removes the files from container id that attach copied for rec's commands. It reports whether any
+// file was left to remove. The error is a leftError if files stay.
 func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, takingOut, errors.New("what removes them does not end in the container"))
 	defer cancel()
@@ -50,7 +51,7 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 	if err == nil && len(there) == 0 {
 		return false, nil
 	}
-	own, said := "/hostexec-leave-"+rec.ID, "" // by which the shim knows it; the same one in another try
+	own, said := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
 	if err == nil {
 		err = passable(ctx, api, id)
 	}
@@ -80,21 +81,21 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 	return true, cli.Hint(&leftError{err}, byHand)
 }
 
-// passable refuses a container in which others than root could have root remove something else.
-// Where something is no directory of ours any more the shim sees that itself, and goes into none.
+// passable refuses a container in which users other than root could make the removal delete other files. If a
+// directory was replaced, the shim notices that itself and does not enter it.
 func passable(ctx context.Context, api client.APIClient, id string) error {
 	err := watch.RootsAlone(ctx, api, id)
 	var replaceable *watch.ReplaceableError
-	if errors.As(err, &replaceable) && replaceable.NoDir && inject.Within(replaceable.Path, inject.Target) {
+	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
 		return nil
 	}
 	return err
 }
 
-// errNoExec says that no process can be started in a container.
+// errNoExec means that the container cannot start a process.
 var errNoExec = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
-// placed are the files that attach puts below its directory.
+// placed returns the files that attach copies below its directory.
 func placed(names []string) []string {
 	all := []string{inject.Target + "/carrier", inject.Target + "/relay/socket", inject.Bin + "/" + inject.Shim}
 	for _, name := range names {
@@ -103,7 +104,7 @@ func placed(names []string) []string {
 	return all
 }
 
-// remains returns those of paths that a container has, and its links to commands of those names.
+// remains returns the paths that exist in a container, and its links to the commands.
 func remains(ctx context.Context, api client.APIClient, id string, paths, names []string) ([]string, error) {
 	links := map[string]string{}
 	for _, name := range append([]string{inject.Shim}, names...) {
@@ -126,9 +127,9 @@ func remains(ctx context.Context, api client.APIClient, id string, paths, names 
 		case err != nil && (ctx.Err() != nil || client.IsErrConnectionFailed(err)):
 			return nil, fmt.Errorf("look at %s in the container: %w", p, err)
 		case errdefs.IsNotFound(err):
-		case err != nil && link: // it leads in a circle, or through a file
+		case err != nil && link: // the link leads in a circle, or through a file
 			there = append(there, p)
-		case err != nil: // so does what is above it
+		case err != nil: // the same, for a directory above it
 		case link && found[i].LinkTarget == to, !link && !found[i].Mode.IsDir():
 			there = append(there, p)
 		}
@@ -136,8 +137,8 @@ func remains(ctx context.Context, api client.APIClient, id string, paths, names 
 	return there, nil
 }
 
-// leave has a new copy of the shim, in the directory own, remove what attach has put there, and
-// itself. It returns what that says, behind a colon, in printable ASCII.
+// leave copies the shim into the directory own and executes it. The shim removes what attach has copied, and
+// then itself. leave returns the shim's messages after a colon, in printable ASCII.
 func leave(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
 	arch, err := EngineArch(ctx, api)
 	if err != nil {
@@ -173,7 +174,7 @@ func leave(ctx context.Context, api client.APIClient, id, own string, names []st
 	switch {
 	case err != nil:
 		return "", err
-	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the engine's, or the shim's
+	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the code is the engine's or the shim's
 		return "", errNoExec
 	case out.Len() > 0:
 		said = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))

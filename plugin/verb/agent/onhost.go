@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// agentRun is one agent that is being run.
+// agentRun is the run of one agent.
 type agentRun struct {
 	*agentOptions
 	cli  command.Cli
@@ -31,8 +31,8 @@ type agentRun struct {
 	spec agent.Spec
 }
 
-// onHost runs the agent as a process of this host's, below the session's watcher: that ends
-// it when this process is killed, and the keeper when the watcher is.
+// onHost runs the agent as a process on this host, as a child of the session's watcher. The watcher ends it
+// when this process is killed, and the keeper when the watcher is killed.
 func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	for _, name := range inContainer {
 		if flags.Changed(name) {
@@ -43,8 +43,8 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	// The directory that it works in, and makes its calls in, without links: a call says
-	// where it is as the kernel does.
+	// The agent works and calls in the directory without links, because the kernel reports the directory of a
+	// call without links.
 	if r.plan.Record.Workspace, err = cli.Directory(r.plan.Record.Workspace); err != nil {
 		return err
 	}
@@ -55,10 +55,10 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	r.plan.Record.Carrier = carrier.BySocket // no container, and no engine, is between
+	r.plan.Record.Carrier = carrier.BySocket // there is no container and no engine
 	l, err := launch.Begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
 	if fed {
-		in.Close() // it is the agent's
+		in.Close() // the agent has its own copy
 	}
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 		return exit(code, errors.Join(err, l.Finish()))
 	}
 	l.Page.Wait()
-	_ = l.Link.Done() // the record goes with the watcher, which stays with jobs that are kept
+	_ = l.Link.Done() // the watcher removes the record, unless it keeps jobs
 	return exit(code, nil)
 }
 
@@ -95,8 +95,7 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
 }
 
-// stdin returns what the agent reads: this process's own stdin, or, fed, a pipe into which
-// the handshake goes before it.
+// stdin returns the agent's stdin: this process's own or, if fed, a pipe that gets the handshake first.
 func (r *agentRun) stdin(cwd string) (in *os.File, fed bool, err error) {
 	if !r.handshake {
 		return os.Stdin, false, nil
@@ -109,7 +108,7 @@ func (r *agentRun) stdin(cwd string) (in *os.File, fed bool, err error) {
 	go func() {
 		defer w.Close()
 		if _, err := w.Write(agent.Handshake(cwd)); err == nil {
-			_, _ = io.Copy(w, os.Stdin) // the agent has ended, or so has its client
+			_, _ = io.Copy(w, os.Stdin) // an error means that the agent has ended or closed its stdin
 		}
 	}()
 	return in, true, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
@@ -30,7 +31,7 @@ func (p *Plan) ruled(search string) (names []string) {
 		case set.Exec != "", set.Place.Contained():
 			names = append(names, name)
 		default:
-			if _, ok := executor.LookPath(name, search); ok {
+			if _, ok := osenv.LookPath(name, search); ok {
 				names = append(names, name)
 			}
 		}
@@ -42,7 +43,7 @@ func (p *Plan) ruled(search string) (names []string) {
 // its own PATH, and of the PATH of login shells.
 func searched(env []string) []string {
 	dirs := append(filepath.SplitList(pathOf(env)), filepath.SplitList(inject.DefaultPath)...)
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || inject.Within(dir, inject.Target) })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || names.Within(dir, inject.Target) })
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }

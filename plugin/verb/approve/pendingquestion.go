@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// The keys of the page in a terminal.
+// The keys of pending --watch.
 const (
 	keyYes    = 'y'
 	keyAlways = 'a'
@@ -31,7 +31,7 @@ const (
 	newline   = '\n'
 )
 
-// serve shows one request after the other and answers it by the next key.
+// serve shows one request after the other, and answers each by the next key.
 func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep func(control.Question) bool) error {
 	fmt.Fprintln(out, "Waiting for requests. q leaves.")
 	for {
@@ -63,7 +63,7 @@ func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep 
 			if key == keyReason {
 				reason, sure = readReason(ctx, out, keys)
 			}
-			if sure { // else the question is shown again
+			if sure { // otherwise the question is shown again
 				fmt.Fprintln(out, d.answer(ctx, whole, key, reason))
 			}
 		}
@@ -72,19 +72,19 @@ func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep 
 
 func quits(key byte) bool { return key == keyQuit || key == ctrlC || key == ctrlD || key == 0 }
 
-// idle waits until something changes; it reports whether the page is left.
+// idle waits for a change. It returns true if the user quits.
 func (d *desk) idle(ctx context.Context, keys <-chan byte) (over bool) {
 	select {
 	case <-d.changed:
 		return false
-	case key := <-keys: // 0 when the terminal has gone
+	case key := <-keys: // 0 after the terminal was closed
 		return quits(key)
 	case <-ctx.Done():
 		return true
 	}
 }
 
-// showQuestion shows all of a request: what is shown is what runs.
+// showQuestion shows a request completely: exactly what is shown runs.
 func showQuestion(out io.Writer, q control.Question, n int) {
 	more := ""
 	if n > 1 {
@@ -105,17 +105,17 @@ func showQuestion(out io.Writer, q control.Question, n int) {
 		fmt.Fprintf(out, "  %-7s  %s\n", f.name, f.text)
 	}
 	for i, arg := range q.Args {
-		if arg == "" || strings.TrimSpace(arg) != arg { // what has quotes in it is quoted already
+		if arg == "" || strings.TrimSpace(arg) != arg { // arguments with special characters are already quoted
 			arg = strconv.Quote(arg)
 		}
 		fmt.Fprintf(out, "  argv[%d]  %s\n", i, arg)
 	}
 }
 
-// fact is one line of what there is to know of a request.
+// fact is one line about a request.
 type fact struct{ name, text string }
 
-// questionFacts is what there is to know of q, the worst first.
+// questionFacts returns the facts about q, the most dangerous first.
 func questionFacts(q control.Question) (facts []fact) {
 	if g := q.Grade; g.Code() {
 		name := map[policy.Grade]string{policy.GradeCertain: "WARNING", policy.GradePossible: "caution", policy.GradeUnknown: "note"}[g]
@@ -133,8 +133,7 @@ func questionFacts(q control.Question) (facts []fact) {
 	return facts
 }
 
-// key waits for a key that answers q, as it was shown. It reports false when q waits no
-// more, or not as it was shown.
+// key waits for a key that answers q as shown. It returns false if q does not wait any more, or has changed.
 func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question, keep func(control.Question) bool) (key byte, answered bool) {
 	read := time.NewTimer(unread)
 	defer read.Stop()
@@ -159,7 +158,7 @@ func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q contr
 	}
 }
 
-// answer settles q, and says what came of it.
+// answer settles q, and returns the result as a text.
 func (d *desk) answer(ctx context.Context, q control.Question, key byte, reason string) string {
 	verb, settle := "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) }
 	switch key {
@@ -176,7 +175,7 @@ func (d *desk) answer(ctx context.Context, q control.Question, key byte, reason 
 	return verb
 }
 
-// drop forgets what was settled, before the watcher says so.
+// drop removes a settled question before the watcher reports the change.
 func (d *desk) drop(q control.Question) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,17 +20,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// An engine on another host, or in a view of files of its own, does not see a session's
-// share. There a volume of the engine's is mounted in its place, filled by its copy API,
-// and a relay carries the calls.
+// If the engine does not see this host's directories, it cannot mount a session's share. This holds for
+// engines on other hosts, and for those with a file system of their own. The container then gets a volume of
+// the engine, which the engine's copy API fills, and a relay carries the calls.
 
 // unseen reports whether an engine refused a container because it does not see dir.
 func unseen(err error, dir string) bool {
 	return err != nil && strings.Contains(err.Error(), "bind source path does not exist") && strings.Contains(err.Error(), dir)
 }
 
-// sendSeen has the engine make the container with the share in it or, where the engine does
-// not see that, with a volume.
+// sendSeen creates the container with the share or, if the engine does not see the share, with a volume.
 func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
 	resp, err := l.edited(want, path).send(ctx, api)
 	if !unseen(err, l.Dir) || !l.Plan.Record.Relay {
@@ -39,7 +38,7 @@ func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creati
 	if l.http.Address != "" {
 		return resp, l.failWith(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
 	}
-	if l.volume == "" { // docker run may come again, after a pull
+	if l.volume == "" { // docker run may create the container again after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {
 			return resp, l.failWith(err)
 		}
@@ -47,14 +46,14 @@ func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creati
 	return l.edited(want, path).send(ctx, api)
 }
 
-// failWith notes that err is ours to report.
+// failWith notes that err is not from the engine, and returns it.
 func (l *Launch) failWith(err error) error {
 	l.Failed = err
 	return err
 }
 
-// fillVolume makes the volume. It takes a container to copy into one; that one never runs,
-// and mounts it writable, as the session's will not.
+// fillVolume creates and fills the volume. The copy API needs a container: a temporary one, which never runs,
+// mounts the volume writable. The session's container mounts it read-only.
 func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) error {
 	arch, err := l.engineArch(ctx, api)
 	if err != nil {
@@ -89,10 +88,10 @@ func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Crea
 func removeVolume(api client.APIClient, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_ = api.VolumeRemove(ctx, name, false) // nobody is there to tell; prune removes what stays
+	_ = api.VolumeRemove(ctx, name, false) // prune removes volumes that are left
 }
 
-// SweepVolumes removes the volumes of dead sessions that no container has.
+// SweepVolumes removes the volumes of dead sessions that no container uses.
 func SweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
 	if err != nil {

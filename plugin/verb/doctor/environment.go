@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
-// programs is doctor's look at what containers supply of what commands run.
+// programs checks which parts of commands' environments containers can write.
 func (d *doctor) programs() finding {
 	workspace, err := os.Getwd()
 	if err == nil {

@@ -12,12 +12,14 @@ import (
 	"strings"
 
 	"github.com/docker/cli/cli/command"
+	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A service is a file, and for systemd a link beside it. No manager need run to write them.
+// A service is a file and, for systemd, a link. The service manager need not run while they are written.
 
 func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	file, err := m.file()
@@ -30,7 +32,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("install the service: %w", err)
 	}
-	if err := replace(file, text); err != nil {
+	if err := atomicwriter.WriteFile(file, []byte(text), 0o644); err != nil { // a manager must not read half of it
 		return fmt.Errorf("install the service: %w", err)
 	}
 	if m.link != "" {
@@ -46,24 +48,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 	return nil
 }
 
-// replace writes a file in one step: a manager sees the old one or the new one.
-func replace(file, text string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".hostexec-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.WriteString(text)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
-}
-
-// enable makes the link that systemctl enable would make, for which systemd need not run.
+// enable creates the link that systemctl enable would create, because systemd may not run.
 func enable(file, link string) error {
 	link = filepath.Join(filepath.Dir(file), link)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
@@ -91,7 +76,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 		}
 	}
 	if !there {
-		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", cli.Printable(file))
+		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", names.Escaped(file))
 		return nil
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +87,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 	return nil
 }
 
-// written reports whether file is there. One that we have not written is somebody's own.
+// written reports whether file exists. A file that install has not written is an error.
 func (m serviceManager) written(file string) (bool, error) {
 	b, err := os.ReadFile(file)
 	switch {

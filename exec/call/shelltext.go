@@ -163,9 +163,6 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	return e
 }
 
-// outputMissing warns of output that was not written. lost is of fullDisk.
-func outputMissing(lost string) string { return Line("warning: output may be missing%s", lost) }
-
 // reportBusy tells who sits at a terminal why nothing happens.
 func (r *shellRun) reportBusy() {
 	if r.req.shell.tty {

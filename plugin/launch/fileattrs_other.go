@@ -4,8 +4,8 @@
 
 package launch
 
-// hasFileCaps is false: file capabilities are Linux's.
+// hasFileCaps returns false: only Linux has file capabilities.
 func hasFileCaps(string) bool { return false }
 
-// CheckExec has nothing to check: the shim runs in the engine's Linux, not here.
+// CheckExec checks nothing: the shim runs in the engine's Linux, not here.
 func CheckExec(string) error { return nil }

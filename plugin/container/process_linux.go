@@ -41,7 +41,7 @@ func (g *containerProcess) Terminal() *os.File       { return g.tty }
 func (g *containerProcess) Done() <-chan struct{}    { return g.done }
 func (g *containerProcess) Stopped() <-chan struct{} { return g.stopped }
 
-// Signal implements executor.Guest. The caller does not wait for the result.
+// Signal implements executor.BackendCommand. The caller does not wait for the result.
 func (g *containerProcess) Signal(d executor.Delivery) {
 	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
 	g.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
@@ -86,8 +86,8 @@ const endSlack = 2 * time.Second
 
 var errNotEnded = errors.New("the engine does not end its container")
 
-// End implements executor.Guest. The first process asks all processes to end, with its own grace. After d,
-// the container is removed.
+// End implements executor.BackendCommand. The first process asks all processes to end, with its own grace
+// period. After d, the container is removed.
 func (g *containerProcess) End(d time.Duration) error {
 	g.conn.CloseWrite()
 	select {
@@ -104,11 +104,11 @@ func (g *containerProcess) End(d time.Duration) error {
 	}
 }
 
-// Reap implements executor.Guest. The container is removed in the background.
+// Reap implements executor.BackendCommand. The container is removed in the background.
 func (g *containerProcess) Reap() syscall.WaitStatus {
 	<-g.done
 	g.conn.Close()
-	// Ends when the container is removed or cannot be removed; Rooms.Close waits for it.
+	// Ends when the container is removed or cannot be removed; Containers.Close waits for it.
 	g.containers.wg.Go(g.awaitRemoval)
 	return g.status
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 	"github.com/spf13/pflag"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -26,7 +27,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// inContainer runs the agent in a container of the session's, which is made as run's are.
+// inContainer runs the agent in a session's container, which is created as by run.
 func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error {
 	r.override(flags)
 	api, err := r.engine()
@@ -43,7 +44,7 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 		return err
 	}
 	if err := r.sweepBefore(ctx); err != nil {
-		r.log("%v", err) // it is in nobody's way
+		r.log("%v", err) // old containers do not affect this agent
 	}
 	r.plan.Record.ID = state.NewID()
 	cwd := r.plan.Workspace
@@ -68,7 +69,7 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	return exit(r.contained(ctx, api, c))
 }
 
-// contained runs c with a session around it.
+// contained runs c in its session.
 func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.ContainerAgent) (int, error) {
 	l, err := launch.Begin(ctx, r.cli, r.plan)
 	if err != nil {
@@ -91,7 +92,7 @@ func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent
 	return code, errors.Join(err, l.EndAgent())
 }
 
-// override takes over the limits that were typed.
+// override applies the limits of the flags.
 func (r *agentRun) override(flags *pflag.FlagSet) {
 	if r.network != "" {
 		r.spec.Container.Network = r.network
@@ -104,8 +105,8 @@ func (r *agentRun) override(flags *pflag.FlagSet) {
 	}
 }
 
-// engine returns a client of the agent's engine: what was typed goes before the environment,
-// that before docker's context, and that before what is configured.
+// engine returns a client of the agent's engine. The flags take precedence over the environment, then
+// docker's context, then the configuration.
 func (r *agentRun) engine() (client.APIClient, error) {
 	r.plan.Record.GlobalArgs = cli.GlobalArgs(r.cli)
 	if _, set, err := cli.ClientFlags(r.plan.Record.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
@@ -118,7 +119,7 @@ func (r *agentRun) engine() (client.APIClient, error) {
 	return api, nil
 }
 
-// check is agent.Check, with a pull between two looks if that was asked for.
+// check is agent.Check. If requested, it pulls a missing image and checks again.
 func (r *agentRun) check(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
 	img, err := agent.Check(ctx, api, r.spec.Container.Image)
 	var typed *agent.Error
@@ -140,15 +141,15 @@ func (r *agentRun) check(ctx context.Context, api client.APIClient) (image.Inspe
 	return agent.Check(ctx, api, r.spec.Container.Image)
 }
 
-// extra is what was typed of mounts and labels.
+// extra returns the mounts and labels of the flags.
 func (r *agentRun) extra() (agent.Extra, error) {
 	x := agent.Extra{Mounts: r.mounts.Value(), TTY: r.tty, Labels: opts.ConvertKVStringsToMap(r.labels.GetSlice())}
 	for _, v := range r.volumes {
 		source, rest, ok := strings.Cut(v, ":")
 		if !ok {
-			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", cli.Quoted(v))
+			return x, fmt.Errorf("-v %s: want SOURCE:TARGET", names.Quoted(v))
 		}
-		if strings.HasPrefix(source, ".") { // as docker run has it: all else may be a volume
+		if strings.HasPrefix(source, ".") { // as in docker run: any other relative name is a volume
 			abs, err := filepath.Abs(source)
 			if err != nil {
 				return x, err
@@ -160,14 +161,14 @@ func (r *agentRun) extra() (agent.Extra, error) {
 	return x, nil
 }
 
-// log says what becomes of the container, if somebody wants to know.
+// log prints a message about the container in debug mode.
 func (r *agentRun) log(format string, args ...any) {
 	if r.debug {
 		r.say(r.cli, format, args...)
 	}
 }
 
-// sweepBefore removes what agents before this one have left on its engine.
+// sweepBefore removes the containers that earlier agents have left on the engine.
 func (r *agentRun) sweepBefore(ctx context.Context) error {
 	store, err := state.Open()
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	dockercli "github.com/docker/cli/cli"
 )
 
-// Exit codes of our own failures. A failed run has to be told from the container's own
-// codes, so it takes docker run's; other verbs do as docker's do.
+// Exit codes of hostexec's own failures. run and similar verbs use docker run's code for its own failures, to
+// distinguish them from the container's codes. Other verbs use the code of docker's verbs.
 const (
 	CodeRun  = 125 // of run, attach, agent and proxy
 	CodeVerb = 1   // of the other verbs
 )
 
-// Failure is an error of ours, to be shown as such, and the code to exit with.
+// Failure is an error of hostexec with its exit code.
 type Failure struct {
 	Code int
 	Err  error
-	Show func(w io.Writer, err error) // in place of text, if not nil
+	Show func(w io.Writer, err error) // prints err in place of the text, if not nil
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// FailRun makes err an error of ours that ends run.
+// FailRun returns err as a failure of run.
 func FailRun(err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func FailRun(err error) error {
 	return &Failure{Code: CodeRun, Err: err}
 }
 
-// hinted is an error with what to type next.
+// hinted is an error with the next command to type.
 type hinted struct {
 	error
 	hint string
@@ -44,13 +44,13 @@ type hinted struct {
 
 func (h *hinted) Unwrap() error { return h.error }
 
-// Hint returns what to type next.
+// Hint returns the next command to type.
 func (h *hinted) Hint() string { return h.hint }
 
-// Hint returns err with next, the command to type next.
+// Hint returns err with the next command to type.
 func Hint(err error, next string) error { return &hinted{error: err, hint: next} }
 
-// HintOf returns the command to type after err, or "".
+// HintOf returns the hint of err, or "".
 func HintOf(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {
@@ -59,11 +59,10 @@ func HintOf(err error) string {
 	return ""
 }
 
-// Report shows err on w and returns the exit code. It is the only place that turns
-// errors into codes:
+// Report prints err to w and returns the exit code. Only Report turns errors into exit codes:
 //
-//	ours                    its own code; each line behind hostexec:
-//	docker's StatusError    its code; its text as it is, and no blank line if there is none
+//	Failure                 its own code; each line after "hostexec:"
+//	docker's StatusError    its code; its text unchanged, and no blank line for an empty text
 //	other errors of docker  1
 func Report(w io.Writer, err error) int {
 	var ours *Failure
@@ -90,7 +89,7 @@ func Report(w io.Writer, err error) int {
 	return 1
 }
 
-// Say writes one line of ours.
+// Say writes one line after "hostexec:".
 func Say(w io.Writer, format string, args ...any) {
 	text := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")
 	fmt.Fprintf(w, "hostexec: %s\n", strings.ReplaceAll(text, "\n", "\nhostexec: "))

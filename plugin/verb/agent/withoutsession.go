@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// alone runs an agent that may call nothing as a child of this process: all there is where
-// no session can be served.
+// alone runs an agent without commands as a child of this process. It is the only mode on systems that cannot
+// serve sessions.
 func (r *agentRun) alone(ctx context.Context, program string) error {
 	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
 		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)

@@ -13,11 +13,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// What a session of the current directory would leave out of the environment, and what in the
-// configuration names files there, is known before there is one.
+// Before a session exists, these functions determine what it would remove from the environment, and which
+// files of the configuration its container could write.
 
-// ownerHere knows what containers are likely to write: the current directory, unless run would
-// refuse to mount it or it holds the home directory, and what those of all sessions can.
+// ownerHere returns the directories that containers can probably write: those of all sessions, and the current
+// directory. The current directory is left out if run would refuse to mount it, or if it contains the home
+// directory.
 func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
 	var mounts []mount.Point
 	view, err := mount.ReadView()
@@ -44,7 +45,7 @@ func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
 	return table, err
 }
 
-// SuppliedHere are the findings of both, of which none is fatal.
+// SuppliedHere returns the findings for the environment and the configuration. None of them is fatal.
 func SuppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
 	owner, err := ownerHere(store, src.Workspace)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/room"
 )
 
-// Start implements executor.Room. It creates a container and starts c in it.
+// Start implements executor.Backend. It creates a container and starts c in it.
 func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.BackendCommand, error) {
 	r.containers.once.Do(func() { r.containers.running, r.containers.making = make(semaphore, atOnce), make(semaphore, making) })
 	api, err := r.containers.Engine(r.spec.Host)

@@ -19,10 +19,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// codeNotFound is the exit code where the agent's command is not there, as a shell's is.
+// codeNotFound is the exit code if the agent's command is not found, as in a shell.
 const codeNotFound = 127
 
-// ended is how an agent ended that there is something to say about.
+// ended is the error for an agent whose end has a reason to report.
 type ended struct {
 	code int
 	error
@@ -30,8 +30,8 @@ type ended struct {
 
 func (e *ended) Unwrap() error { return e.error }
 
-// failure makes err one of ours that ends agent. An exit status of the agent's own, and an
-// interruption before it ran, stay what they are.
+// failure returns err as a failure of agent. It does not change the agent's own exit status, and an
+// interruption before its start.
 func (o *agentOptions) failure(err error) error {
 	var status dockercli.StatusError
 	var told *cli.Interrupted
@@ -61,7 +61,8 @@ func (o *agentOptions) failure(err error) error {
 	return f
 }
 
-// misused ends an agent whose flags are wrong, in docker's words or as JSON. --json may stand behind the wrong flag.
+// misused reports wrong flags in docker's words or as JSON. --json may come after the wrong flag, where pflag
+// has not parsed it.
 func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
 	typed := os.Args
 	if end := slices.Index(typed, "--"); end >= 0 {
@@ -73,23 +74,23 @@ func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
 	return dockercli.FlagErrorFunc(cmd, err)
 }
 
-// showJSON says in one line of JSON what stands on err, in place of text.
+// showJSON prints err as one line of JSON.
 func showJSON(w io.Writer, err error) {
 	var typed *agent.Error
 	if !errors.As(err, &typed) {
 		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
 	}
-	_ = json.NewEncoder(names.ASCIIWriter(w)).Encode(typed) // stderr may be closed, and there is no other place
+	_ = json.NewEncoder(names.ASCIIWriter(w)).Encode(typed) // a closed stderr cannot be reported anywhere
 }
 
-// say tells something that is good to know. In JSON nothing is said but the end.
+// say prints a message. With --json it prints nothing: only the end is reported.
 func (o *agentOptions) say(dockerCLI command.Cli, format string, args ...any) {
 	if !o.json {
 		cli.Say(dockerCLI.Err(), format, args...)
 	}
 }
 
-// exit is the end of an agent that ended with code.
+// exit returns the error for an agent that ended with code.
 func exit(code int, err error) error {
 	var typed *agent.Error
 	switch {
@@ -103,7 +104,7 @@ func exit(code int, err error) error {
 	return nil
 }
 
-// onlyIn refuses flags of containers where there is none.
+// onlyIn refuses flags that need a container.
 func onlyIn(name string) error {
 	return &agent.Error{Type: agent.InvalidConfig, Message: fmt.Sprintf("--%s is for an agent in a container", name), Hint: "docker hostexec agent --mode container"}
 }

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/shim/wire"
+)
+
+// What a caller is told when its command does not run: one line that says why, by which
+// rule, for which request, and what to type next. All of it is printable ASCII.
+
+// Line renders one line for the shim's stderr.
+func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
+
+// quoteWord shows a word of the container's: as it is when it could be the name of a
+// command, quoted otherwise.
+func quoteWord(s string) string {
+	if policy.ValidName(s) {
+		return s
+	}
+	if len(s) > 80 {
+		return strconv.QuoteToASCII(s[:80]) + "..."
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+// Truncate is the beginning of s, for a line that tells of it.
+func Truncate(s string) string { return s[:min(len(s), 80)] }
+
+// refusal answers a request that v denies.
+func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) Failure {
+	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}
+	switch {
+	case req.Args[0] == policy.Shell && !v.Known():
+		e.Hint = "to allow shells, start " + sc.start() + " --proxy-shell on the host"
+	case v.Rule == policy.RuleBroken:
+		e.Status = StatusRefused
+	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.Name, policyAdd(req.Args))
+	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
+	case v.Known():
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
+	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
+		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
+		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
+			e.Hint = "did you mean hostexec " + near + "? " + e.Hint
+		}
+	default:
+		e.Hint = "hostexec ls shows the commands there are"
+	}
+	return e
+}
+
+// plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
+var plainWord = names.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
+
+// policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
+// arguments are shown only if they need no quotes.
+func policyAdd(args []string) string {
+	const add = "docker hostexec policy add --ask -- "
+	if len(args) > 12 || slices.ContainsFunc(args, func(a string) bool { return !plainWord.Matches(a) }) {
+		return add + quoteWord(args[0]) + " ..."
+	}
+	return add + strings.Join(args, " ")
+}
+
+// start is what to type for a session such as this one, but for its flags.
+func (sc *SessionState) start() string {
+	if sc.Agent != "" {
+		return "the agent with docker hostexec agent"
+	}
+	return "the container with docker hostexec run"
+}
+
+// cannotRun answers a request that the policy would have let through, had it been able to run.
+func cannotRun(req *request, v policy.Verdict, err error) Failure {
+	if errors.Is(err, errCallerDeadline) {
+		return callerDeadlineExceeded(req, v.Rule)
+	}
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Reason: names.Plain(err.Error()), Rule: v.Rule, Request: req.ID}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Status = StatusNotFound
+	}
+	return e
+}
+
+// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
+// cannot be held open; lost says which.
+func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
+	switch {
+	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
+		e.Reason = "workdir mismatch: the host's directory where commands run was deleted"
+		e.Hint = "start " + sc.start() + " in a directory that exists"
+	case req.Cwd == "", errors.Is(lost, dir.ErrDeleted), errors.Is(lost, fs.ErrNotExist):
+		e.Reason, e.Hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
+	case errors.Is(lost, mount.ErrMismatch):
+		e.Reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
+	default:
+		e.Reason = "workdir mismatch: " + names.Plain(lost.Error())
+	}
+	return e
+}
+
+// elsewhere says in which directories calls can be made.
+func elsewhere(sc *SessionState) string {
+	if at := sc.Dirs.Targets(); len(at) > 0 {
+		for i := range at {
+			at[i] = names.Quoted(at[i])
+		}
+		return "change to a directory below " + strings.Join(at, " or ")
+	}
+	option := "start " + sc.start() + " --workdir-host DIR to name the host's directory"
+	if d := sc.Dirs.Default(); d.Target != "" {
+		return "change to " + names.Quoted(d.Target) + ", or " + option
+	}
+	return option
+}
+
+// keepDenied answers a request that may run, and not outlive its container.
+func keepDenied(req *request, v policy.Verdict) Failure {
+	name := quoteWord(req.Args[0])
+	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
+		Hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
+}
+
+var errKeepDenied = errors.New("no rule allows this job to outlive its container")
+
+// jobRefused says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
+func jobRefused(err error) string {
+	if errors.Is(err, job.ErrFull) {
+		return err.Error()
+	}
+	return "the job cannot be kept" + fullDisk(err)
+}
+
+// unreachable answers who wants a shell in a container without having been given it.
+func unreachable(o ShellRequest) Failure {
+	return Failure{Status: StatusRefused, Name: o.shown(), Reason: "shells in container " + quoteWord(o.In) + " are not allowed",
+		Hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.In) + " on the host"}
+}
+
+func waiting(req *request) string {
+	return Line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
+}
+
+func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
+	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
+	if a.Outcome == approval.Refused {
+		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
+	}
+	return e
+}
+
+func unanswered(req *request, w *authorizedCall) Failure {
+	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: w.v.Rule, Request: req.ID,
+		Hint: "docker hostexec pending --watch on the host shows such requests"}
+	if why := w.cause(); why != "" {
+		e.Hint = why
+	}
+	return e
+}
+
+// cause is why a person is asked about what a rule allows, and what changes that, or nothing.
+func (w *authorizedCall) cause() string {
+	switch {
+	case w.asks == nil:
+		return ""
+	case w.asks.Fix == "":
+		return "it asks because " + w.asks.Reason
+	}
+	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
+}
+
+// overLimit answers a request that would take its session beyond a limit, or has.
+func overLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
+	e := Failure{Status: StatusRefused, Reason: "refused: " + over.Error(), Rule: v.Rule, Request: req.ID, Hint: over.Hint()}
+	if len(req.Args) > 0 {
+		e.Name = quoteWord(req.Args[0])
+	}
+	return e
+}
+
+// endedByLimit answers a request whose command was ended because of a limit.
+func endedByLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
+	e := overLimit(req, v, over)
+	e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
+	return e
+}
+
+// tooLong answers a request whose command the policy's timeout has ended.
+func tooLong(req *request, v policy.Verdict) Failure {
+	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+		Reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
+}
+
+// callerDeadlineExceeded answers a request whose caller has no more time.
+func callerDeadlineExceeded(req *request, rule string) Failure {
+	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
+		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
+}
+
+// outputLimitExceeded ends a call whose command wrote more than the policy lets through.
+func outputLimitExceeded(req *request, v policy.Verdict) Failure {
+	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+		Reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
+}
+
+// outputMissing warns of output that was not written. lost is of fullDisk.
+func outputMissing(lost string) string { return Line("warning: output may be missing%s", lost) }
+
+// notRun answers a request whose command could not be started.
+func notRun(req *request, v policy.Verdict, err error) Failure {
+	e := Failure{Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID}
+	var hint interface{ Hint() string }
+	switch path := strconv.QuoteToASCII(v.Command.Path); {
+	case errors.As(err, &hint):
+		e.Status, e.Reason, e.Hint = StatusFailed, names.Plain(err.Error()), names.Plain(hint.Hint())
+	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
+		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
+	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "look at its mode in the image"
+	case errors.Is(err, fs.ErrNotExist):
+		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"
+	case errors.Is(err, fs.ErrPermission):
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
+	default:
+		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run: "+names.Plain(err.Error()), logsHint
+	}
+	return e
+}
+
+const logsHint = "docker hostexec logs on the host may tell more"
+
+// Failed answers a request that hostexec itself could not serve.
+func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }
+
+// badRequest answers what was not a request.
+func badRequest(err error, version string) Failure {
+	if errors.Is(err, wire.ErrVersion) {
+		return Failure{Status: StatusFailed, Hint: "docker hostexec resume on the host renews the shim",
+			Reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
+	}
+	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
+}
+
+// UsageError is the answer to words that hostexec does not understand.
+func UsageError(why string) Failure {
+	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
+}
+
+// unwritten says why nothing runs: a command without its record in the audit log must not run.
+func unwritten(err error) string { return "the audit log cannot be written" + fullDisk(err) }
+
+// fullDisk names the directory that has no space left, if err says so. Other errors are for the
+// host's log.
+func fullDisk(err error) string {
+	var at *fs.PathError
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || !errors.As(err, &at) {
+		return ""
+	}
+	return ": no space left in " + names.Plain(filepath.Dir(at.Path)) + " on the host"
+}
+
+// A command gets a terminal only if the caller's stdin and stdout both are one. In git push 2>&1 |
+// tee log they are not: a program that then asks for a passphrase on /dev/tty finds none there,
+// and its own message does not say why.
+
+// promptFailed are the exit codes of git and ssh for such a failure, among others.
+var promptFailed = []int{128, 255}
+
+// explainMissingTerminal adds to e that the command had no terminal, if its caller has one and the command seems
+// to have failed for that reason.
+func (r *request) explainMissingTerminal(e wire.Exit, v policy.Verdict) wire.Exit {
+	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
+	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
+		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
+	}
+	return e
+}
+
+// explainMissingStdin makes the shim tell a caller with data on stdin that the command got none.
+func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
+	if r.stdinWithheld {
+		e.Consumed = wire.Withheld
+		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
+	}
+	return e
+}

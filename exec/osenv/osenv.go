@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package osenv reads and edits environments, which are lists of NAME=value as in [os.Environ], and
+// searches programs in a PATH. It does not read the environment of this process.
+package osenv
+
+import (
+	"iter"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Get returns the value of a variable in env, or "". The first value counts, as in getenv(3).
+func Get(env []string, name string) string {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Set returns a copy of env with the variables of add, which replace those with the same names.
+func Set(env []string, add ...string) []string {
+	replaced := map[string]bool{}
+	for _, kv := range add {
+		name, _, _ := strings.Cut(kv, "=")
+		replaced[name] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return replaced[name]
+	})
+	return append(kept, add...)
+}
+
+// Without returns a copy of env without the variables whose names begin with one of the prefixes.
+func Without(env []string, prefixes ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(kv, p) })
+	})
+}
+
+// Dirs returns the absolute directories of path, a PATH. It skips relative ones, because a container
+// can often write the current directory.
+func Dirs(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, dir := range filepath.SplitList(path) {
+			if filepath.IsAbs(dir) && !yield(dir) {
+				return
+			}
+		}
+	}
+}
+
+// LookPath searches the program name in Dirs(path). An absolute name stands for itself, and a
+// relative path is not found.
+func LookPath(name, path string) (string, bool) {
+	if filepath.IsAbs(name) {
+		p, err := exec.LookPath(name)
+		return p, err == nil
+	}
+	if filepath.Base(name) != name {
+		return "", false
+	}
+	for dir := range Dirs(path) {
+		// For a path with a directory, exec.LookPath only checks that the file is executable.
+		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return p, true
+		}
+	}
+	return "", false
+}
