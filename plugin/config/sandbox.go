@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -38,7 +39,7 @@ func (d *document) paths(what string, into *[]string) func(*yaml.Node) {
 		for _, p := range list {
 			path, ok := homePath(p)
 			if !ok {
-				d.fail(n, "sandbox: %s: %s is neither an absolute path nor one below ~/", what, quoted(p))
+				d.fail(n, "sandbox: %s: %s is neither an absolute path nor one below ~/", what, names.Quoted(p))
 				return
 			}
 			*into = append(*into, path)
@@ -53,7 +54,7 @@ func (d *document) caches(into *[]string) func(*yaml.Node) {
 		home, _ := homePath("~/")
 		for _, p := range *into {
 			if !strings.HasPrefix(p, home+"/") {
-				d.fail(n, "sandbox: cache: %s is not below the home", quoted(p))
+				d.fail(n, "sandbox: cache: %s is not below the home", names.Quoted(p))
 			}
 		}
 	}

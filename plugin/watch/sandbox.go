@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -40,11 +40,11 @@ func (w *Watcher) confined(dirs *mount.Table, environ []string) func(policy.Verd
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := furnish(private.Home, executor.Getenv(environ, "HOME"), v.Sandbox); err != nil {
+		if err := furnish(private.Home, osenv.Get(environ, "HOME"), v.Sandbox); err != nil {
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
-		if d := dirs.Default(); d.Source != "" && !within(resolved(w.store.Home), resolved(d.Source)) && !within(resolved(executor.Getenv(environ, "HOME")), resolved(d.Source)) {
+		if d := dirs.Default(); d.Source != "" && !within(resolved(w.store.Home), resolved(d.Source)) && !within(resolved(osenv.Get(environ, "HOME")), resolved(d.Source)) {
 			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
 		}
 		box, err := prepare(dirs, paths, v.Sandbox.Net)
