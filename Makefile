@@ -12,7 +12,10 @@ LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/entry.Version=$(
 # The shim runs in the engine's Linux, whatever that is. It is embedded compressed.
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64
 SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.zst)
+SHELLS   := $(ARCHES:%=plugin/inject/shells/linux-%.zst)
 SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go shim/room/*.go shim/wire/*.go))
+SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd/hostexec-shell/*.go \
+	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names osenv)))
 
 # Tests named Integration need an engine, as do the measurements; all others must not.
 UNIT     := -skip 'Integration|TestBench'
@@ -30,10 +33,10 @@ build: $(PLUGIN)
 
 # Go knows best what is up to date; only the shims it embeds have to be there first.
 .PHONY: $(PLUGIN)
-$(PLUGIN): $(SHIMS)
+$(PLUGIN): $(SHIMS) $(SHELLS)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
 
-shims: $(SHIMS)
+shims: $(SHIMS) $(SHELLS)
 
 # Its parts begin on pages. Go makes room for those of 64 KiB, which this one has not.
 PAGES_s390x := -R 4096
@@ -59,6 +62,11 @@ plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack $(OVERLAY)
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
 	bin/pack bin/shims/linux-$*/hostexec $@
 
+# What runs shells in containers, for the engine's Linux too.
+plugin/inject/shells/linux-%.zst: $(SHELLSRC) bin/pack
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
+	bin/pack bin/shells/linux-$*/hostexec-shell $@
+
 bin/pack: plugin/inject/pack.go go.mod
 	$(GO) build -o $@ $<
 
@@ -79,10 +87,10 @@ check: lint
 	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose
 	@$(MAKE) --no-print-directory test-integration
 
-test: $(SHIMS)
+test: $(SHIMS) $(SHELLS)
 	$(GO) test $(UNIT) ./...
 
-test-race: $(SHIMS) tools
+test-race: $(SHIMS) $(SHELLS) tools
 	$(ONCEMORE) --packages=./... -- -race $(UNIT)
 
 # Tests that do a part of it under the race detector, which takes ten times as long; and signals with the
@@ -114,7 +122,7 @@ fmt:
 	gofmt -w cmd plugin exec shim e2e
 
 # The command line is for people on other systems too, whose engine is a Linux elsewhere.
-cross: $(SHIMS)
+cross: $(SHIMS) $(SHELLS)
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 
@@ -152,9 +160,9 @@ bin/docker-compose-$(COMPOSE):
 	CGO_ENABLED=0 $(GO) -C "$$copy" build -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
 
 # The pictures of the documentation.
-screenshots: $(SHIMS) tools
+screenshots: $(SHIMS) $(SHELLS) tools
 	mkdir -p docs/images
 	HOSTEXEC_SCREENSHOTS='$(CURDIR)/docs/images' $(GO) test -run TestScreenshots -count=1 ./plugin/page
 
 clean:
-	rm -rf bin $(SHIMS)
+	rm -rf bin $(SHIMS) $(SHELLS)

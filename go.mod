@@ -14,6 +14,7 @@ require (
 	github.com/gofrs/flock v0.13.1 // one watcher for each session
 	github.com/klauspost/compress v1.18.7 // the shims are embedded compressed
 	github.com/moby/sys/atomicwriter v0.1.0 // replaces a file in one step, synced
+	github.com/moby/sys/mountinfo v0.7.2 // parses mount tables
 	github.com/opencontainers/image-spec v1.1.1 // a type in the engine client's ContainerCreate
 	github.com/spf13/cobra v1.10.2 // the command line, as docker/cli has it
 	github.com/spf13/pflag v1.0.10 // the flags of docker/cli's commands

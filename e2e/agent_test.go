@@ -55,7 +55,7 @@ func echo(t testing.TB, mode string) []string {
 
 // eachMode runs f for each person and mode, beside one another: nobody else knows of those people.
 func eachMode(t *testing.T, f func(t *testing.T, h *Host, mode string)) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for _, mode := range modes {
 			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
@@ -149,7 +149,7 @@ func conversation() string {
 // TestIntegrationAgentModes has the same conversation in both modes: what the client gets is
 // the same, byte for byte.
 func TestIntegrationAgentModes(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			got := map[string]Result{}
 			for _, mode := range modes {
@@ -197,7 +197,7 @@ func TestIntegrationAgentHandshake(t *testing.T) {
 // TestIntegrationAgentBulk sends a gibibyte through an agent, both ways at once.
 func TestIntegrationAgentBulk(t *testing.T) {
 	const gib = "1073741824"
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			args := append([]string{"docker"}, agentArgs(t, mode, "busybox", "--", "cat")...)

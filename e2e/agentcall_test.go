@@ -42,7 +42,7 @@ func TestIntegrationAgentCalls(t *testing.T) {
 // TestIntegrationAgentStdin queues messages for an agent that makes a call for each of them, with
 // its own stdin: no carrier gives any of them to a call, unless a call asks for it.
 func TestIntegrationAgentStdin(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	for _, by := range []string{"socket", "relay", "files"} {
 		t.Run(by, func(t *testing.T) {
 			const script = `echo given | HOSTEXEC_STDIN=auto hcat; while read -r line; do hcat >/dev/null || exit; echo "$line"; done`
@@ -100,7 +100,7 @@ func shDir(t *testing.T, h *Host) string {
 // TestIntegrationAgentWorkspace writes in the workspace: it is seen on the host at once, stays
 // when the agent has ended, and belongs to whom the image says.
 func TestIntegrationAgentWorkspace(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for img, uid := range map[string]uint32{"busybox": 0, "user": 1000} {
 			t.Run(shared.Name+"/"+img, func(t *testing.T) {
 				h := newHost(t, shared.cred != nil)

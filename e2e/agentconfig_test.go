@@ -66,7 +66,7 @@ func TestIntegrationAgentConfig(t *testing.T) {
 // TestIntegrationAgentLimits looks at the container that a configuration has become, with
 // what was typed over it.
 func TestIntegrationAgentLimits(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			h.mkdir(t, filepath.Join(h.Work, "data"))
@@ -88,7 +88,7 @@ func TestIntegrationAgentLimits(t *testing.T) {
 
 // TestIntegrationAgentKept has the container stay, ended, where auto_remove is false.
 func TestIntegrationAgentKept(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			r := h.Docker(t, "hostexec", "agent", "--config", h.agentFile(t, "container", "false"), "--label", runLabel, "--network", "none")
@@ -107,7 +107,7 @@ func TestIntegrationAgentKept(t *testing.T) {
 // TestIntegrationAgentWithoutDocker runs a process where there is no engine, and where the
 // container's settings are nonsense.
 func TestIntegrationAgentWithoutDocker(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			h.Env = []string{"DOCKER_HOST=unix:///nonexistent/docker.sock"}
@@ -126,7 +126,7 @@ func TestIntegrationAgentWithoutDocker(t *testing.T) {
 // TestIntegrationAgentEngine has each of the places that name an engine go before the next.
 func TestIntegrationAgentEngine(t *testing.T) {
 	const no, yes = "unix:///nonexistent/docker.sock", "unix:///var/run/docker.sock"
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for _, tt := range []struct {
 			name, flag, env, file string
 			code                  int
@@ -156,7 +156,7 @@ func TestIntegrationAgentEngine(t *testing.T) {
 
 // TestIntegrationAgentMisused says what is wrong with what was typed or written.
 func TestIntegrationAgentMisused(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	file := h.Write(t, h.Work, "broken.yaml", "agent: {mode: foo}\n", 0o644)
 	twice := h.Write(t, h.Work, "twice.yaml", "agent: {mode: process, mode: container}\n", 0o644)
 	for _, tt := range []struct {
@@ -186,7 +186,7 @@ func TestIntegrationAgentMisused(t *testing.T) {
 // TestIntegrationAgentTerminal gives a container a terminal: its two outputs are one, and
 // that is said.
 func TestIntegrationAgentTerminal(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	r := h.Docker(t, agentArgs(t, "container", "busybox", "-t", "--", "sh", "-c", "echo out; echo err >&2; test -t 1")...)
 	want(t, "stdout", r.Out, "out\r\nerr\r\n")
 	want(t, "a warning", strings.Contains(r.Err, "merged"), true)

@@ -61,7 +61,7 @@ func TestIntegrationAgentKilled(t *testing.T) {
 		"watcher told to end": func(t *testing.T, h *Host, _ *Call) { h.Watcher(t, h.session(t)).Signal(t, syscall.SIGTERM) },
 		"session stopped":     func(t *testing.T, h *Host, _ *Call) { h.Must(t, "hostexec", "stop", "-t", "1", h.session(t)) },
 	}
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for _, mode := range modes {
 			for name, way := range ways {
 				t.Run(shared.Name+"/"+mode+"/"+name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestIntegrationAgentKilled(t *testing.T) {
 // last call, and one that does not. When stop returns nothing of the agent is left, and the client
 // has the agent's own code.
 func TestIntegrationAgentStopped(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	for _, mode := range modes {
 		for end, code := range map[string]int{`hsh -c "echo last"; exit 0`: 0, "": 137} {
 			a := h.Agent(t, agentArgs(t, mode, "busybox", "--proxy", "hsh=/bin/sh", "--", "sh", "-c", "trap '"+end+"' TERM; echo up; while :; do sleep 0.1; done")...)
@@ -144,7 +144,7 @@ func TestIntegrationAgentOrphaned(t *testing.T) {
 			want(t, "code", a.Wait(t).Code, 0)
 		},
 	}
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for name, way := range ways {
 			for _, remove := range []string{"true", "false"} {
 				t.Run(shared.Name+"/"+name+"/auto_remove="+remove, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestIntegrationAgentOrphaned(t *testing.T) {
 
 // TestIntegrationAgentContainerRemoved takes the container away below an agent.
 func TestIntegrationAgentContainerRemoved(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			h = newHost(t, h.cred != nil)
 			a, procs := h.running(t, "container")

@@ -17,7 +17,7 @@ func TestIntegrationAgentExample(t *testing.T) {
 	check(t, err)
 	config := filepath.Join(example, "agent.yaml")
 	ref := unique("example") + ":latest"
-	for _, shared := range people(t)[:1] { // who it is does not matter, and builds take long
+	for _, shared := range dockerUsers(t)[:1] { // who it is does not matter, and builds take long
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			h.Env = []string{"DOCKER_BUILDKIT=0", "ANTHROPIC_API_KEY=of nobody"}

@@ -195,7 +195,7 @@ func TestIntegrationAgentPull(t *testing.T) {
 
 // TestIntegrationAgentExits ends a container at once, with more to say than is shown.
 func TestIntegrationAgentExits(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			var lines strings.Builder
@@ -226,7 +226,7 @@ func TestIntegrationAgentExits(t *testing.T) {
 // TestIntegrationAgentStderrUnread has an agent write more stderr than anything holds, and
 // nobody reads it: it answers all the same.
 func TestIntegrationAgentStderrUnread(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			ctx, cancel := context.WithCancel(context.Background())

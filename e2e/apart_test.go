@@ -47,7 +47,7 @@ func (e *engine) mounted(t *testing.T, dir, kind string) bool {
 	return false
 }
 
-func apartEngine(t *testing.T) *engine {
+func remoteEngine(t *testing.T) *engine {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Fatal("a second engine can only be started by root: run the integration tests as root, or leave this one out by name")
@@ -58,7 +58,7 @@ func apartEngine(t *testing.T) *engine {
 // TestIntegrationApart has an engine that does not see this host's directories, which is
 // reached by each of docker's ways to an engine elsewhere.
 func TestIntegrationApart(t *testing.T) {
-	e := apartEngine(t)
+	e := remoteEngine(t)
 	h := newHost(t, false)
 	e.within(t, "mount", "-t", "tmpfs", "none", h.Home)
 	eventually(t, patience, "the engine does not see the home", func() bool { return e.mounted(t, h.Home, "tmpfs") })
@@ -68,14 +68,14 @@ func TestIntegrationApart(t *testing.T) {
 		"ssh":  func(t *testing.T) []string { return overSSH(t, h, e) },
 	}
 	for name, route := range routes {
-		t.Run(name, func(t *testing.T) { callsApart(t, h, route(t)) })
+		t.Run(name, func(t *testing.T) { checkRemoteCalls(t, h, route(t)) })
 	}
 	r := h.Docker(t, "--host", "unix://"+e.socket(), "hostexec", "agent", "--mode", "container", "--image", engineRef, "--network", "none", "--", "true")
 	want(t, "code of an agent there", r.Code, 125)
 	wantText(t, r.Err, "a host directory is not visible to the daemon")
 }
 
-func callsApart(t *testing.T, h *Host, flags []string) {
+func checkRemoteCalls(t *testing.T, h *Host, flags []string) {
 	docker := func(args ...string) Result {
 		t.Helper()
 		return h.Docker(t, append(append([]string{}, flags...), args...)...)
@@ -92,7 +92,7 @@ func callsApart(t *testing.T, h *Host, flags []string) {
 	}
 	want(t, "a call", called("echo called; exit 7"), "called\n7")
 	want(t, "where it runs: not in what the engine mounts", called("pwd"), h.Work+"\n0")
-	tooFar(t, docker("exec", id, "there", "-c", "echo ran"), "the engine does not see this host's directories")
+	checkRemoteRefused(t, docker("exec", id, "there", "-c", "echo ran"), "the engine does not see this host's directories")
 	want(t, "in a container of an engine of this host's", strings.TrimSuffix(docker("exec", id, "here", "-c", "pwd; echo made >made; cat made").Out, "\n"), h.Work+"\nmade")
 	docker("restart", "-t", "0", id)
 	want(t, "a call after restart", called("echo called"), "called\n0")
@@ -111,9 +111,9 @@ func callsApart(t *testing.T, h *Host, flags []string) {
 	want(t, "volumes after prune", docker("volume", "ls", "-q").Out, "")
 }
 
-// tooFar wants a command's container to be refused by an engine that is not of this host, why,
+// checkRemoteRefused wants a command's container to be refused by an engine that is not of this host, why,
 // and what to do about it to be said.
-func tooFar(t *testing.T, r Result, why string) {
+func checkRemoteRefused(t *testing.T, r Result, why string) {
 	t.Helper()
 	want(t, "code of a command in a container there", r.Code, 125)
 	want(t, "what it wrote", r.Out, "")
@@ -124,7 +124,7 @@ func tooFar(t *testing.T, r Result, why string) {
 // TestIntegrationFUSE has an engine that sees this host's directories through a file system
 // of a program's, as a virtual machine does: sockets do not cross it, nor do events.
 func TestIntegrationFUSE(t *testing.T) {
-	e := apartEngine(t)
+	e := remoteEngine(t)
 	h := newHost(t, false)
 	h.Env = e.env()
 	e.within(t, find(t, "bindfs"), "-f", h.Home, h.Home)
@@ -139,7 +139,7 @@ func TestIntegrationFUSE(t *testing.T) {
 		want(t, when+": status", carrier+": "+why, "relay: no socket of this host crosses into the container")
 	}
 	c := run("--proxy", "there=/bin/sh,where=container:"+engineRef)
-	tooFar(t, c.Exec(t, "there", "-c", "echo ran"), "no socket of this host crosses into containers of the engine")
+	checkRemoteRefused(t, c.Exec(t, "there", "-c", "echo ran"), "no socket of this host crosses into containers of the engine")
 	c = run("--carrier", "socket")
 	if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 125 || !strings.Contains(r.Err, "hostexec is not running on the host") {
 		t.Errorf("by a socket that does not cross: %v", r)

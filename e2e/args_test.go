@@ -24,7 +24,7 @@ func TestIntegrationArguments(t *testing.T) {
 		{"120 KB in one", `hp args "$(printf 'a%.0s' {1..122880})"`, `["122880 bytes, all \"a\": true"]`},
 		{"1 MB in many", `hp args $(printf 'aaaaaaaaa %.0s' {1..100000}) | wc -c`, "1600002"},
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, tt := range tests {
 			r := c.Sh(t, tt.script)
 			want(t, tt.name, strings.TrimSpace(r.Out)+r.Err, tt.want)
@@ -36,7 +36,7 @@ func TestIntegrationArguments(t *testing.T) {
 //
 // Attack 144.
 func TestIntegrationTooLong(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		// 19 arguments of 120 KB are more than 2 MiB in a frame, and the stack limit lets
 		// a process have them.
 		r := c.Sh(t, `ulimit -s unlimited; a=$(printf 'a%.0s' {1..122880}); hp args $a $a $a $a $a $a $a $a $a $a $a $a $a $a $a $a $a $a $a`)
@@ -53,7 +53,7 @@ func TestIntegrationExitCodes(t *testing.T) {
 	for i := range 256 {
 		fmt.Fprintln(&all, i)
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Sh(t, `for i in {0..255}; do hsh -c "exit $i"; echo $?; done`)
 		want(t, "codes", r.Out+r.Err, all.String())
 	})
@@ -64,7 +64,7 @@ func TestIntegrationExitCodes(t *testing.T) {
 // KILL the shim dies itself.
 func TestIntegrationSignalDeaths(t *testing.T) {
 	signals := map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for name, n := range signals {
 			r := c.Sh(t, `hsh -c 'ulimit -c 0; kill -`+name+` $$'; echo $?`)
 			want(t, "status after "+name, r.Out, fmt.Sprintln(128+n))
@@ -89,7 +89,7 @@ func TestIntegrationCannotRun(t *testing.T) {
 		{"not a name", "hostexec ../../bin/sh", 127, []string{"hostexec:"}},
 		{"an absolute path", "hostexec /bin/sh -c id", 127, []string{"hostexec:"}},
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, tt := range tests {
 			r := c.Sh(t, tt.command)
 			want(t, tt.name+": code", r.Code, tt.code)

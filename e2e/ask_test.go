@@ -15,27 +15,27 @@ import (
 	"testing"
 )
 
-// person is a terminal of the host in which docker hostexec pending --watch runs: somebody
+// approver is a terminal of the host in which docker hostexec pending --watch runs: somebody
 // is there to ask.
-func person(t *testing.T, h *Host) *Term {
+func approver(t *testing.T, h *Host) *Term {
 	t.Helper()
 	m := h.term(t, "docker", "hostexec", "pending", "--watch")
 	m.Expect(t, "q leaves.\r\n")
 	return m
 }
 
-// asking is a container whose calls of hsh are asked about, and whose questions can be put.
-func asking(t *testing.T, h *Host) *Container {
+// askingContainer is a container whose calls of hsh are asked about, and whose questions can be put.
+func askingContainer(t *testing.T, h *Host) *Container {
 	t.Helper()
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
-	person(t, h)
-	attended(t, c, "hsh", "-c", "exit 0")
+	approver(t, h)
+	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	return c
 }
 
-// attended waits until somebody can be asked about a call of these arguments, which is left
+// waitUntilAsked waits until somebody can be asked about a call of these arguments, which is left
 // unanswered, and until it waits no more.
-func attended(t *testing.T, c *Container, args ...string) {
+func waitUntilAsked(t *testing.T, c *Container, args ...string) {
 	t.Helper()
 	seconds := 1
 	eventually(t, patience, "somebody can be asked", func() bool {
@@ -75,9 +75,9 @@ func questions(t *testing.T, h *Host) (all []question) {
 // TestIntegrationApprove has a call wait for docker hostexec approve, and run then, with its
 // input as it was.
 func TestIntegrationApprove(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := asking(t, h).As("1000")
+			c := askingContainer(t, h).As("1000")
 			call := c.Start(t, "hsh", "-c", "echo $1; cat; exit 3", "hsh", "approved \x1b[31m")
 			q := pending(t, h, "approved", 1)[0]
 			if q.Directory != h.Work || q.Rule != "--proxy hsh=ask" || q.Session != c.Session || q.Callers != "1" || !strings.HasSuffix(q.Command, ` $'approved \033[31m'`) {
@@ -103,9 +103,9 @@ func TestIntegrationApprove(t *testing.T) {
 
 // TestIntegrationDeny denies, with a reason, after which the same is not asked again at once.
 func TestIntegrationDeny(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := asking(t, h)
+			c := askingContainer(t, h)
 			call := c.Start(t, "hsh", "-c", "echo ran denied")
 			q := pending(t, h, "denied", 1)[0]
 			h.Must(t, "hostexec", "deny", "-m", "not \x1b[31mtoday", q.ID)
@@ -127,9 +127,9 @@ func TestIntegrationDeny(t *testing.T) {
 //
 // Attack 148.
 func TestIntegrationWithdraw(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := asking(t, h)
+			c := askingContainer(t, h)
 			for _, sig := range []string{"INT", "TERM", "KILL"} {
 				call := c.Start(t, "hsh", "-c", "echo ran withdrawn "+sig)
 				q := pending(t, h, "withdrawn "+sig, 1)[0]
@@ -146,8 +146,8 @@ func TestIntegrationWithdraw(t *testing.T) {
 // TestIntegrationAskedAlike asks the same twice: it is one question, whose one answer both
 // callers get.
 func TestIntegrationAskedAlike(t *testing.T) {
-	h := people(t)[0]
-	c := asking(t, h)
+	h := dockerUsers(t)[0]
+	c := askingContainer(t, h)
 	calls := []*Call{c.Start(t, "hsh", "-c", "echo alike"), c.Start(t, "hsh", "-c", "echo alike")}
 	eventually(t, patience, "both wait", func() bool { q := pending(t, h, "alike", 1); return q[0].Callers == "2" })
 	h.Must(t, "hostexec", "approve", pending(t, h, "alike", 1)[0].ID)
@@ -158,11 +158,11 @@ func TestIntegrationAskedAlike(t *testing.T) {
 
 // TestIntegrationWatchPending answers by keys: y runs it, n and Enter do not.
 func TestIntegrationWatchPending(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
-			m := person(t, h)
-			attended(t, c, "hsh", "-c", "exit 0")
+			m := approver(t, h)
+			waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 			for _, tt := range []struct {
 				key  string
 				code int
@@ -186,7 +186,7 @@ func TestIntegrationWatchPending(t *testing.T) {
 // TestIntegrationNobodyToAsk calls from a session that was started without a terminal: it is
 // refused at once, and it says so.
 func TestIntegrationNobodyToAsk(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
@@ -205,11 +205,11 @@ func TestIntegrationNobodyToAsk(t *testing.T) {
 //
 // Attack 124.
 func TestIntegrationNoSelfApproval(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hcat=ask,path=/bin/cat", "--proxy", "hsh=/bin/sh")
-			person(t, h)
-			attended(t, c, "hcat", "/dev/null")
+			approver(t, h)
+			waitUntilAsked(t, c, "hcat", "/dev/null")
 			call := c.Start(t, "hcat", "/etc/passwd")
 			q := pending(t, h, "passwd", 1)[0]
 			for _, verb := range []string{"approve", "deny"} {
@@ -231,7 +231,7 @@ func TestIntegrationNoSelfApproval(t *testing.T) {
 //
 // Attack 118.
 func TestIntegrationControlFromContainer(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 			const get = "GET /session HTTP/1.0\r\n\r\n"

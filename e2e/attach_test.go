@@ -22,7 +22,7 @@ func (h *Host) standing(t testing.TB, args ...string) *Container {
 
 // TestIntegrationAttach lets a running container make calls, and takes it all back.
 func TestIntegrationAttach(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.standing(t)
 			const look = `ls -A /run /usr/local/bin; cat /usr/local/bin/taken`
@@ -107,7 +107,7 @@ func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
 
 // TestIntegrationAttachInForeground attaches until ^C.
 func TestIntegrationAttachInForeground(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.standing(t)
 			m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
@@ -122,7 +122,7 @@ func TestIntegrationAttachInForeground(t *testing.T) {
 
 // TestIntegrationUnattachable attaches what cannot be, and is told why and what to type.
 func TestIntegrationUnattachable(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	stopped := h.standing(t)
 	h.Must(t, "kill", stopped.ID)
 	paused := h.standing(t)

@@ -17,9 +17,9 @@ import (
 // stands below is asked of the real engine; attacks that need none are tested in their rooms,
 // and attacks.md says where.
 
-// victim is a person of whom no other test knows, with a file that nobody but the person may
+// hostWithCanary is a person of whom no other test knows, with a file that nobody but the person may
 // touch, and whose bytes and mode are as they were in the end.
-func victim(t *testing.T) (h *Host, canary string) {
+func hostWithCanary(t *testing.T) (h *Host, canary string) {
 	t.Helper()
 	h = newHost(t, os.Getuid() == 0)
 	canary = h.Write(t, h.Home, "canary", "sings\n", 0o640)
@@ -38,7 +38,7 @@ func victim(t *testing.T) (h *Host, canary string) {
 //
 // Attacks 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 61, 63, 64.
 func TestIntegrationAttackArguments(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	log := filepath.Join(h.Home, "called")
 	tool := h.Write(t, h.Home, "tool", "#!/bin/sh\nprintf '<%s>' \"$@\" >> "+log+"; echo >> "+log+"\n", 0o755)
 	c := ruled(t, h, `version: 1
@@ -90,7 +90,7 @@ approval:
 //
 // Attack 62.
 func TestIntegrationAttackProgram(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.mkdir(t, filepath.Join(h.Work, "bin"))
 	h.Write(t, h.Work, "tool", "#!/bin/sh\necho RAN\n", 0o755)
 	check(t, os.Symlink("work/bin", filepath.Join(h.Home, "bin")))
@@ -112,7 +112,7 @@ func TestIntegrationAttackProgram(t *testing.T) {
 //
 // Attack 65.
 func TestIntegrationAttackOperand(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	check(t, os.WriteFile(canary, []byte("sings\n"), 0o640))
 	c := ruled(t, h, `version: 1
 commands:
@@ -144,7 +144,7 @@ commands:
 //
 // Attacks 88, 89.
 func TestIntegrationAttackGitDir(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	real := find(t, "git")
 	git := h.Write(t, h.Home, "git", "#!/bin/sh\ncase $* in *status) cat .git/mark;; *) exec "+real+" \"$@\";; esac\n", 0o755)
 	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  git:\n    exec: "+git+"\n    gitdir: ro-mount\n    rules: [{id: s, do: allow, effects: [read], argv: [status]}]\n", 0o600)
@@ -191,7 +191,7 @@ func TestIntegrationAttackGitDir(t *testing.T) {
 //
 // Attack 68.
 func TestIntegrationAttackProposal(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Detached(t, "--workspace="+h.Work, "--proxy", "htrue="+find(t, "true"), image(t, "full"), "/probe", "hold")
 	file := filepath.Join(h.Work, ".hostexec.yaml")
 	propose := func(word string) {
@@ -233,7 +233,7 @@ func TestIntegrationAttackProposal(t *testing.T) {
 //
 // Attack 140.
 func TestIntegrationAttackFlood(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := ruled(t, h, "version: 1\napproval: {wait: always, auto_approve: ['^echo ok$']}\n", "--proxy", "hsh=ask,path=/bin/sh")
 	call := c.Start(t, "bash", "-c", `for i in {1..60}; do (timeout 100 hsh -c "echo RAN$i" 2>/dev/null; echo $?) & done; wait`)
 	for range 55 {

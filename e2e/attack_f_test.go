@@ -31,7 +31,7 @@ func wantPlain(t *testing.T, what, text string) {
 //
 // Attacks 92, 93, 95, 130.
 func TestIntegrationAttackEscapes(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	const evil = "\x1b[2K\x1b[1A\x1b]52;c;eA==\a\u009b2J\r\u202e\u3164\u200b\x7f"
 	h.mkdir(t, filepath.Join(h.Work, ".git"))
 	h.Write(t, filepath.Join(h.Work, ".git"), "HEAD", "ref: refs/heads/"+evil+"\n", 0o644)
@@ -84,7 +84,7 @@ func TestIntegrationAttackEscapes(t *testing.T) {
 //
 // Attacks 92, 93.
 func TestIntegrationAttackShown(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	const evil = "\x7f\u0085\u009b2J\u202e\u2066\u200b\u3164\ufeff\U000e0041"
 	h.mkdir(t, filepath.Join(h.Work, evil))
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
@@ -123,10 +123,10 @@ func TestIntegrationAttackShown(t *testing.T) {
 //
 // Attack 96.
 func TestIntegrationAttackTypeAhead(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
 	c := h.Holding(t)
-	m := person(t, h)
+	m := approver(t, h)
 	m.Type(t, "yyyy\ra\n")
 	call := c.Start(t, "hostexec", "sh", "-c", "echo ahead")
 	m.Expect(t, "q leaves: ")
@@ -143,7 +143,7 @@ func TestIntegrationAttackTypeAhead(t *testing.T) {
 //
 // Attack 100.
 func TestIntegrationAttackIDs(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
 	c := h.Holding(t)
 	call := c.Start(t, "hostexec", "sh", "-c", "echo ids")
@@ -167,7 +167,7 @@ func TestIntegrationAttackIDs(t *testing.T) {
 //
 // Attacks 147, 199.
 func TestIntegrationAttackComeBack(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
 	c, other := h.Holding(t), h.Holding(t)
 	h.mkdir(t, filepath.Join(h.Work, "sub"))
@@ -198,7 +198,7 @@ func TestIntegrationAttackComeBack(t *testing.T) {
 //
 // Attacks 148, 199.
 func TestIntegrationAttackRebound(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", strings.Replace(waitingText, "durable: true", "durable: false", 1), 0o600)
 	c := h.Holding(t)
 	marker := filepath.Join(h.Work, "marker")

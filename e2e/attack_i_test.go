@@ -29,7 +29,7 @@ import (
 //
 // Attacks 73, 74, 75, 76, 77, 78, 79.
 func TestIntegrationAttackEnvironment(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Shared(t, "socket")
 	env := []string{
 		"LD_PRELOAD=/evil", "LD_AUDIT=/evil", "BASH_ENV=/evil", "PERL5OPT=-Mevil", "PYTHONPATH=/evil", "NODE_OPTIONS=--require=/evil", "GIT_SSH_COMMAND=evil", "GIT_EXTERNAL_DIFF=evil",
@@ -73,7 +73,7 @@ func TestIntegrationAttackEnvironment(t *testing.T) {
 //
 // Attacks 62, 119.
 func TestIntegrationAttackMounts(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	h.Write(t, h.Work, "config.yaml", "version: 1\n", 0o600)
 	h.mkdir(t, filepath.Join(h.Work, "bin"))
 	h.mkdir(t, filepath.Join(h.State, "projects"))
@@ -96,7 +96,7 @@ func TestIntegrationAttackMounts(t *testing.T) {
 //
 // Attack 194.
 func TestIntegrationAttackVolume(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\ncat "+canary+"\n", 0o755)
 	const state = "covers hostexec's own state"
 	for i, tt := range []struct{ typ, o, device, says string }{
@@ -121,7 +121,7 @@ func TestIntegrationAttackDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can name a disk: run the integration tests as root, or leave this one out by name")
 	}
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	var st unix.Stat_t
 	check(t, unix.Stat(h.State, &st))
 	disk := filepath.Join(h.Home, "disk")
@@ -137,7 +137,7 @@ func TestIntegrationAttackDisk(t *testing.T) {
 func TestIntegrationAttackRestart(t *testing.T) {
 	for name, then := range map[string]string{"left": ":", "put back": "rm /w/sub; mkdir /w/sub"} {
 		t.Run(name, func(t *testing.T) {
-			h, _ := victim(t)
+			h, _ := hostWithCanary(t)
 			sub := filepath.Join(h.Work, "sub")
 			h.mkdir(t, sub)
 			c := h.Detached(t, "--restart", "always", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
@@ -161,7 +161,7 @@ func TestIntegrationAttackRestart(t *testing.T) {
 //
 // Attacks 129, 131, 132.
 func TestIntegrationAttackForgery(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--proxy", "htrue="+find(t, "true"))
 	first := h.Audit(t)
 	for _, arg := range []string{

@@ -24,7 +24,7 @@ wait`
 //
 // Attack 213.
 func TestIntegrationAttackLongCalls(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	all := c.Start(t, "bash", "-c", crowd)
 	n := 0
@@ -68,7 +68,7 @@ func TestIntegrationAttackLongCalls(t *testing.T) {
 //
 // Attack 94.
 func TestIntegrationAttackLongQuestion(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	long := strings.Repeat("all is well ", 4000) + "; rm -rf /"

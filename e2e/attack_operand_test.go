@@ -16,17 +16,17 @@ import (
 //
 // Attack 65.
 func TestIntegrationAttackRewritten(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	c := ruled(t, h, `version: 1
 commands:
   sh:
     exec: /bin/sh
     rules: [{id: script, do: ask, argv: [{path: ws, type: file}]}]
 `)
-	watch := person(t, h)
+	watch := approver(t, h)
 	const good = "echo good\n"
 	h.Write(t, h.Work, "first.sh", good, 0o666)
-	attended(t, c, "hostexec", "sh", "first.sh")
+	waitUntilAsked(t, c, "hostexec", "sh", "first.sh")
 	for name, rewrite := range map[string]string{
 		"in place": "echo 'echo EVIL' > s.sh", "a link to the host's": "ln -sf " + canary + " s.sh", "another file": "echo 'echo EVIL' > t; mv t s.sh",
 		"nothing": "rm s.sh", "a descriptor": "echo 'echo EVIL' >&7", "a directory above": "mkdir x; echo 'echo EVIL' > x/s.sh; mv s.sh gone; mv x s.sh",

@@ -14,11 +14,11 @@ import (
 
 // Attacks by which the container supplies what the host finds by a name.
 
-// supplied is a host whose PATH has directories of the workspace before all others: one by its
+// hostWithWorkspacePath is a host whose PATH has directories of the workspace before all others: one by its
 // name, one by a link, one that is not there yet, and those that every directory has.
-func supplied(t *testing.T) *Host {
+func hostWithWorkspacePath(t *testing.T) *Host {
 	t.Helper()
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.mkdir(t, filepath.Join(h.Work, "bin"))
 	check(t, os.Symlink("work/linked", filepath.Join(h.Home, "bin")))
 	entries := []string{filepath.Join(h.Work, "bin"), filepath.Join(h.Home, "bin"), filepath.Join(h.Work, "later", "bin"), "", ".", "node_modules/.bin"}
@@ -39,7 +39,7 @@ const plantAll = `mkdir -p bin linked later/bin node_modules/.bin; printf '#!/bi
 //
 // Attacks 62, 214.
 func TestIntegrationAttackPath(t *testing.T) {
-	h := supplied(t)
+	h := hostWithWorkspacePath(t)
 	rule := "\n    rules: [{id: r, do: allow, accept: host-code-execution, argv: []}]\n"
 	c := ruled(t, h, "version: 1\ncommands:\n  set:\n    exec: "+h.Home+"/tool\n    env: {set: {PATH: '"+h.Work+"/bin:.:/usr/bin:/bin'}}"+rule+
 		"  theirs:\n    exec: "+h.Home+"/theirs"+rule+"  arch: {exec: "+h.Home+"/found, rules: [{id: r, do: allow, effects: [read], argv: []}]}\n",
@@ -70,7 +70,7 @@ func TestIntegrationAttackPath(t *testing.T) {
 //
 // Attack 62.
 func TestIntegrationAttackPathProxy(t *testing.T) {
-	h := supplied(t)
+	h := hostWithWorkspacePath(t)
 	h.Proxy(t, "uname tool="+h.Home+"/tool")
 	for _, name := range []string{"tool", "uname"} {
 		if r := h.feed(t, "", h.Client(name)); r.Out != "Linux\n" {
@@ -84,7 +84,7 @@ func TestIntegrationAttackPathProxy(t *testing.T) {
 //
 // Attack 77.
 func TestIntegrationAttackHostValues(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	mine := []string{"PATH=/opt/bin:" + os.Getenv("PATH"), "HOME=" + h.Home, "SHELL=/bin/sh", "TMPDIR=" + h.Home, "XDG_CONFIG_HOME=/opt/config", "XDG_DATA_DIRS=/opt/share:/usr/share", "XDG_RUNTIME_DIR=/opt/run"}
 	h.Env = append(h.Env, mine...)
 	lie := "export HOME=/w SHELL=/w/evil TMPDIR=/w XDG_CONFIG_HOME=/w XDG_DATA_DIRS=/w XDG_RUNTIME_DIR=/w XDG_CACHE_HOME=/w XDG_DATA_HOME=/w PATH=/w:$PATH; "
@@ -114,7 +114,7 @@ func TestIntegrationAttackHostValues(t *testing.T) {
 //
 // Attack 215.
 func TestIntegrationPathReports(t *testing.T) {
-	h := supplied(t)
+	h := hostWithWorkspacePath(t)
 	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  cat:\n    prepend: ['-f', "+h.Work+"/file]\n    env: {set: {LD_PRELOAD: "+h.Work+"/x.so}}\n    rules: [{id: r, do: allow, argv: []}]\n", 0o600)
 	lines := []string{
 		`PATH has "` + h.Work + `/bin", which the container can write`, `PATH has "` + h.Home + `/bin", which the container can write`,

@@ -84,7 +84,7 @@ func TestIntegrationBadFrames(t *testing.T) {
 		{"memfd", "memfd", passing(1, wire.FDPipe)},
 		{"a descriptor without access", "opath", passing(1, wire.FDPipe)},
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		w := c.Host.Watcher(t, c.Session)
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
 		fds := countFDs(t, w.PID)
@@ -138,7 +138,7 @@ func (c *Container) converse(t testing.TB, fds string, data []byte) (started boo
 // TestIntegrationFramesTellTheTruth sends a good request the same way, so that what the
 // tests above do not see is not for the sender's lack.
 func TestIntegrationFramesTellTheTruth(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Feed(t, hex.EncodeToString(request(nil))+"\n", "/probe", "send", "-")
 		reply, err := hex.DecodeString(strings.TrimSpace(r.Out))
 		check(t, err)
@@ -167,7 +167,7 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 		"credit without end":       wire.AppendFrame(nil, wire.KindCredit, wire.AppendCredit(nil, 1<<32-1)),
 		"half a frame, then gone":  header(byte(wire.KindStdin), 10),
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for name, frames := range tests {
 			c.converse(t, "-", append(bytes.Clone(begin), frames...)) // it returns when the host hangs up
 			// It hangs up first, and then the command ends.
@@ -181,7 +181,7 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 //
 // Attacks 39, 145.
 func TestIntegrationSilence(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket")
 			w := h.Watcher(t, c.Session)
@@ -202,7 +202,7 @@ func TestIntegrationSilence(t *testing.T) {
 
 // TestIntegrationManySignals sends a call more signals than anybody can take.
 func TestIntegrationManySignals(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "hbash", "-c", `trap : USR1; echo ready; while read -r l || [ $? -gt 128 ]; do :; done; exit 3`)
 		want(t, "line", call.Line(t), "ready")
 		c.As("0").Sh(t, `for i in {1..2000}; do kill -USR1 $1; done`, itoa(call.PID))
@@ -215,7 +215,7 @@ func TestIntegrationManySignals(t *testing.T) {
 //
 // Attack 35.
 func TestIntegrationNeverRead(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "bash", "-c", `mkfifo /tmp/$$; exec 3<>/tmp/$$; rm /tmp/$$; echo stuck; exec hsh -c 'while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done' >&3`)
 		want(t, "line", call.Line(t), "stuck")
 		want(t, "another call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")

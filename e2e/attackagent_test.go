@@ -16,7 +16,7 @@ import (
 //
 // Attack 221.
 func TestIntegrationAttackAgentConfig(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
 			h := newHost(t, shared.cred != nil)
 			const text = "agent: {mode: container, command: sh, args: [-c, 'echo \"agent: {mode: process, command: evil}\" >agent.yaml; ls']}\n"

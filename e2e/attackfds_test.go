@@ -24,7 +24,7 @@ import (
 //
 // Attack 31.
 func TestIntegrationAttackStuckFile(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--device", "/dev/fuse", "--cap-add", "SYS_ADMIN", "--proxy", "hsh=/bin/sh")
 	w := h.Watcher(t, c.Session)
 	server := c.Start(t, "bash", "-c", "mkdir -p /tmp/from /tmp/at; echo x > /tmp/from/f; exec /probe fuse /tmp/from /tmp/at stuck")
@@ -58,7 +58,7 @@ func TestIntegrationAttackStuckFile(t *testing.T) {
 //
 // Attack 30.
 func TestIntegrationAttackPrivilegedWrite(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--security-opt", "systempaths=unconfined", "-v", "/sys/fs/cgroup:/cgroup", "--proxy", "hsh=/bin/sh")
 	const domain = "/proc/sys/kernel/domainname" // the writer's, whoever opened it
 	before := string(readFile(t, domain))
@@ -90,7 +90,7 @@ func TestIntegrationAttackPrivilegedWrite(t *testing.T) {
 //
 // Attacks 37, 38.
 func TestIntegrationAttackTerminalNumber(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	w := h.Watcher(t, c.Session)
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -122,7 +122,7 @@ func TestIntegrationAttackTerminalNumber(t *testing.T) {
 //
 // Attacks 32, 33.
 func TestIntegrationAttackSplice(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\ncommands:\n  sh:\n    exec: /bin/sh\n    rules: [{id: s, do: ask, stdin: capture(64KiB), argv: [-s]}]\n", 0o600)
 	c := h.Holding(t)
 	late := `mkfifo /tmp/changed; /probe splice "$1" "$2" 2>/tmp/changed | { read -r _ </tmp/changed; cat; }`
@@ -145,7 +145,7 @@ func TestIntegrationAttackSplice(t *testing.T) {
 //
 // Attack 41.
 func TestIntegrationAttackRightsQuota(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh", "--proxy", "hcat=/bin/cat")
 	other := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	const user = "54321" // of no other test: the kernel counts for the whole machine

@@ -32,7 +32,7 @@ func gitWorkspace(t *testing.T, h *Host) (repo, marker string) {
 //
 // Attacks 88, 89.
 func TestIntegrationAttackGitSubmodule(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	repo, marker := gitWorkspace(t, h)
 	h.Must(t, "hostexec", "policy", "init", "--write", "git")
 	c := h.Detached(t, "--proxy", "git", "-v", repo+":/w", "-v", repo+"/.git:/w/.git:ro", "-w", "/w", image(t, "full"), "/probe", "hold")
@@ -76,7 +76,7 @@ func TestIntegrationAttackGitSubmodule(t *testing.T) {
 //
 // Attack 88.
 func TestIntegrationAttackGitPrepared(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	repo, marker := gitWorkspace(t, h)
 	h.Must(t, "hostexec", "policy", "init", "--write", "git")
 	first := h.Detached(t, "-v", repo+":/w", "-w", "/w", image(t, "full"), "/probe", "hold")

@@ -85,7 +85,7 @@ func TestIntegrationAttackSetuid(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("who runs the tests has to be another user than root in a container: run the integration tests as root, or leave this one out by name")
 	}
-	h, _ := victim(t) // an ordinary user
+	h, _ := hostWithCanary(t) // an ordinary user
 	secret := filepath.Join(h.Home, "secret")
 	check(t, os.WriteFile(secret, []byte("of root\n"), 0o600))
 	for _, tt := range []struct {
@@ -113,7 +113,7 @@ func TestIntegrationAttackSetuid(t *testing.T) {
 //
 // Attack 24.
 func TestIntegrationAttackDeviceNode(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	for flag, code := range map[string]int{"CHOWN": 0, "MKNOD": 1} {
 		c := h.Holding(t, "--cap-drop", flag, "--proxy", "hsh=/bin/sh")
 		node := filepath.Join(h.Work, "node"+flag)

@@ -49,7 +49,7 @@ func binds(t *testing.T, source, at string) { t.Helper(); mounts(t, at, "mount",
 //
 // Attack 119.
 func TestIntegrationAttackAlias(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	at := func(name string) string { return filepath.Join(h.Home, name) }
 	h.mkdir(t, filepath.Join(h.State, "projects"))
 	h.Write(t, filepath.Join(h.State, "projects"), "other.yaml", "version: 1\n", 0o600)
@@ -111,7 +111,7 @@ func TestIntegrationAttackAlias(t *testing.T) {
 //
 // Attack 62.
 func TestIntegrationAttackBelow(t *testing.T) {
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	tools := h.sub(t, "tools")
 	h.Write(t, tools, "helper", "#!/bin/sh\necho mine\n", 0o755)
 	h.Write(t, h.Home, "caller", "#!/bin/sh\necho $PATH\nexec helper\n", 0o755)
@@ -134,7 +134,7 @@ func TestIntegrationAttackFuse(t *testing.T) {
 	if err != nil {
 		t.Fatal("bindfs is needed: install it, or leave this test out by name")
 	}
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	for name, source := range map[string]string{"state": h.State, "home": h.Home, "sessions": filepath.Join(h.State, "sessions")} {
 		h.mkdir(t, source)
 		at, link := filepath.Join(h.Home, "fuse-"+name), filepath.Join(h.Home, "to-"+name)

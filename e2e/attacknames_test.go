@@ -16,7 +16,7 @@ import (
 //
 // Attack 98.
 func TestIntegrationAttackNames(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	const evil = "\x1b[2K\x1b]52;c;eA==\a\u202e\u200b\u009b2J' [y] approve"
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
 	for _, name := range []string{evil, "a\x1b[2J", "a b", "a\nb", "\u202ea", "a\u200b", "-rm", "--all"} {
@@ -64,7 +64,7 @@ func TestIntegrationAttackNames(t *testing.T) {
 //
 // Attack 150.
 func TestIntegrationAttackNameAgain(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
 	name := unique("again" + filepath.Base(h.Home))
 	c := h.Holding(t, "--name", name, "--proxy", "hsh=ask,path=/bin/sh")

@@ -27,7 +27,7 @@ func TestIntegrationAttackOpener(t *testing.T) {
 		want(t, "planted", c.Exec(t, "sh", "-c", `printf '#!/bin/sh\necho "$0" >>`+ran+`\n' >/w/bin/`+name+` && chmod 755 /w/bin/`+name).Code, 0)
 	}
 	h.Write(t, filepath.Join(h.Home, "bin"), "xdg-open", "#!/bin/sh\nxdg-settings get default-web-browser >/dev/null 2>&1\necho \"$@ $BROWSER\" >>"+opened.file+"\n", 0o755)
-	attended(t, c, "hsh", "-c", "exit 0")
+	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
 	eventually(t, patience, "something is opened", func() bool { return len(opened.links()) > 0 || exists(ran) })
 	h.Must(t, "hostexec", "deny", pending(t, h, "opened", 1)[0].ID)

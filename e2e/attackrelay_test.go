@@ -19,7 +19,7 @@ import (
 //
 // Attack 165.
 func TestIntegrationRelayNoise(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.standing(t)
 	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
 	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n") // its relay is there
@@ -41,7 +41,7 @@ func TestIntegrationRelayNoise(t *testing.T) {
 //
 // Attack 217.
 func TestIntegrationAttackRelayCalls(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	for name, mode := range map[string]string{"it ends": "20000", "a few calls": "3", "a child stays": "20000 child", "a child stays, no calls": "0 child"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -61,7 +61,7 @@ func TestIntegrationAttackRelayCalls(t *testing.T) {
 //
 // Attack 168.
 func TestIntegrationAttackRelayEnded(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.Holding(t, append(proxies(t), "--carrier", "relay")...)
 	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 	start := time.Now()
@@ -79,7 +79,7 @@ func TestIntegrationAttackRelayEnded(t *testing.T) {
 //
 // Attacks 169, 218.
 func TestIntegrationAttackDetach(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2", "it lies": "exit 0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -100,7 +100,7 @@ func TestIntegrationAttackDetach(t *testing.T) {
 //
 // Attack 218.
 func TestIntegrationAttackRemoved(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	const gone = " had nothing of session "
 	for name, tt := range map[string]struct {
 		does   string
@@ -150,7 +150,7 @@ func TestIntegrationAttackRemoved(t *testing.T) {
 //
 // Attack 218.
 func TestIntegrationAttackAttachAgain(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	c := h.standing(t)
 	attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
 	first := strings.TrimSpace(h.Must(t, attach...))
@@ -185,7 +185,7 @@ func TestIntegrationAttackAttachAgain(t *testing.T) {
 //
 // Attack 171.
 func TestIntegrationAttackAttach(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	tool := h.Write(t, h.Work, "tool", "#!/bin/sh\necho RAN\n", 0o755)
 	for name, tt := range map[string]struct{ mount, path, says string }{
 		"the state": {h.State + ":/state", "/bin/true", "covers hostexec's own state"},
@@ -204,7 +204,7 @@ func TestIntegrationAttackAttach(t *testing.T) {
 //
 // Attack 170.
 func TestIntegrationAttackOwner(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	for name, tt := range map[string]struct{ plant, other, end, says string }{
 		"/run":       {"mkdir -p /run && chmod 1777 /run", "", "", "/run in the container can be written by others"},
 		"a group":    {"mkdir -p /run/hostexec && chmod 775 /run/hostexec", "", "", "/run/hostexec in the container can be written by others"},

@@ -46,7 +46,7 @@ func TestIntegrationAttackSpelling(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can mount a file system: run the integration tests as root, or leave this one out by name")
 	}
-	h, canary := victim(t)
+	h, canary := hostWithCanary(t)
 	from := filepath.Join(h.Home, "from")
 	for _, d := range []string{from, from + "/Repo", from + "/Repo/.git", from + "/Repo/.git/hooks", from + "/Bin", from + "/Other", from + "/Other/.git"} {
 		h.mkdir(t, d)

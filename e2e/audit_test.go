@@ -13,7 +13,7 @@ import (
 
 // TestIntegrationAuditFollow shows calls as they come, those of another session as well.
 func TestIntegrationAuditFollow(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			mark := unique("follow-" + h.Name)
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -55,7 +55,7 @@ func TestIntegrationAuditFollow(t *testing.T) {
 
 // TestIntegrationAuditWhole checks the log after whatever was called by now.
 func TestIntegrationAuditWhole(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Shared(t, "socket")
 		c.Sh(t, "for i in 1 2 3 4 5 6 7 8; do hsh -c 'kill -9 $$' & hsh -c 'exit 3' & banned & done; wait")
 		r := h.Docker(t, "hostexec", "audit", "verify")

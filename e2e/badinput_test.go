@@ -82,7 +82,7 @@ var badInputs = []badInput{
 //
 // Attack 119.
 func TestIntegrationBadInput(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		h.Write(t, h.Work, "tool", "#!/bin/sh\n", 0o755)
 		check(t, os.Symlink(h.State, filepath.Join(h.Work, "link")))
@@ -93,8 +93,8 @@ func TestIntegrationBadInput(t *testing.T) {
 	}
 }
 
-// persons are the kinds of person that newHost can make here.
-func persons() []bool {
+// userKinds are the kinds of person that newHost can make here.
+func userKinds() []bool {
 	if os.Getuid() != 0 {
 		return []bool{false}
 	}
@@ -138,7 +138,7 @@ func (h *Host) refuses(t *testing.T, bad badInput) {
 
 // TestIntegrationMountNextToState mounts what is as near to the forbidden as may be.
 func TestIntegrationMountNextToState(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		h.Write(t, h.Work, "tool", "#!/bin/sh\necho tool\n", 0o755)
 		h.mkdir(t, h.State+"-2")
@@ -150,7 +150,7 @@ func TestIntegrationMountNextToState(t *testing.T) {
 
 // TestIntegrationEngineDown runs without an engine, whose words are docker's.
 func TestIntegrationEngineDown(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		dead := filepath.Join(h.Home, "dead.sock")
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead})
@@ -173,7 +173,7 @@ func TestIntegrationEngineDown(t *testing.T) {
 //
 // Attack 126.
 func TestIntegrationStateDirectory(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		t.Run(h.Name+"/a very long path", func(t *testing.T) { longState(t, h) })
 		t.Run(h.Name+"/a file in the way", func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestIntegrationStateNoExec(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a noexec file system can only be mounted by root: run the integration tests as root, or leave this one out by name")
 	}
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		h.State = h.noexec(t)
 		h.refuses(t, badInput{args: proxied, says: `state directory \S+ is on a file system mounted noexec`})

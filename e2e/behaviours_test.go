@@ -119,16 +119,16 @@ var behaviours = []behaviour{
 		want(t, "code", r.Code, 124)
 	}},
 	{"a question waits for its answer", func(t *testing.T, c *Container) {
-		person(t, c.Host)
-		attended(t, c.shims(), "hostexec", "uname", "-s")
+		approver(t, c.Host)
+		waitUntilAsked(t, c.shims(), "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
 		q := pending(t, c.Host, "uname", 1)[0]
 		c.Host.Must(t, "hostexec", "approve", q.ID)
 		want(t, "what it says", call.Wait(t).Out, "Linux\n")
 	}},
 	{"the caller is told that it waits", func(t *testing.T, c *Container) {
-		person(t, c.Host)
-		attended(t, c, "hostexec", "uname", "-s")
+		approver(t, c.Host)
+		waitUntilAsked(t, c, "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
 		q := pending(t, c.Host, "uname", 1)[0]
 		c.Host.Must(t, "hostexec", "approve", q.ID)
@@ -137,8 +137,8 @@ var behaviours = []behaviour{
 		}
 	}},
 	{"a question ends with its caller", func(t *testing.T, c *Container) {
-		person(t, c.Host)
-		attended(t, c.shims(), "hostexec", "uname", "-s")
+		approver(t, c.Host)
+		waitUntilAsked(t, c.shims(), "hostexec", "uname", "-s")
 		call := c.Start(t, "hostexec", "uname")
 		pending(t, c.Host, "uname", 1)
 		call.Signal(t, "TERM")

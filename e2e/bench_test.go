@@ -46,7 +46,7 @@ func TestBench(t *testing.T) {
 	b.attached(t)
 	b.kills(t)
 	b.flight(t)
-	b.crowd(t)
+	b.manyJobs(t)
 	b.forests(t)
 	b.queue(t)
 	b.sizes(t)

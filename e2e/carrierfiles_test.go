@@ -23,7 +23,7 @@ func filesContainer(t *testing.T, h *Host, flags ...string) *Container {
 // TestIntegrationCarrierFiles makes calls by files from a container: what the socket does,
 // but for what docs/files.md says it does not.
 func TestIntegrationCarrierFiles(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()

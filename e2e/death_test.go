@@ -37,7 +37,7 @@ func allEnd(t testing.TB, procs []*Proc, d time.Duration) {
 // TestIntegrationShimKilled kills the shim, which cannot say goodbye: the whole tree on
 // the host ends, at once where it does not ignore TERM.
 func TestIntegrationShimKilled(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		t.Parallel() // most of it is waiting
 		call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
 		p := call.Host(t)
@@ -56,7 +56,7 @@ func TestIntegrationShimKilled(t *testing.T) {
 // TestIntegrationShimTerminated ends the shim with TERM: it passes the signal on, and
 // the command, which dies of it, leaves its children to the session.
 func TestIntegrationShimTerminated(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
 		p := call.Host(t)
 		call.Signal(t, "TERM")
@@ -68,7 +68,7 @@ func TestIntegrationShimTerminated(t *testing.T) {
 // TestIntegrationTerminalLost takes the caller's terminal away, as closing its window
 // does: the host's tree ends.
 func TestIntegrationTerminalLost(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, proxies(t)...)
 			m := c.Shell(t)
@@ -89,7 +89,7 @@ func TestIntegrationContainerGone(t *testing.T) {
 		"docker rm -f":   {"rm", "-f"},
 		"docker restart": {"restart", "-t", "0"},
 	}
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		for name, way := range ways {
 			t.Run(h.Name+"/"+name, func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -113,7 +113,7 @@ func TestIntegrationContainerGone(t *testing.T) {
 //
 // Attack 156.
 func TestIntegrationWatcherKilled(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
@@ -139,7 +139,7 @@ func TestIntegrationWatcherKilled(t *testing.T) {
 //
 // Attack 156.
 func TestIntegrationKeeperKilled(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
@@ -200,7 +200,7 @@ func noHostAnswers(t testing.TB, c *Container) {
 // TestIntegrationBackgroundChild leaves a child behind: the answer does not wait for it,
 // it lives on, and it ends with the session.
 func TestIntegrationBackgroundChild(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		for _, user := range []string{"0", "1000"} {
 			t.Run(h.Name+"/uid"+user, func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -235,7 +235,7 @@ func backgroundChild(t *testing.T, c *Container, script string) {
 // TestIntegrationBackgroundChildOfRun leaves a child behind that has the container's own
 // stdout: the container ends all the same, and the child with it.
 func TestIntegrationBackgroundChildOfRun(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "hsh", "-c", "sleep 1000 & echo $!")
 			want(t, "code", r.Code, 0)
@@ -248,7 +248,7 @@ func TestIntegrationBackgroundChildOfRun(t *testing.T) {
 // TestIntegrationBackgroundTerminalChild leaves a child behind that has the terminal: no
 // SIGHUP ends it when the command that it came from is done.
 func TestIntegrationBackgroundTerminalChild(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		m.Type(t, "hbash -c 'sleep 1000 & echo pid=$!='\r")
 		p := hostPID(t, m)
@@ -264,7 +264,7 @@ func TestIntegrationBackgroundTerminalChild(t *testing.T) {
 // TestIntegrationRefusesNoCaller hangs up between request and answer again and again,
 // after which the host has as many processes and descriptors as before.
 func TestIntegrationRefusesNoCaller(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		w := c.Host.Watcher(t, c.Session)
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
 		fds := countFDs(t, w.PID)

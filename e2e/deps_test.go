@@ -16,13 +16,12 @@ import (
 
 const module = "github.com/docker-hostexec/hostexec/"
 
-// rooms is the house: what each room may import of ours. Whatever else of ours it
-// imports is denied, because imports go down only and a room knows only what it is about.
-var rooms = map[string]string{
+// allowedImports lists the packages of this module that each package may import. Imports go down only.
+var allowedImports = map[string]string{
 	"shim/wire":        "",
 	"exec/dir":         "",
 	"exec/dir/dirtest": "",
-	"exec/mount":       "exec/dir",
+	"exec/mount":       "exec/dir exec/names",
 	"exec/limit":       "",
 	"exec/names":       "",
 	"exec/osenv":       "",
@@ -33,7 +32,8 @@ var rooms = map[string]string{
 	"plugin/state":     "exec/names",
 	"plugin/notify":    "exec/osenv",
 	"plugin/volume":    "",
-	"plugin/entry":     "exec/proctree",
+	"plugin/entry":     "",
+	"plugin/keeper":    "exec/proctree",
 	"docs":             "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
@@ -62,15 +62,19 @@ var rooms = map[string]string{
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify plugin/volume exec/call exec/verb exec/proctree exec/limit exec/names exec/osenv",
-	"plugin/agent":     "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv",
+	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
+		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv",
+	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
+	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
+	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/container",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
-		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch exec/call exec/dir exec/mount exec/executor " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv",
 
 	// Verbs do not import each other.
@@ -80,7 +84,7 @@ var rooms = map[string]string{
 		"exec/names",
 	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch exec/dir exec/names",
+		"plugin/watch plugin/watch/container exec/dir exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
@@ -91,22 +95,23 @@ var rooms = map[string]string{
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
-		"plugin/sessions plugin/state plugin/watch exec/names",
+		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
-	"plugin": "plugin/cli plugin/entry plugin/inject plugin/launch plugin/sessions plugin/verb/agent " +
+	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
 		"plugin/verb/shell plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/room",
+	"cmd/hostexec-shell":  "exec/shell exec/proctree",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
 
 	"e2e":       "shim/wire",
 	"e2e/probe": "",
 }
 
-// beyond are imports that the plan did not have and that are right, each with why.
-var beyond = map[[2]string]string{
+// extraImports are additional imports, each with a reason.
+var extraImports = map[[2]string]string{
 	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
 	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
@@ -118,16 +123,16 @@ var beyond = map[[2]string]string{
 	{"plugin/watch", "exec/mount"}:     "it makes the table of the container's mounts",
 	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
 	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
+	{"plugin/watch", "plugin/inject"}:  "it has the program that runs shells in containers",
 	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",
 	{"plugin/watch", "exec/policy"}:    "it makes the policy of the session's record",
 }
 
-// denied are imports that would undo what a room is for. deep asks not only what a room
-// imports, but all that comes with it.
+// denied are imports that would undo the purpose of a package. deep includes indirect imports.
 var denied = []struct {
-	rooms, path string
-	deep        bool
-	why         string
+	packages, path string
+	deep           bool
+	why            string
 }{
 	{"exec", "github.com/docker/", true, "exec never knows that Docker exists: it runs commands for whoever may ask"},
 	{"exec", "net/http", true, "exec serves calls over connections it is given"},
@@ -142,8 +147,9 @@ var denied = []struct {
 	{"cmd/hostexec", "net", true, "it is the shim"},
 	{"shim/wire", "fmt", true, "the words both sides speak depend on nothing but io"},
 	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
-	{"plugin/entry", "net", true, "it runs before what it does not import is initialized"},
-	{"plugin/entry", "regexp", true, "it runs before what it does not import is initialized"},
+	{"plugin/entry", "fmt", true, "docker waits for it before each command: it runs before what it does not import is initialized"},
+	{"plugin/keeper", "net", true, "it runs before what it does not import is initialized"},
+	{"plugin/keeper", "regexp", true, "it runs before what it does not import is initialized"},
 	{"plugin/cli", module + "plugin/", true, "each verb has it: what only some verbs need is elsewhere"},
 	{"plugin/verb", module + "plugin/verb/", false, "verbs never import each other: what two need is below both, or handed to them"},
 	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},
@@ -158,7 +164,7 @@ type listed struct {
 	Imports, Deps         []string
 }
 
-func (p listed) room() string { return strings.TrimPrefix(p.ImportPath, module) }
+func (p listed) name() string { return strings.TrimPrefix(p.ImportPath, module) }
 
 func list(t *testing.T, goos string) (all []listed) {
 	t.Helper()
@@ -180,18 +186,18 @@ func list(t *testing.T, goos string) (all []listed) {
 	}
 }
 
-// TestDeps holds the house to its plan, on each system that the command line is for.
+// TestDeps checks the imports on each system that the command line supports.
 func TestDeps(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		t.Run(goos, func(t *testing.T) {
 			for _, p := range list(t, goos) {
-				checkRoom(t, p)
+				checkPackage(t, p)
 				for _, d := range denied {
-					if within := d.rooms == "" || p.room() == d.rooms || strings.HasPrefix(p.room(), d.rooms+"/"); !within {
+					if within := d.packages == "" || p.name() == d.packages || strings.HasPrefix(p.name(), d.packages+"/"); !within {
 						continue
 					}
 					if bad := imports(p, d.path, d.deep); bad != "" {
-						t.Errorf("%s imports %s: denied, because %s", p.room(), bad, d.why)
+						t.Errorf("%s imports %s: denied, because %s", p.name(), bad, d.why)
 					}
 				}
 			}
@@ -199,18 +205,18 @@ func TestDeps(t *testing.T) {
 	}
 }
 
-// checkRoom checks that p is a room of the house and imports only what it may of ours.
-func checkRoom(t *testing.T, p listed) {
+// checkPackage checks that p is listed and imports only what it may.
+func checkPackage(t *testing.T, p listed) {
 	t.Helper()
-	may, ok := rooms[p.room()]
+	may, ok := allowedImports[p.name()]
 	if !ok {
-		t.Errorf("%s is no room of the house: rooms in e2e/deps_test.go is its plan", p.room())
+		t.Errorf("%s is not listed: add it to allowedImports in e2e/deps_test.go", p.name())
 		return
 	}
 	for _, imp := range p.Imports {
 		ours, ok := strings.CutPrefix(imp, module)
-		if ok && !slices.Contains(strings.Fields(may), ours) && beyond[[2]string{p.room(), ours}] == "" {
-			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.room(), ours, may)
+		if ok && !slices.Contains(strings.Fields(may), ours) && extraImports[[2]string{p.name(), ours}] == "" {
+			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.name(), ours, may)
 		}
 	}
 }
@@ -229,10 +235,10 @@ func imports(p listed, path string, deep bool) string {
 	return ""
 }
 
-// TestWire checks the one room that may import a single package.
+// TestWire checks the one package that may import a single package.
 func TestWire(t *testing.T) {
 	for _, p := range list(t, "linux") {
-		if p.room() == "shim/wire" && !slices.Equal(p.Imports, []string{"io"}) {
+		if p.name() == "shim/wire" && !slices.Equal(p.Imports, []string{"io"}) {
 			t.Errorf("shim/wire imports %q, want only io", p.Imports)
 		}
 	}

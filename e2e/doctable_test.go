@@ -42,8 +42,8 @@ func holdTable(t *testing.T, doc, section, head string) (rows int) {
 	return rows
 }
 
-// testsByRoom returns the tests of each package, as exec/policy.TestMatch.
-func testsByRoom(t *testing.T) map[string]bool {
+// testsByPackage returns the tests of each package, as exec/policy.TestMatch.
+func testsByPackage(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}
 	for name := range testIndex(t) {

@@ -148,7 +148,7 @@ func TestIntegrationEngineRestart(t *testing.T) {
 	}
 	t.Parallel() // most of it is waiting
 	e := newEngine(t)
-	for _, ordinary := range persons()[1:] { // whoever it is, the engine is not asked
+	for _, ordinary := range userKinds()[1:] { // whoever it is, the engine is not asked
 		h := newHost(t, ordinary)
 		h.Env = e.env()
 		t.Run(h.Name+"/calls go on", func(t *testing.T) { callsGoOn(t, h, e) })

@@ -18,7 +18,7 @@ import (
 //
 // Attack 183.
 func TestIntegrationExecSocket(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket")
 			folder := filepath.Join(h.State, "sessions", c.Session)

@@ -24,7 +24,7 @@ func holdPromises(t *testing.T, doc, source string, count int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, next := testsByRoom(t), 1
+	tests, next := testsByPackage(t), 1
 	for _, row := range promised.FindAllStringSubmatch(string(text), -1) {
 		first, _ := strconv.Atoi(row[1])
 		last, _ := strconv.Atoi(row[2])

@@ -96,8 +96,8 @@ func (b *bench) forests(t *testing.T) {
 	b.row("a tree of 500 processes whose shim was killed: left", itoa(left(forest)), "0", left(forest) == 0)
 }
 
-// crowd measures 200 jobs at once.
-func (b *bench) crowd(t *testing.T) {
+// manyJobs measures 200 jobs at once.
+func (b *bench) manyJobs(t *testing.T) {
 	c := b.host.Holding(t, "--proxy", "hsh=/bin/sh")
 	w := b.host.Watcher(t, c.Session)
 	fds := countFDs(t, w.PID)

@@ -60,9 +60,9 @@ func (c *Container) asked(t *testing.T, word string, flags ...string) {
 //
 // Attack 72.
 func TestIntegrationGrants(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := asking(t, h)
+			c := askingContainer(t, h)
 			for word, flags := range map[string][]string{"for": {"--for", "15m"}, "times": {"--times", "2"}, "always": {"--always"}} {
 				c.asked(t, word, flags...)
 				want(t, "stdout unasked", c.Exec(t, "hsh", "-c", "echo "+word).Out, word+"\n")
@@ -96,11 +96,11 @@ func TestIntegrationGrants(t *testing.T) {
 //
 // Attack 124.
 func TestIntegrationGrantRevoked(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh", "--proxy", "hp="+probePath(t), "--proxy", "hbash="+find(t, "bash"))
-			person(t, h)
-			attended(t, c, "hsh", "-c", "exit 0")
+			approver(t, h)
+			waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 			c.asked(t, "revoked", "--always")
 			g := c.grants(t)[0]
 			sock := filepath.Join(h.State, "sessions", c.Session, "control.sock")
@@ -126,9 +126,9 @@ func TestIntegrationGrantRevoked(t *testing.T) {
 // TestIntegrationGrantOutlivesWatcher stops the watcher and resumes the session: what was
 // granted holds, and what was counted is not counted again.
 func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := asking(t, h)
+			c := askingContainer(t, h)
 			c.asked(t, "stays", "--always")
 			c.asked(t, "counted", "--times", "3")
 			want(t, "second of three", c.Exec(t, "hsh", "-c", "echo counted").Out, "counted\n")
@@ -150,10 +150,10 @@ func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
 
 // TestIntegrationWatchAlways types a in docker hostexec pending --watch.
 func TestIntegrationWatchAlways(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
-	m := person(t, h)
-	attended(t, c, "hsh", "-c", "exit 0")
+	m := approver(t, h)
+	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "echo each time")
 	m.Expect(t, "  argv[2]  echo each time\r\n")
 	m.Expect(t, "a until the session ends, ")

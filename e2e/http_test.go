@@ -70,7 +70,7 @@ func (c *Container) door(t testing.TB) (address, header string) {
 //
 // Attacks 121, 122, 172, 175, 182.
 func TestIntegrationHTTP(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			name := unique("http-" + h.Name)
 			gateway := network(t, h, name) + "1"
@@ -97,7 +97,7 @@ func TestIntegrationHTTP(t *testing.T) {
 				t.Errorf("%d bytes of 2000000: %s %s", len(much.Stdout), much.Status, much.Reason)
 			}
 			sameAudit(t, c, address, header)
-			if h == people(t)[0] { // what does not depend on who the person is
+			if h == dockerUsers(t)[0] { // what does not depend on who the person is
 				httpAsks(t, c, address, header)
 				httpHangUp(t, c, address, header)
 			}
@@ -128,8 +128,8 @@ func sameAudit(t *testing.T, c *Container, address, header string) {
 // httpAsks has a person say yes and no.
 func httpAsks(t *testing.T, c *Container, address, header string) {
 	h := c.Host
-	person(t, h)
-	attended(t, c, "hask", "-c", "exit 0")
+	approver(t, h)
+	waitUntilAsked(t, c, "hask", "-c", "exit 0")
 	for answer, wanted := range map[string]string{
 		"approve":       `200 approved "" "" 4 "yes\n" ""`,
 		"deny":          `200 denied "" "Denied by user" 126 "" ""`,

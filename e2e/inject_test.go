@@ -70,7 +70,7 @@ func TestIntegrationInjection(t *testing.T) {
 //
 // Attacks 22, 42, 127.
 func TestIntegrationReadOnlyShare(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, script := range []string{
 			`echo x >/run/hostexec/new`, `rm /run/hostexec/socket`, `rm /run/hostexec/bin/hsh`, `echo x >>/run/hostexec/bin/hostexec`,
 			`mv /run/hostexec /run/other`, `/probe args >/run/hostexec/carrier`, `touch /run/hostexec/bin/hostexec`,
@@ -97,7 +97,7 @@ func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 // TestIntegrationLentVolume lends a container a volume where login shells look: nothing is
 // put into it, for it is another's.
 func TestIntegrationLentVolume(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	lender := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, "-v", "/usr/local/bin", image(t, "full"), "true"))
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", lender) })
 	for range 2 { // as an image that is seen first, and as one that is known

@@ -35,7 +35,7 @@ func (c *Container) jobDir(id string) string {
 
 // TestIntegrationJob starts a job, and looks at it from the container and from the host.
 func TestIntegrationJob(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		id, p := c.Job(t, "hsh", "-c", `printf 'a\000\001\002\001\001\001b'; echo err >&2; printf end; read x; exec sleep 1000`)
 		dir := c.jobDir(id)
 		wantOut := "a\x00\x01\x02\x01\x01\x01bend"
@@ -74,7 +74,7 @@ func TestIntegrationJob(t *testing.T) {
 // TestIntegrationJobFollowed follows a job's log, in the container and on the host, until the
 // job ends.
 func TestIntegrationJobFollowed(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		fifo := func(name string) string {
 			path := filepath.Join(c.Host.Work, name+c.User)
 			check(t, syscall.Mkfifo(path, 0o666))
@@ -145,7 +145,7 @@ func TestIntegrationJobTree(t *testing.T) {
 // streams: nothing of it runs, what it wrote is there up to some point, and it is said why
 // there is no more.
 func TestIntegrationJobCut(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")
 		id, p := c.Job(t, "--wait-for-log", "^1000$", "hsh", "-c", "i=0; while :; do i=$((i+1)); echo $i; echo e$i >&2; done")
 		h.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
@@ -182,7 +182,7 @@ func callerLeaves(t *testing.T, c *Container, script string) {
 // TestIntegrationJobPort waits until a job listens.
 func TestIntegrationJobPort(t *testing.T) {
 	find(t, "busybox")
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 		port := unusedPort(t)
 		id, p := c.Job(t, "--wait-for-port", port, "hsh", "-c", "busybox nc -l -p "+port)
@@ -211,7 +211,7 @@ func unusedPort(t *testing.T) string {
 //
 // Attack 44.
 func TestIntegrationJobElsewhere(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c, other := h.Holding(t, "--proxy", "hsh=/bin/sh"), h.Holding(t, "--proxy", "hsh=/bin/sh")
 		id, p := c.Job(t, "hsh", "-c", "exec sleep 1000")
 		for _, verb := range []string{"logs", "wait", "kill"} {
@@ -231,7 +231,7 @@ func TestIntegrationJobElsewhere(t *testing.T) {
 // for them; then all descriptors are back.
 func TestIntegrationJobsAtOnce(t *testing.T) {
 	const n = 200
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 			w := h.Watcher(t, c.Session)
@@ -254,7 +254,7 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 // Attack 142.
 func TestIntegrationTimeout(t *testing.T) {
 	const script = `echo partial; setsid sleep 1000 & (trap '' HUP; sleep 1000) & sleep 1000`
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		t.Parallel() // most of it is waiting
 		for _, call := range []string{`hostexec --timeout 2s hsh -c "$1"`, `HOSTEXEC_TIMEOUT=2.0 hsh -c "$1"`, `HOSTEXEC_TIMEOUT=5m hostexec --timeout=2000ms hsh -c "$1"`} {
 			begin := time.Now()

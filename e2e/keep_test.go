@@ -22,7 +22,7 @@ import (
 // runs on.
 func TestIntegrationJobKept(t *testing.T) {
 	const script = `setsid sleep 1000 & echo $!; (sleep 1000 & echo $!); echo up; wait`
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		for name, end := range map[string]func(c *Container, id string){
 			"kill":             func(c *Container, id string) { c.Host.Must(t, "hostexec", "kill", id) },
 			"stop":             func(c *Container, _ string) { c.Host.Must(t, "hostexec", "stop", c.Session) },
@@ -81,7 +81,7 @@ func TestIntegrationJobKeptRestart(t *testing.T) {
 
 // TestIntegrationAgentJobKept has a job outlive its agent, in both modes, which ends all else.
 func TestIntegrationAgentJobKept(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for _, mode := range modes {
 			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
 				h := newHost(t, shared.cred != nil)
@@ -122,7 +122,7 @@ func (call *Call) job(t testing.TB, flags string) (id string, p *Proc) {
 // show it. Then watcher and keeper are killed at once, and nobody is left that would end it:
 // prune does.
 func TestIntegrationAgentJobLost(t *testing.T) {
-	for _, shared := range people(t) {
+	for _, shared := range dockerUsers(t) {
 		for _, mode := range modes {
 			t.Run(shared.Name+"/"+mode, func(t *testing.T) {
 				h := newHost(t, shared.cred != nil)

@@ -12,7 +12,7 @@ import (
 // TestIntegrationLeft sees what a call and a job have left running, from the host, and ends it.
 func TestIntegrationLeft(t *testing.T) {
 	const script = `setsid sleep 1000 >/dev/null 2>&1 & echo $! $HOSTEXEC_REQUEST_ID`
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		id, _, _ := strings.Cut(c.Exec(t, "hostexec", "-d", "hsh", "-c", script).Out, " ")
 		want(t, "wait", c.Exec(t, "hostexec", "wait", id).Code, 0)
 		for _, out := range []string{c.Exec(t, "hostexec", "logs", id).Out, c.Exec(t, "hsh", "-c", script).Out} {

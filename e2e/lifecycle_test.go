@@ -22,7 +22,7 @@ const leaves = 10*time.Second + soon
 // TestIntegrationFirstInstruction calls as the very first thing that a container does,
 // many times over: the watcher is there before the container.
 func TestIntegrationFirstInstruction(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			for i := range 5 {
 				r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "hsh", "-c", fmt.Sprintf("echo %d; exit %d", i, i))
@@ -69,7 +69,7 @@ func TestIntegrationUnbegun(t *testing.T) {
 
 // TestIntegrationRestart restarts the container: the session is the same, and calls work.
 func TestIntegrationRestart(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
@@ -88,7 +88,7 @@ func TestIntegrationRestart(t *testing.T) {
 
 // TestIntegrationRestartPolicy has the engine restart the container by itself.
 func TestIntegrationRestartPolicy(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		for _, policy := range []string{"always", "on-failure", "unless-stopped"} {
 			t.Run(h.Name+"/"+policy, func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -105,7 +105,7 @@ func TestIntegrationRestartPolicy(t *testing.T) {
 
 // TestIntegrationStopResume ends a session by hand, and brings it back.
 func TestIntegrationStopResume(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
@@ -126,7 +126,7 @@ func TestIntegrationStopResume(t *testing.T) {
 // TestIntegrationOldContainer starts a kept container long after its watcher has gone:
 // it starts, its calls say what to type, and that works.
 func TestIntegrationOldContainer(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, proxies(t)...)
@@ -143,7 +143,7 @@ func TestIntegrationOldContainer(t *testing.T) {
 
 // TestIntegrationDetach leaves a foreground run by its detach keys: the session stays.
 func TestIntegrationDetach(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			name := unique("detach-" + h.Name)
 			t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
@@ -160,7 +160,7 @@ func TestIntegrationDetach(t *testing.T) {
 // TestIntegrationClientKilled kills `docker hostexec run` while its container runs: like
 // docker run, it leaves the container, and the session with it.
 func TestIntegrationClientKilled(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			name := unique("killed-" + h.Name)
 			t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
@@ -264,7 +264,7 @@ func waitOr(t testing.TB, wait func() error) {
 
 // TestIntegrationStatus reads what status says of a session, in all its formats.
 func TestIntegrationStatus(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--name", unique("status-"+h.Name), "--proxy", "hsh=/bin/sh", "--proxy", "banned=deny")
 			c.Exec(t, "hsh", "-c", "exit 0")

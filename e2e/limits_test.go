@@ -65,7 +65,7 @@ func logged(t testing.TB, h *Host) (n int64) {
 //
 // Attack 132.
 func TestIntegrationLimitAudit(t *testing.T) {
-	for _, person := range people(t) {
+	for _, person := range dockerUsers(t) {
 		h := newHost(t, person.Name == "user") // whose log has no other records
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, append(proxies(t), "--proxy", "banned=deny")...)
@@ -104,7 +104,7 @@ func TestIntegrationLimitAudit(t *testing.T) {
 //
 // Attack 212.
 func TestIntegrationLimitCalls(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			sleep := []string{"--proxy", "hsleep=" + find(t, "sleep"), "--proxy", "htrue=" + find(t, "true")}
 			c, other := h.Holding(t, append(sleep, "--pids-limit", "20")...), h.Holding(t, sleep...)
@@ -254,7 +254,7 @@ func removed(pid int, dir string) (n int64) {
 //
 // Attack 139.
 func TestIntegrationLimitFiles(t *testing.T) {
-	for _, person := range people(t) {
+	for _, person := range dockerUsers(t) {
 		h := newHost(t, person.Name == "user") // with a configuration and leftovers of its own
 		for _, tt := range []struct{ name, script string }{
 			{"bytes", "cat /dev/zero >/run/hostexec/proxy/htrue/fill"},

@@ -17,7 +17,7 @@ import (
 //
 // Attack 145.
 func TestIntegrationInFlight(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		for _, n := range []int{5, 100, 1000} {
 			t.Run(fmt.Sprintf("%s/%d", h.Name, n), func(t *testing.T) {
 				c := h.Holding(t, "--proxy", "hcat="+find(t, "cat")).As("1000")

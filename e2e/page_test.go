@@ -33,7 +33,7 @@ func (tab *Tab) asked(t *testing.T, c *Container, args ...string) (*Call, string
 // TestIntegrationPage answers on the page, by mouse: what a container asks for appears by
 // itself, approved it runs, denied it does not, and its end is in the history.
 func TestIntegrationPage(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh", "--proxy", "make=ask")
 			h.Write(t, h.Work, "page.mk", "first:\n\t@echo approved $@ in $(CURDIR); exit 3\n", 0o644)
@@ -93,7 +93,7 @@ const early = `(() => {
 //
 // Attack 109.
 func TestIntegrationPageKeys(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
 	tab.keys("a\rd ") // typed before anything is there
@@ -136,7 +136,7 @@ func TestIntegrationPageKeys(t *testing.T) {
 //
 // Attack 112.
 func TestIntegrationPageTabs(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	u, browser := h.ui(t), newBrowser(t)
 	tabs := []*Tab{u.page(t, browser), u.page(t, browser)}
@@ -191,7 +191,7 @@ func (tab *Tab) again(t *testing.T, u *UI) {
 //
 // Attacks 92, 93, 94, 95, 109, 110.
 func TestIntegrationPageHostile(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
 	long := strings.Repeat("all is well ", 1700) + "; rm -rf /"
@@ -232,7 +232,7 @@ func TestIntegrationPageHostile(t *testing.T) {
 
 // TestIntegrationPageKill ends a command that runs, from the page, with two clicks.
 func TestIntegrationPageKill(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
 	call := c.Start(t, "hsh", "-c", "echo $$; while :; do sleep 1000; done", "hsh", "killed")
@@ -306,7 +306,7 @@ func (d screen) links() []string {
 func (d screen) answer(t *testing.T, c *Container) (shown string) {
 	t.Helper()
 	browser := newBrowser(t) // it may take its time, and the link is not good for long
-	attended(t, c, "hsh", "-c", "exit 0")
+	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
 	eventually(t, patience, "a browser is opened", func() bool { return len(d.links()) > 0 })
 	link := d.links()[0]
@@ -328,7 +328,7 @@ func (d screen) answer(t *testing.T, c *Container) (shown string) {
 //
 // Attacks 104, 106, 115, 124.
 func TestIntegrationPageStrangers(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	u := h.ui(t)
 	browser := newBrowser(t)

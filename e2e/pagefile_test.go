@@ -37,7 +37,7 @@ func secretsIn(secrets ...string) (found []string) {
 //
 // Attack 108.
 func TestIntegrationPageFile(t *testing.T) {
-	h, _ := victim(t)
+	h, _ := hostWithCanary(t)
 	opened := h.screen(t)
 	started, profile := filepath.Join(h.Home, "started"), filepath.Join(h.Home, "profile")
 	// It waits for the test to have looked, and then is the browser.
@@ -53,7 +53,7 @@ exec `+find(t, "chromium", "chromium-browser", "google-chrome")+` --headless --n
 	t.Cleanup(func() { cancel(); cmd.Wait() })
 	h.endPages(t) // run may be faster
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
-	attended(t, c, "hsh", "-c", "exit 0")
+	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
 	eventually(t, patience, "a browser is opened", func() bool { return len(opened.links()) > 0 })
 

@@ -12,7 +12,7 @@ import (
 // TestIntegrationPageGrants approves on terms, by the keyboard and by mouse: the same call
 // runs unasked then, until it is revoked on the page. Opening the menu chooses nothing.
 func TestIntegrationPageGrants(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
 	want(t, "grants are shown before there is one", eval[bool](tab, "document.querySelector('#s-grants').hidden"), true)

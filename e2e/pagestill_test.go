@@ -17,7 +17,7 @@ import (
 //
 // Attack 111.
 func TestIntegrationPageStill(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
 	above, idAbove := tab.asked(t, c, "hsh", "-c", "echo above", "hsh", "above")

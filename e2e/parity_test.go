@@ -38,7 +38,7 @@ func TestIntegrationParity(t *testing.T) {
 // TestIntegrationParityIsWhole fails for a flag of docker run that no row has and that is
 // no known exception: docker may grow one.
 func TestIntegrationParityIsWhole(t *testing.T) {
-	known := helpFlags(people(t)[0].Must(t, "run", "--help"))
+	known := helpFlags(dockerUsers(t)[0].Must(t, "run", "--help"))
 	used := map[string]bool{}
 	for _, row := range parityRows {
 		maps.Copy(used, row.uses(known))
@@ -55,7 +55,7 @@ func TestIntegrationParityIsWhole(t *testing.T) {
 
 // TestIntegrationParityOfHelp wants the flags of docker run in our help, and ours.
 func TestIntegrationParityOfHelp(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	want, got := helpFlags(h.Must(t, "run", "--help")), helpFlags(h.Must(t, "hostexec", "run", "--help"))
 	for _, ours := range []string{"proxy", "proxy-shell", "workspace", "workdir-host", "pass-env", "allow-new-privs", "carrier", "http", "cloister-compat"} {
 		want[ours] = ""

@@ -24,8 +24,8 @@ var (
 	hosts     []*Host
 )
 
-// people returns those who use docker on this host, for the whole run of the tests.
-func people(t testing.TB) []*Host {
+// dockerUsers returns those who use docker on this host, for the whole run of the tests.
+func dockerUsers(t testing.TB) []*Host {
 	t.Helper()
 	hostsOnce.Do(func() {
 		hosts = append(hosts, newHost(t, false))
@@ -39,12 +39,12 @@ func people(t testing.TB) []*Host {
 	return hosts
 }
 
-// everywhere runs f for each person at the host, as one kind of user in that person's shared
+// forEachUser runs f for each person at the host, as one kind of user in that person's shared
 // container; and for one of them with the other carrier. What a carrier cannot do stands in
 // docs/carriers.md, and f asks for c.Carrier.
-func everywhere(t *testing.T, f func(t *testing.T, c *Container)) {
+func forEachUser(t *testing.T, f func(t *testing.T, c *Container)) {
 	bySocket(t, f)
-	all := people(t)
+	all := dockerUsers(t)
 	h := all[len(all)-1]
 	t.Run(h.Name+"/relay/uid1000", func(t *testing.T) { f(t, h.Shared(t, "relay").As("1000")) })
 }
@@ -53,7 +53,7 @@ func everywhere(t *testing.T, f func(t *testing.T, c *Container)) {
 // the container, and the other way round: that is how most people have it.
 func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 	users := []string{"1000", "0"}
-	for i, h := range people(t) {
+	for i, h := range dockerUsers(t) {
 		t.Run(h.Name+"/uid"+users[i], func(t *testing.T) { f(t, h.Shared(t, "socket").As(users[i])) })
 	}
 }
@@ -61,7 +61,7 @@ func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 // anybody is one of the people, for what takes long and differs for none of them.
 func anybody(t testing.TB) []*Host {
 	t.Helper()
-	all := people(t)
+	all := dockerUsers(t)
 	return all[len(all)-1:]
 }
 

@@ -27,8 +27,8 @@ func (h *Host) reconfigure(t *testing.T, text string) {
 	check(t, os.Rename(h.Write(t, h.State, "config.new", text, 0o600), file))
 }
 
-// strangers runs do for people of whom no other test knows, beside one another.
-func strangers(t *testing.T, do func(*testing.T, *Host)) {
+// forNewUsers runs do for people of whom no other test knows, beside one another.
+func forNewUsers(t *testing.T, do func(*testing.T, *Host)) {
 	for _, ordinary := range []bool{false, true} {
 		h := newHost(t, ordinary)
 		t.Run(h.Name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestIntegrationRules(t *testing.T) {
 		{"--proxy with its action before the other rules", "", []string{"hsh", "-c", "echo proxied"}, "proxied\n", 0, ""},
 		{"unknown", "", []string{"id"}, "", 127, "not a proxied command"},
 	}
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		other := filepath.Join(h.Home, "other")
 		for _, dir := range []string{filepath.Join(h.Work, "over"), other} {
 			h.mkdir(t, dir)
@@ -142,7 +142,7 @@ func TestIntegrationRules(t *testing.T) {
 //
 // Attacks 65, 71, 149.
 func TestIntegrationSnapshot(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1
 commands:
   sh:
@@ -151,9 +151,9 @@ commands:
       - {id: script, do: ask, argv: [{path: ws, type: file, snapshot: true}]}
       - {id: input, do: ask, stdin: capture(1KiB), argv: [-s]}
 `)
-		person(t, h)
+		approver(t, h)
 		h.Write(t, h.Work, "s.sh", "echo shown\n", 0o666)
-		attended(t, c, "hostexec", "sh", "s.sh")
+		waitUntilAsked(t, c, "hostexec", "sh", "s.sh")
 		call := c.Start(t, "hostexec", "sh", "s.sh")
 		q := pending(t, h, "/1/s.sh", 1)[0]
 		check(t, os.WriteFile(filepath.Join(h.Work, "s.sh"), []byte("echo evil\n"), 0o666))
@@ -184,15 +184,15 @@ commands:
 // Attacks 69, 157.
 func TestIntegrationConfigChanges(t *testing.T) {
 	const text = "version: 1\ncommands:\n  echo:\n    rules:\n      - {id: e, do: %s, argv: [hello]}\n"
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, fmt.Sprintf(text, "allow"))
 		write := func(text string) { h.reconfigure(t, text) }
 		want(t, "allowed", c.Exec(t, "hostexec", "echo", "hello").Out, "hello\n")
 		write(fmt.Sprintf(text, "deny"))
 		want(t, "denied", c.Exec(t, "hostexec", "echo", "hello").Code, 126)
 		write(fmt.Sprintf(text, "ask"))
-		person(t, h)
-		attended(t, c, "hostexec", "echo", "hello")
+		approver(t, h)
+		waitUntilAsked(t, c, "hostexec", "echo", "hello")
 		for action, code := range map[string]int{"allow": 0, "deny": 126} {
 			write(fmt.Sprintf(text, "ask"))
 			call := c.Start(t, "hostexec", "echo", "hello")
@@ -224,7 +224,7 @@ func TestIntegrationDefaultProxies(t *testing.T) {
 // TestIntegrationPolicyAddOffersProject: on a terminal the first rule of a command is for one
 // project, unless the person says that it is for all.
 func TestIntegrationPolicyAddOffersProject(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	for answer, file := range map[string]string{"\r": "projects", "y\r": "config.yaml"} {
 		m := h.term(t, "docker", "hostexec", "policy", "add", "--ask", "--", "make", "deploy")
 		m.Expect(t, "Is it for all projects, not only for ")

@@ -25,7 +25,7 @@ import (
 //
 // Attacks 1, 2, 3, 4, 6, 7, 8, 14, 15.
 func TestIntegrationAttackFiles(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		canary := h.Write(t, h.Home, "canary", "a\x00secret of the host\x00", 0o600)
 		h.Proxy(t, h.args(t)+" sh=/bin/sh")

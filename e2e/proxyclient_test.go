@@ -64,7 +64,7 @@ func callers(h *Host) []*Host {
 // TestIntegrationProxyClients makes the same calls by every client, as every user, to every
 // person's proxy.
 func TestIntegrationProxyClients(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		args := h.args(t)
 		h.Proxy(t, args+" sh=/bin/sh", "--any-user")

@@ -25,7 +25,7 @@ func (h *Host) runsProxy(t testing.TB, args ...string) Result {
 
 // TestIntegrationProxyLife has a proxy begin, refuse a second one, and leave nothing.
 func TestIntegrationProxyLife(t *testing.T) {
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		t.Run(h.Name, func(t *testing.T) {
 			p := h.Proxy(t, "make")

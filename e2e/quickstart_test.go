@@ -14,7 +14,7 @@ import (
 // TestIntegrationQuickstart types what docs/quickstart.md says, but for the image and the terminal:
 // the commands are there, and a file that the agent creates is the person's.
 func TestIntegrationQuickstart(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	_, text, _ := strings.Cut(string(readFile(t, "../docs/quickstart.md")), "```sh\n")
 	script, _, ok := strings.Cut(text, "```\n")
 	if !ok || strings.Count(script, "my-agent claude") != 1 || strings.Count(script, " -it ") != 1 {

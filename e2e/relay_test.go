@@ -16,7 +16,7 @@ import (
 //
 // Attack 167.
 func TestIntegrationRelayStall(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "relay")
 			const fifo = `mkfifo /tmp/$$; exec 7<>/tmp/$$; rm /tmp/$$; echo stalled; `
@@ -45,7 +45,7 @@ func (c *Container) relays(t testing.TB) []string {
 // TestIntegrationRelayAgain ends the relay in several ways: what was called over it ends,
 // and later calls are answered over another one.
 func TestIntegrationRelayAgain(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, append(proxies(t), "--carrier", "relay")...)

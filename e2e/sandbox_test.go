@@ -36,7 +36,7 @@ func TestIntegrationSandbox(t *testing.T) {
 
 // TestIntegrationAttackSandbox has the container write the Makefile that the host's make runs in a sandbox.
 //
-// Attack 236.
+// Attack 239.
 func TestIntegrationAttackSandbox(t *testing.T) {
 	for _, h := range people(t) {
 		t.Run(h.Name, func(t *testing.T) {

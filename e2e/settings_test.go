@@ -25,7 +25,7 @@ commands:
   stays: {exec: /bin/sh, leave: true}
   goes: {exec: /bin/sh}
 `
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		ways := map[string]func(*Container){
 			"stop":   func(c *Container) { h.Must(t, "hostexec", "stop", c.Session) },
 			"rm -f":  func(c *Container) { h.Must(t, "rm", "-f", c.ID) },
@@ -59,7 +59,7 @@ commands:
 
 // TestIntegrationRecord keeps what a command writes, and plays it.
 func TestIntegrationRecord(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1
 commands:
   rec:
@@ -93,7 +93,7 @@ commands:
 
 // TestIntegrationPinned changes a program after its sha256 was written down.
 func TestIntegrationPinned(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		script := "#!/bin/sh\necho pinned\n"
 		prog := h.Write(t, h.Home, "prog", script, 0o755)
 		sum := sha256.Sum256([]byte(script))
@@ -125,7 +125,7 @@ func TestIntegrationPinned(t *testing.T) {
 // Attack 88.
 func TestIntegrationGitDir(t *testing.T) {
 	git := find(t, "git")
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		repo := filepath.Join(h.Work, "repo")
 		for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}} {
 			if r := h.feed(t, "", git, args...); r.Code != 0 {
@@ -160,7 +160,7 @@ func TestIntegrationGitDir(t *testing.T) {
 // TestIntegrationAuditConfigured has the log kept as the configuration says: a copy for each
 // container, no secrets, in files of some size.
 func TestIntegrationAuditConfigured(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1
 approval: {auto_approve: ['^echo .*$']}
 audit: {sync: always, per_container: true, redact: ['sk-[a-z0-9]+'], rotate: 2KiB, keep: 2}

@@ -17,7 +17,7 @@ import (
 // nothing left of it.
 func TestIntegrationShellFiles(t *testing.T) {
 	needBash(t)
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		g := ground{Container: h.Holding(t, "--proxy-shell")}.make(t)
 		want(t, "a first command", g.x(t, `x :`).Code, 0)
 		dir := filepath.Join(h.State, "sessions", g.Session, "shells", "done")
@@ -42,19 +42,44 @@ func TestIntegrationShellFiles(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellPolled takes its FIFO from a shell in a container: what is not told of is
+// TestIntegrationShellPolled takes the directory that is watched from a shell in a container: what is not told of is
 // looked for.
 func TestIntegrationShellPolled(t *testing.T) {
 	needBash(t)
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	name := h.target(t, "full", nil, "/probe", "hold")
 	g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
-	want(t, "without news", g.x(t, `x 'rm /tmp/hostexec-*/news; V=1'; x 'echo $V'`), Result{Out: "1\n"})
+	unwatched := `d=$(echo /tmp/hostexec-output-*/shells); mv $d/done $d/gone && mkdir $d/done; V=1`
+	want(t, "without a watch", g.x(t, `x '`+unwatched+`'; x 'echo $V'`), Result{Out: "1\n"})
 	r := g.x(t, `hostexec session start s -- 'echo $V; exit 3'`)
 	if r.Out != "1\n" || r.Code != 3 || !strings.Contains(r.Err, "pid ") {
 		t.Errorf("a copy: %v", r)
 	}
-	want(t, "files", strings.TrimSpace(g.x(t, `x 'sleep 2; ls /tmp/hostexec-* | grep -vc "[.]"; ls /tmp/hostexec-* | grep -c "[.]exit"'`).Out), "2\n0")
+	want(t, "files", g.x(t, `x 'sleep 2; ls $d/done $d/gone | grep -c "[.]exit"'`).Out, "0\n")
+}
+
+// TestIntegrationShellInstalled looks at what a shell has in a container: a program of the container's user, whose
+// file is gone, and the files of output. Where only root can put the program there, that is the same.
+func TestIntegrationShellInstalled(t *testing.T) {
+	needBash(t)
+	h := dockerUsers(t)[0]
+	for flags, tmp := range map[string]string{"--user 99": "/tmp", "--user 99 --read-only": "/dev/shm", "--user 0 --read-only --cap-drop ALL": "/dev/shm"} {
+		t.Run(flags, func(t *testing.T) {
+			name := h.target(t, "full", strings.Fields(flags), "/probe", "hold")
+			g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
+			want(t, "a command", g.x(t, `x 'V=1; (exit 3)'`).Code, 3)
+			r := g.x(t, `hostexec session start s -- 'echo $V; exit 4'`)
+			if r.Out != "1\n" || r.Code != 4 || !strings.Contains(r.Err, "pid ") {
+				t.Errorf("a copy: %v", r)
+			}
+			text := `shopt -s nullglob; for f in /tmp/hostexec-* /dev/hostexec-* /dev/shm/hostexec-*; do echo "${f%-*}"; done`
+			want(t, "files", g.x(t, `x '`+text+`'`).Out, tmp+"/hostexec-output\n")
+			want(t, "user", g.x(t, `x 'id -u'`).Out, strings.Fields(flags)[1]+"\n")
+			processes := h.Must(t, "top", name, "-eo", "pid,args")
+			want(t, "programs", strings.Count(processes, "hostexec-shell serve"), 1)
+			want(t, "programs that copy them", strings.Count(processes, "hostexec-install"), 0)
+		})
+	}
 }
 
 // TestIntegrationShellsAtOnce runs commands in many shells at once: no descriptor, file or
@@ -74,7 +99,7 @@ func TestIntegrationShellsAtOnce(t *testing.T) {
 		want(t, "shells", strings.Count(g.Host.Must(t, "hostexec", "shell", "ls", g.ID), "idle"), shells)
 		r = g.Host.feedFor(t, 5*patience, "", "docker", g.execArgs(nil, "bash", "-c", `for ((i = 0; i < $1; i++)); do hostexec session rm s$i & ((i % 10 == 9)) && wait; done`, "bash", strconv.Itoa(shells))...)
 		want(t, "removed", r.Err, "")
-		eventually(t, patience, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+6 }) // what the next command needs, and a bell
+		eventually(t, patience, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+6 }) // what the next command needs, and an inotify watch
 		eventually(t, patience, "no child of the watcher is left", func() bool { return len(children(t, w.PID)) == 0 })
 		if g.in != "" {
 			eventually(t, patience, "no process is left in the container", func() bool { return strings.Count(g.Host.Must(t, "top", g.in), "\n") == 2 })

@@ -20,7 +20,7 @@ type ground struct {
 // grounds runs f on the host and in a container of the full image, each for another person.
 func grounds(t *testing.T, f func(t *testing.T, g ground)) {
 	needBash(t)
-	all := people(t)
+	all := dockerUsers(t)
 	t.Run("host", func(t *testing.T) { f(t, ground{Container: all[len(all)-1].Holding(t, "--proxy-shell")}) })
 	t.Run("inside", func(t *testing.T) {
 		name := all[0].target(t, "full", nil, "/probe", "hold")

@@ -27,7 +27,7 @@ func TestIntegrationShellContainers(t *testing.T) {
 		"without bash":      {image: "busybox", err: "it has no bash, and shells with state are bash: install it in the image"},
 		"without anything":  {image: "empty", err: "it has no bash"},
 	}
-	all := people(t)
+	all := dockerUsers(t)
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := all[len(name)%len(all)]
@@ -53,7 +53,7 @@ func TestIntegrationShellContainers(t *testing.T) {
 // no other, nor does it learn which there are.
 func TestIntegrationShellReach(t *testing.T) {
 	needBash(t)
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	named, other := h.target(t, "full", nil, "/probe", "hold"), unique("no-such")
 	id := strings.TrimSpace(h.Must(t, "inspect", "--format", "{{.Id}}", named))
 	c := h.Holding(t, "--proxy-shell")

@@ -69,8 +69,8 @@ var shellTable = map[string]string{
 	"055 no tee": "e2e.TestIntegrationShells",
 	"056 bash --norc, and a clear error without": "e2e.TestIntegrationShells e2e.TestIntegrationShellContainers",
 	"057 no process substitution":                "e2e.TestIntegrationShells",
-	"058 a shell's environment":                  "e2e.TestIntegrationShells exec/shell.TestBirth",
-	"059 a missing directory: HOME":              "e2e.TestIntegrationShells exec/shell.TestBirth",
+	"058 a shell's environment":                  "e2e.TestIntegrationShells exec/shell.TestStartConfig",
+	"059 a missing directory: HOME":              "e2e.TestIntegrationShells exec/shell.TestStartConfig",
 	"060 command, duration, timestamp":           "e2e.TestIntegrationShellJSON",
 	"061 127 and not found":                      "e2e.TestIntegrationShells exec/shell.TestTexts",
 	"062 a command's own environment, put back":  "e2e.TestIntegrationShells exec/shell.TestScoped",
@@ -80,7 +80,7 @@ var shellTable = map[string]string{
 	"066 output of any length":                   "e2e.TestIntegrationShells exec/shell.TestOutput",
 	"067 heredocs":                               "e2e.TestIntegrationShells exec/shell.TestTexts",
 	"068 stdin is /dev/null":                     "e2e.TestIntegrationShells exec/shell.TestTexts",
-	"069 the directory may go":                   "e2e.TestIntegrationShells exec/shell.TestBirth",
+	"069 the directory may go":                   "e2e.TestIntegrationShells exec/shell.TestStartConfig",
 	"070 rm twice, and not ready":                "e2e.TestIntegrationShells exec/shell.TestRemove",
 	"071 start, output, complete":                "e2e.TestIntegrationShellJSON",
 	"072 a timeout says how long":                "e2e.TestIntegrationShellTimeout e2e.TestIntegrationShells",
@@ -89,7 +89,7 @@ var shellTable = map[string]string{
 
 // TestShellTable holds the table to the tests that there are.
 func TestShellTable(t *testing.T) {
-	tests, rows := testsByRoom(t), map[string]bool{}
+	tests, rows := testsByPackage(t), map[string]bool{}
 	for row, named := range shellTable {
 		rows[row[:3]] = true
 		for i, name := range strings.Fields(named) {

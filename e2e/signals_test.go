@@ -19,7 +19,7 @@ const soon = 10 * time.Second
 func TestIntegrationSignalsReachTheCommand(t *testing.T) {
 	const script = `for s in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo got $s" $s; done
 		echo ready; while read -t 0.05 x || [ $? -gt 128 ]; do :; done; exit 4`
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "hbash", "-c", script)
 		want(t, "line", call.Line(t), "ready")
 		for _, sig := range []string{"USR1", "USR2", "WINCH", "HUP", "INT", "QUIT", "TERM", "CONT"} {
@@ -34,7 +34,7 @@ func TestIntegrationSignalsReachTheCommand(t *testing.T) {
 // sees the same death as of a local command, and the host's process is gone.
 func TestIntegrationSignalsKill(t *testing.T) {
 	codes := map[string]int{"HUP": 129, "INT": 130, "TERM": 143, "USR1": 138}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for sig, code := range codes {
 			call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
 			p := call.Host(t)
@@ -48,7 +48,7 @@ func TestIntegrationSignalsKill(t *testing.T) {
 // TestIntegrationStop stops and continues a call without a terminal: a job of a shell,
 // whose group has a parent that could continue it. Of others TSTP does not stop anything.
 func TestIntegrationStop(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "bash", "-c", `set -m; hp pid & echo shim $!; wait -f $!`)
 		a, b := call.Line(t), call.Line(t)
 		if strings.HasPrefix(b, "shim") {
@@ -70,7 +70,7 @@ func TestIntegrationStop(t *testing.T) {
 // TestIntegrationInterruptEndsALoop types ^C while a shell's loop makes calls: the loop
 // ends, because the shim dies of the signal as a local command would.
 func TestIntegrationInterruptEndsALoop(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		m.Type(t, "while :; do hsh -c 'echo tick; exec sleep 1000'; done\r")
 		m.Expect(t, "tick\r\n")
@@ -84,7 +84,7 @@ func TestIntegrationInterruptEndsALoop(t *testing.T) {
 // TestIntegrationInterruptEndsAScript is the same without job control: both the script
 // and the call are in the terminal's foreground group.
 func TestIntegrationInterruptEndsAScript(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Term(t, "bash", "-c", `for i in 1 2 3; do hsh -c 'echo tick; exec sleep 1000'; done; echo went on`)
 		m.Expect(t, "tick\r\n")
 		m.Type(t, "\x03")
@@ -96,7 +96,7 @@ func TestIntegrationInterruptEndsAScript(t *testing.T) {
 // TestIntegrationJobControl types ^Z and fg: the host's command stops and goes on, and
 // the shell has the terminal in between.
 func TestIntegrationJobControl(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		m.Type(t, "hsh -c 'echo pid=$$=; exec cat'\r")
 		p := hostPID(t, m)
@@ -130,7 +130,7 @@ func hostPID(t testing.TB, m *Term) *Proc {
 // TestIntegrationIgnoredSignals starts a call from a shell that ignores signals and
 // blocks none: the host's command has the host's dispositions, not the watcher's.
 func TestIntegrationIgnoredSignals(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Exec(t, "hcat", "/proc/self/status")
 		for _, field := range []string{"SigIgn", "SigBlk", "SigCgt"} {
 			if !strings.Contains(r.Out, field+":\t0000000000000000\n") {
@@ -142,7 +142,7 @@ func TestIntegrationIgnoredSignals(t *testing.T) {
 
 // TestIntegrationNohup has a caller that ignores HUP, as nohup does: the call goes on.
 func TestIntegrationNohup(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "nohup", "hp", "pid", "eof")
 		p := call.Host(t)
 		call.Signal(t, "HUP")

@@ -98,7 +98,7 @@ func numbers(n int) string {
 }
 
 func TestIntegrationScriptsOfAShell(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, tt := range scripts {
 			if tt.passed && c.Carrier != "socket" {
 				continue
@@ -120,7 +120,7 @@ func TestIntegrationEveryByte(t *testing.T) {
 		all[i] = byte(i)
 	}
 	data := string(bytes.Repeat(all, 1000))
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		if r := c.Feed(t, data, "hcat"); r.Out != data || r.Code != 0 {
 			t.Errorf("through pipes: %v", r)
 		}
@@ -138,7 +138,7 @@ func TestIntegrationStreaming(t *testing.T) {
 		`exec hsh -c "$1"`,
 		`mkfifo /tmp/$$.in /tmp/$$.out; cat <&0 >/tmp/$$.in & cat /tmp/$$.out & hsh -c "$1" </tmp/$$.in >/tmp/$$.out; wait; rm /tmp/$$.*`,
 	} {
-		everywhere(t, func(t *testing.T, c *Container) {
+		forEachUser(t, func(t *testing.T, c *Container) {
 			call := c.Start(t, "bash", "-c", script, "bash", echo)
 			for _, line := range []string{"one", "two", "three"} {
 				_, err := fmt.Fprintln(call.In, line)
@@ -153,7 +153,7 @@ func TestIntegrationStreaming(t *testing.T) {
 // TestIntegrationIdleStdin calls a command that reads nothing, with a stdin that never
 // says anything and never ends: agents and CI runners leave such pipes open.
 func TestIntegrationIdleStdin(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		start := time.Now()
 		want(t, "stdout", c.Exec(t, "/probe", "idle", "htrue").Out, "ended 0\n")
 		if took := time.Since(start); took > 10*time.Second {
@@ -175,7 +175,7 @@ func TestIntegrationOwnPipe(t *testing.T) {
 
 // TestIntegrationGiB passes 1 GiB through a pipe, each byte of which is known.
 func TestIntegrationGiB(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Long(t, `hp gen 1073741824 | /probe count; echo ${PIPESTATUS[*]}`)
 		want(t, "out", r.Out+r.Err, "1073741824\n0 0\n")
 	})
@@ -185,7 +185,7 @@ func TestIntegrationGiB(t *testing.T) {
 // through a pipe.
 func TestIntegrationBulk(t *testing.T) {
 	const n = "67108864"
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for what, script := range map[string]string{
 			"into the host":   `/probe gen ` + n + ` | hp count`,
 			"to a file":       `hp gen ` + n + ` >/tmp/$$; /probe count </tmp/$$; rm /tmp/$$`,
@@ -202,7 +202,7 @@ func TestIntegrationBulk(t *testing.T) {
 // TestIntegrationWorkdirFile has a redirection of the container's land in a mounted
 // directory, where the host sees it with the command's bytes.
 func TestIntegrationWorkdirFile(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		c.Sh(t, `rm -f out; hsh -c 'echo seen by both' >out`)
 		got, err := os.ReadFile(filepath.Join(c.Host.Work, "out"))
 		check(t, err)

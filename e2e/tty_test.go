@@ -14,7 +14,7 @@ import (
 
 // TestIntegrationTerminal asks the host's programs about the terminal they are in.
 func TestIntegrationTerminal(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		if got := m.Do(t, "htty"); !strings.HasPrefix(got, "/dev/pts/") {
 			t.Errorf("tty prints %q", got)
@@ -35,7 +35,7 @@ func TestIntegrationTerminal(t *testing.T) {
 //
 // Attack 102.
 func TestIntegrationPassword(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		m.Type(t, `hsh -c 'stty -echo; printf "Password: "; read p; stty echo; echo; echo "got=$p="'`+"\r")
 		m.Expect(t, "\r\nPassword: ")
@@ -48,7 +48,7 @@ func TestIntegrationPassword(t *testing.T) {
 
 // TestIntegrationEditor writes a file of the host's with vi.
 func TestIntegrationEditor(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		name := "note." + c.User
 		file := filepath.Join(c.Host.Work, name)
 		os.Remove(file) // an earlier run's, if there was one
@@ -69,7 +69,7 @@ func TestIntegrationEditor(t *testing.T) {
 // TestIntegrationPager pages on the host, and in the container behind a command of the
 // host's: there the pager keeps the terminal.
 func TestIntegrationPager(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		c.Host.Write(t, c.Host.Work, "lines", numbers(500), 0o644)
 		for _, line := range []string{"hless lines", "hcat lines | less", "hsh -c 'seq 0 499' | less"} {
 			m := c.Shell(t)
@@ -93,7 +93,7 @@ func TestIntegrationPager(t *testing.T) {
 
 // TestIntegrationTerminalAndPipe has a terminal on one side of the call only.
 func TestIntegrationTerminalAndPipe(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
 		want(t, "a pipe before", m.Do(t, "echo piped | hsh -c 'cat; echo to the screen'"), "piped\r\nto the screen\r\n")
 		m.Type(t, "hsh -c 'echo reading; read a; echo got $a' | cat\r")
@@ -107,7 +107,7 @@ func TestIntegrationTerminalAndPipe(t *testing.T) {
 // TestIntegrationTerminalBulk pours many lines through the terminal, all of which come,
 // though the command has ended before they are shown.
 func TestIntegrationTerminalBulk(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Term(t, "hsh", "-c", "seq 1 20000")
 		want(t, "code", m.Wait(t), 0)
 		lines := strings.Split(strings.TrimSpace(m.seen), "\r\n")
@@ -119,7 +119,7 @@ func TestIntegrationTerminalBulk(t *testing.T) {
 // TestIntegrationTerminalOnRun has the container itself in the terminal: `run -it` of a
 // command of the host's, in which the shim is the container's first process.
 func TestIntegrationTerminalOnRun(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			setuid := h.Write(t, h.Home, "setuid", "#!/bin/sh\n", 0o755)
 			check(t, os.Chmod(setuid, 0o755|os.ModeSetuid))
@@ -149,7 +149,7 @@ func atoi(t testing.TB, s string) int {
 
 // TestIntegrationResize resizes the terminal while a command runs, which is told.
 func TestIntegrationResize(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Term(t, "hp", "sizes")
 		m.Expect(t, "24 80\r\n")
 		m.Resize(t, 40, 100)

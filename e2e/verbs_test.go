@@ -38,7 +38,7 @@ func TestIntegrationVerbs(t *testing.T) {
 		{"an unknown flag", `hostexec --nonsense`, "", 125},
 		{"too much for ls", `hostexec ls --json more`, "", 125},
 	}
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, tt := range tests {
 			r := c.Sh(t, tt.script)
 			if !strings.HasPrefix(r.Out, tt.out) || r.Code != tt.code {
@@ -53,7 +53,7 @@ func TestIntegrationVerbs(t *testing.T) {
 
 // TestIntegrationList reads what may be called as an agent would, and what runs.
 func TestIntegrationList(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		var list []struct{ Name, Action string }
 		c.ExecJSON(t, &list, "hostexec", "ls", "--json")
 		got := map[string]string{}
@@ -74,7 +74,7 @@ func TestIntegrationList(t *testing.T) {
 //
 // Attack 46.
 func TestIntegrationSecondDoor(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, script := range []string{
 			`banned`, `hostexec banned`, `hostexec -- banned`, `/run/hostexec/bin/banned`, `/run/hostexec/bin/hostexec banned`,
 			`exec -a banned /run/hostexec/bin/hostexec`, `exec -a /bin/banned /run/hostexec/bin/hsh`,
@@ -91,7 +91,7 @@ func TestIntegrationSecondDoor(t *testing.T) {
 //
 // Attack 73.
 func TestIntegrationEnvironment(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Sh(t, `export TERM=screen COLUMNS=77 LINES=11 NO_COLOR=1 LD_PRELOAD= MAKEFLAGS=-n GIT_DIR=/x HTTP_PROXY=http://x; hsh -c env`)
 		env := strings.Split(r.Out, "\n")
 		for _, kv := range []string{"TERM=screen", "COLUMNS=77", "LINES=11", "NO_COLOR=1", "HOST_SECRET=of the host", "HOME=" + c.Host.Home, "PWD=" + c.Host.Work} {
@@ -112,7 +112,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 
 // TestIntegrationPassEnv passes what is named, and only that.
 func TestIntegrationPassEnv(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "--pass-env", "ONE", "--pass-env", "TWO", "-e", "ONE=1", "-e", "TWO=a b\tc", "-e", "THREE=3",
 			image(t, "busybox"), "hsh", "-c", `echo "$ONE $TWO [$THREE]"`)
 		want(t, "values", r.Out+r.Err, "1 a b\tc []\n")
@@ -130,7 +130,7 @@ func TestIntegrationPassEnv(t *testing.T) {
 //
 // Attacks 24, 81, 97, 102, 128, 155.
 func TestIntegrationProcess(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		var fds []struct{ N int }
 		c.ExecJSON(t, &fds, "hp", "fds")
 		want(t, "descriptors", len(fds), 3)
@@ -159,7 +159,7 @@ func TestIntegrationProcess(t *testing.T) {
 
 // TestIntegrationNewPrivs lets commands gain privileges when the person says so.
 func TestIntegrationNewPrivs(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		r := h.Run(t, "--rm", "--allow-new-privs", "--proxy", "hcat="+find(t, "cat"), image(t, "busybox"), "hcat", "/proc/self/status")
 		want(t, "NoNewPrivs", lineWith(r.Out, "NoNewPrivs"), "NoNewPrivs:\t0")
 	}
@@ -208,7 +208,7 @@ func deletedWorkdir(t *testing.T, c *Container) {
 
 // TestIntegrationWorkspace mounts where the person is, at the same path, and works there.
 func TestIntegrationWorkspace(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		r := h.Run(t, "--rm", "--workspace", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "pwd; hsh -c 'pwd -P'")
 		want(t, "--workspace", r.Out+r.Err, h.Work+"\n"+h.Work+"\n")
 		h.mkdir(t, h.Work+"/deep")
@@ -237,7 +237,7 @@ func marked(t *testing.T) string {
 // TestIntegrationAudit finds AUTO_APPROVE, START and COMPLETE for what ran, DENY for what
 // did not, and the first two while the command still runs.
 func TestIntegrationAudit(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		mark := marked(t)
 		call := c.Start(t, "hsh", "-c", "echo $$; read x; exit 3", mark)
 		call.Host(t)
@@ -261,7 +261,7 @@ func TestIntegrationAudit(t *testing.T) {
 
 // TestIntegrationAuditOfTheDead has a caller die: COMPLETE is recorded all the same.
 func TestIntegrationAuditOfTheDead(t *testing.T) {
-	everywhere(t, func(t *testing.T, c *Container) {
+	forEachUser(t, func(t *testing.T, c *Container) {
 		mark := marked(t)
 		call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000", mark)
 		call.Host(t)
@@ -275,7 +275,7 @@ func TestIntegrationAuditOfTheDead(t *testing.T) {
 //
 // Attack 126.
 func TestIntegrationPrivateState(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Shared(t, "socket")
 		dir := filepath.Join(h.State, "sessions", c.Session)
 		for path, mode := range map[string]os.FileMode{

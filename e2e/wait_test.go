@@ -21,7 +21,7 @@ func patient(more string) string {
 
 // TestIntegrationNobodyAnswers has a request wait as long as approval.timeout says.
 func TestIntegrationNobodyAnswers(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient("  timeout: 1s\n"))
 		r := c.Exec(t, "env", "HOSTEXEC_JSON=1", "hostexec", "echo", "unanswered")
 		lines := strings.Split(r.Err, "\n")
@@ -42,7 +42,7 @@ func TestIntegrationNobodyAnswers(t *testing.T) {
 
 // TestIntegrationWaitAlways asks although nobody seems to be there, and somebody comes.
 func TestIntegrationWaitAlways(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
 		call := c.Start(t, "hostexec", "echo", "patience")
 		h.Must(t, "hostexec", "approve", pending(t, h, "patience", 1)[0].ID)
@@ -59,7 +59,7 @@ func TestIntegrationWaitAlways(t *testing.T) {
 // TestIntegrationDurable kills a caller that waits: the same call fetches the answer that
 // was given meanwhile, once.
 func TestIntegrationDurable(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient("  durable: true\n"))
 		cut := func(word string) question {
 			call := c.Start(t, "hostexec", "echo", word)
@@ -95,7 +95,7 @@ func TestIntegrationDurable(t *testing.T) {
 // TestIntegrationWatcherEndsAsked ends the watcher while a request waits: the caller fails,
 // nothing runs, and what was asked can be answered no more.
 func TestIntegrationWatcherEndsAsked(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
 		for name, end := range map[string]func(){
 			"stopped": func() { h.Must(t, "hostexec", "stop", c.Session) },
@@ -127,7 +127,7 @@ func TestIntegrationWatcherEndsAsked(t *testing.T) {
 
 // TestIntegrationGrantsOutliveSIGKILL kills the watcher while there are grants.
 func TestIntegrationGrantsOutliveSIGKILL(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
 		call := c.Start(t, "hostexec", "echo", "granted")
 		h.Must(t, "hostexec", "approve", "--times", "3", pending(t, h, "granted", 1)[0].ID)
@@ -149,7 +149,7 @@ func TestIntegrationGrantsOutliveSIGKILL(t *testing.T) {
 //
 // Attack 157.
 func TestIntegrationBrokenWhileAsked(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
 		call := c.Start(t, "hostexec", "echo", "broken")
 		h.Watcher(t, c.Session).Signal(t, syscall.SIGHUP) // ends nothing
@@ -167,7 +167,7 @@ func TestIntegrationBrokenWhileAsked(t *testing.T) {
 //
 // Attack 99.
 func TestIntegrationNotifyCommand(t *testing.T) {
-	strangers(t, func(t *testing.T, h *Host) {
+	forNewUsers(t, func(t *testing.T, h *Host) {
 		told := h.Write(t, h.Home, "told", "", 0o600)
 		tell := h.Write(t, h.Home, "tell", "#!/bin/sh\nprintf '<%s>' \"$@\" $HOSTEXEC_PENDING $HOSTEXEC_SESSION >>"+told+"; env >>"+told+"; cat >>"+told+"\n", 0o755)
 		h.Write(t, h.State, "config.yaml", "approval: {manual_approve: ['^echo .*$']}\nnotify: {command: ["+tell+", 'two words'], desktop: false}\n", 0o600)

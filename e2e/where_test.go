@@ -96,7 +96,7 @@ func (c *Container) rooms(t testing.TB) []string {
 
 // TestIntegrationWhereTerminal types at a terminal in both places.
 func TestIntegrationWhereTerminal(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, places(t)...)
 		for _, x := range []string{"h", "c"} {
 			t.Run(h.Name+"/"+x, func(t *testing.T) { useTerminal(t, c, x) })
@@ -141,7 +141,7 @@ func useTerminal(t *testing.T, c *Container, x string) {
 func TestIntegrationWhereSignals(t *testing.T) {
 	const script = `for s in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo got $s" $s; done
 		echo ready; while read -t 0.05 x || [ $? -gt 128 ]; do :; done; exit 4`
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, places(t)...)
 		for _, x := range []string{"hbash", "cbash"} {
 			call := c.Start(t, x, "-c", script)
@@ -231,7 +231,7 @@ func (h *Host) leftover(t testing.TB, flags []string, name, image string) (id st
 
 // TestIntegrationWhereAtOnce makes twenty calls at once.
 func TestIntegrationWhereAtOnce(t *testing.T) {
-	h := people(t)[0]
+	h := dockerUsers(t)[0]
 	c := h.Holding(t, places(t)...)
 	w := h.Watcher(t, c.Session)
 	c.Exec(t, "csh", "-c", "true") // what is kept is there now

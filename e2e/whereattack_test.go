@@ -20,7 +20,7 @@ import (
 //
 // Attack 201.
 func TestIntegrationWhereHidden(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
@@ -53,7 +53,7 @@ func TestIntegrationWhereHidden(t *testing.T) {
 //
 // Attack 200.
 func TestIntegrationWhereExchanged(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)
@@ -94,7 +94,7 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 //
 // Attack 207.
 func TestIntegrationWhereFromWithin(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, "--proxy", "csh=/bin/sh,where=container:"+image(t, "full"), "--proxy", "cp=/probe,where=container:"+image(t, "full"))
@@ -142,7 +142,7 @@ func TestIntegrationWhereFlood(t *testing.T) {
 // TestIntegrationWhereLikeYou makes files as a person with a strict umask and further groups
 // would: with the modes, and in the places, that they could make them in themselves.
 func TestIntegrationWhereLikeYou(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)

@@ -24,7 +24,7 @@ func TestIntegrationWhereEngine(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	e := newEngine(t)
 	host := "unix://" + e.socket()
-	for _, ordinary := range persons() {
+	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		h.Write(t, h.State, "config.yaml", fmt.Sprintf("commands: {sh: {where: 'container:%s', exec: /bin/sh, container: {docker_host: '%s'}}}\n", engineRef, host), 0o600)
 		in := ",where=container:" + engineRef + ",docker_host="

@@ -17,7 +17,7 @@ import (
 //
 // Attacks 204, 206.
 func TestIntegrationWhereIsolated(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			lent := filepath.Join(h.Home, "isolated")
@@ -125,7 +125,7 @@ commands:
 //
 // Attack 200.
 func TestIntegrationWhereReplaced(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			h = newHost(t, h.cred != nil)

@@ -52,7 +52,7 @@ func TestIntegrationWhereMore(t *testing.T) {
 // TestIntegrationWhereDeath sends every signal that is forwarded and not caught, in both
 // places, to a command whose caller has a pipe for its stdin.
 func TestIntegrationWhereDeath(t *testing.T) {
-	for _, h := range people(t) {
+	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			c := h.Holding(t, places(t)...)

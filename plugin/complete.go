@@ -33,13 +33,11 @@ func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 // ownFlags are those of run that docker run has not and that take a value.
 var ownFlags = []string{"proxy", "proxy-shell", "pass-env", "workspace", "workdir-host", "carrier", "http"}
 
-// completeFlags gives each flag of cmd and its verbs that takes a value, and has no completion
-// yet, that of its name: a name means the same everywhere. What nobody can know for the user,
-// as a reason or a number, is not here.
-func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
+// completions are those of flags, by their names.
+func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 	times := fixed("5m", "15m", "1h", "8h", "24h")
 	short := fixed("500ms", "10s", "1m", "5m")
-	byName := map[string]cobra.CompletionFunc{
+	return map[string]cobra.CompletionFunc{
 		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
 		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
@@ -47,6 +45,12 @@ func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
 		"for": times, "since": times, "timeout": short, "shutdown-grace": short, "tail": fixed("all", "10", "100", "1000"),
 		"signal": fixed(job.Signals()...), "memory": fixed("512m", "1g", "2g", "4g"), "cpus": fixed("0.5", "1", "2", "4"),
 	}
+}
+
+// completeFlags gives each flag of cmd and its verbs that takes a value, and has no completion
+// yet, that of its name: a name means the same everywhere. What nobody can know for the user,
+// as a reason or a number, is not here.
+func completeFlags(cmd *cobra.Command, byName map[string]cobra.CompletionFunc) {
 	ofDocker := func(flag string) bool { return cmd.Name() == "run" && !slices.Contains(ownFlags, flag) } // docker has completed them
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, has := cmd.GetFlagCompletionFunc(f.Name); has || f.Value.Type() == "bool" || ofDocker(f.Name) {
@@ -59,7 +63,7 @@ func completeFlags(cmd *cobra.Command, dockerCLI command.Cli) {
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it is there, and has none
 	})
 	for _, sub := range cmd.Commands() {
-		completeFlags(sub, dockerCLI)
+		completeFlags(sub, byName)
 	}
 }
 

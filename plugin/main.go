@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/docker/cli/cli-plugins/metadata"
 	"github.com/docker/cli/cli-plugins/plugin"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/debug"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/keeper"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -28,7 +30,7 @@ import (
 
 // Main is the program. It returns the exit code.
 func Main() int {
-	if len(os.Args) == 3 && os.Args[0] == entry.LostName {
+	if len(os.Args) == 3 && os.Args[0] == keeper.LostName {
 		return answerLost(os.Args[1], os.Args[2])
 	}
 	if compose.FromCompose(os.Args) {
@@ -41,13 +43,16 @@ func Main() int {
 	if err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
 	}
-	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), entry.Metadata()))
+	about := metadata.Metadata{
+		SchemaVersion: entry.Schema, Vendor: entry.Vendor, Version: entry.Version, ShortDescription: entry.Short, URL: entry.URL,
+	}
+	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), about))
 }
 
 // answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
 	// Who ends what such a watcher left has the session's lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), sessions.AnswerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sessions.LockTimeout)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)
 	code, err := strconv.Atoi(status)

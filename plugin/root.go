@@ -57,7 +57,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
-		proxy.NewCommand(dockerCLI),
+		cli.ArgsAsRun(proxy.NewCommand(dockerCLI)),
 		cli.ArgsAsRun(run.NewAttachCommand(dockerCLI)),
 		run.NewDetachCommand(dockerCLI),
 		session.NewStatusCommand(dockerCLI),
@@ -86,7 +86,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.ArgsAsRun(compose.NewDevcontainerCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
 	)
-	completeFlags(cmd, dockerCLI)
+	completeFlags(cmd, completions(dockerCLI))
 	return cmd
 }
 

@@ -126,7 +126,7 @@ func TestMistypedVerb(t *testing.T) {
 }
 
 func TestUnknownFlag(t *testing.T) {
-	for verb, want := range map[string]int{"run": 125, "agent": 125, "attach": 125, "compose": 125, "devcontainer": 125, "proxy": 1, "status": 1, "stop": 1} {
+	for verb, want := range map[string]int{"run": 125, "agent": 125, "attach": 125, "compose": 125, "devcontainer": 125, "proxy": 125, "status": 1, "stop": 1} {
 		root := newRootCommand(clitest.New(t, io.Discard))
 		root.SilenceErrors, root.SilenceUsage = true, true
 		root.SetArgs([]string{verb, "--bogus"})
@@ -140,7 +140,7 @@ func TestUnknownFlag(t *testing.T) {
 // A wrong command line of a verb that exits with another program's code is told apart from that.
 func TestWrongCommandLine(t *testing.T) {
 	for args, want := range map[string]int{
-		"attach": 125, "attach a b": 125, "devcontainer x": 125, "shell exec": 125, "shell exec a b": 125, "shell exec --bogus a b -- c": 125,
+		"attach": 125, "attach a b": 125, "proxy": 125, "proxy --dir": 125, "proxy --shutdown-grace x make": 125, "proxy --dir a --global make": 125, "devcontainer x": 125, "shell exec": 125, "shell exec a b": 125, "shell exec --bogus a b -- c": 125,
 		"shell start a": 125, "shell exec --timeout -1s a b -- c": 125, "shell create a": 1, "shell create --bogus a b": 1, "detach": 1, "stop": 1,
 	} {
 		root := newRootCommand(clitest.New(t, io.Discard))

@@ -13,7 +13,7 @@ import (
 )
 
 // decide writes the carrier file atomically, as the host does.
-func (s *stage) decide(word string) {
+func (s *fakeHost) decide(word string) {
 	s.t.Helper()
 	name := filepath.Join(s.dir, "carrier")
 	if err := os.WriteFile(name+".new", []byte(word+"\n"), 0o600); err != nil {
@@ -38,7 +38,7 @@ func TestNoHost(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &stage{t: t, dir: t.TempDir()}
+			s := &fakeHost{t: t, dir: t.TempDir()}
 			if tt.stale {
 				l := s.listen("socket")
 				l.SetUnlinkOnClose(false)
@@ -64,7 +64,7 @@ func TestNoHost(t *testing.T) {
 func TestWaitsForTheDecision(t *testing.T) {
 	for _, word := range []string{"socket", "relay"} {
 		t.Run(word, func(t *testing.T) {
-			s := &stage{t: t, dir: t.TempDir()}
+			s := &fakeHost{t: t, dir: t.TempDir()}
 			s.decide("undecided")
 			c := s.command("make").start()
 			listening(t, c.Process.Pid) // the shim is waiting now
@@ -85,7 +85,7 @@ func TestWaitsForTheDecision(t *testing.T) {
 }
 
 func TestLeavingWhileItWaits(t *testing.T) {
-	s := &stage{t: t, dir: t.TempDir()}
+	s := &fakeHost{t: t, dir: t.TempDir()}
 	s.decide("undecided")
 	c := s.command("make").start()
 	listening(t, c.Process.Pid)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestExit(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	tests := []struct {
 		name string
 		exit wire.Exit
@@ -52,7 +52,7 @@ func TestExit(t *testing.T) {
 
 // TestWithheld checks that the message about missing stdin appears only if there is data.
 func TestWithheld(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	data, writer := pipe(t)
 	empty, _ := pipe(t)
 	writer.WriteString("x")
@@ -90,7 +90,7 @@ func TestWithheld(t *testing.T) {
 }
 
 func TestLastWords(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	malformed := wire.AppendFrame(nil, wire.KindExit, []byte{1})
 	success := (&wire.Exit{Outcome: wire.Exited}).Append(nil)
 	tests := []struct {
@@ -136,7 +136,7 @@ func TestLastWords(t *testing.T) {
 
 // Attack 144.
 func TestArgumentsTooLong(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	c.Env = append(c.Env, "TEST_LONG=1")
 	c.Stderr = &c.stderr
@@ -148,7 +148,7 @@ func TestArgumentsTooLong(t *testing.T) {
 
 // TestAsPid1 runs the shim as pid 1, which the kernel lets neither stop nor kill itself.
 func TestAsPid1(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	if os.Geteuid() != 0 {

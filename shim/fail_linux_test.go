@@ -13,7 +13,7 @@ import (
 // TestFailureAsJSON checks that the shim's own errors end with a line of JSON if requested, like the
 // host's.
 func TestFailureAsJSON(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	for _, tt := range []struct {
 		name   string
 		env    []string

@@ -17,7 +17,7 @@ import (
 // the path of the call's files up to the id.
 func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir()}
+	s := &fakeHost{t: t, dir: t.TempDir()}
 	dir = t.TempDir()
 	c, out = s.command("make", "a b", ""), &bytes.Buffer{}
 	c.Stdout, c.Stderr = out, &c.stderr

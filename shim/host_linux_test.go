@@ -45,20 +45,20 @@ func resetIgnoredSignals() {
 	}
 }
 
-// stage is a share with a host that the test controls.
-type stage struct {
+// fakeHost is a share with a host that the test controls.
+type fakeHost struct {
 	t    *testing.T
 	dir  string
 	sock *net.UnixListener
 }
 
-func newStage(t *testing.T) *stage {
-	s := &stage{t: t, dir: t.TempDir()}
+func newFakeHost(t *testing.T) *fakeHost {
+	s := &fakeHost{t: t, dir: t.TempDir()}
 	s.sock = s.listen("socket")
 	return s
 }
 
-func (s *stage) listen(name string) *net.UnixListener {
+func (s *fakeHost) listen(name string) *net.UnixListener {
 	s.t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(s.dir, name), Net: "unix"})
 	if err != nil {
@@ -76,7 +76,7 @@ type shim struct {
 }
 
 // command prepares a shim with args, on /dev/null.
-func (s *stage) command(args ...string) *shim {
+func (s *fakeHost) command(args ...string) *shim {
 	c := &shim{Cmd: exec.Command("/proc/self/exe"), t: s.t}
 	c.Args = args
 	// Without this, the race detector sleeps for a second at each exit.
@@ -85,7 +85,7 @@ func (s *stage) command(args ...string) *shim {
 }
 
 // sh prepares a shell in which $SHIM is the path of the shim.
-func (s *stage) sh(script string) *shim {
+func (s *fakeHost) sh(script string) *shim {
 	exe, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
@@ -151,7 +151,7 @@ type peer struct {
 }
 
 // accept reads one request.
-func (s *stage) accept() *peer {
+func (s *fakeHost) accept() *peer {
 	s.t.Helper()
 	return accept(s.t, s.sock)
 }

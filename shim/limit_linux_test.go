@@ -24,7 +24,7 @@ func TestSilentHost(t *testing.T) {
 		"by the other flag": {[]string{"hostexec", "--timeout=50ms", "make"}, "HOSTEXEC_JSON=1", func(*peer) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newFakeHost(t)
 			c := s.command(tt.args...)
 			c.Env = append(c.Env, tt.env)
 			c.Stderr = &c.stderr
@@ -48,7 +48,7 @@ func TestSilentHost(t *testing.T) {
 // shim must wait for the result. A call that follows a job has no limit.
 func TestHostThatEnds(t *testing.T) {
 	for _, args := range [][]string{{"make"}, {"hostexec", "wait", "job"}, {"hostexec", "logs", "-f", "job"}} {
-		s := newStage(t)
+		s := newFakeHost(t)
 		c := s.command(args...)
 		c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=500ms")
 		c.start()

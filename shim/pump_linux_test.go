@@ -17,7 +17,7 @@ import (
 // TestFileIsRewound covers while read l; do make $l; done < list: the loop gets the bytes that the command
 // did not read.
 func TestFileIsRewound(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	f := file(t, "0123456789", os.O_RDONLY)
 	f.Seek(1, io.SeekStart) // the loop has read one byte
@@ -38,7 +38,7 @@ func TestFileIsRewound(t *testing.T) {
 }
 
 func TestStdinKeepsToItsCredit(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	c.Stdin = file(t, strings.Repeat("x", 2*wire.Window), os.O_RDONLY)
 	c.start()
@@ -63,7 +63,7 @@ func TestStdinKeepsToItsCredit(t *testing.T) {
 }
 
 func TestOutputIsCredited(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	out, errs := file(t, "", os.O_WRONLY), file(t, "", os.O_WRONLY)
 	c.Stdout, c.Stderr = out, errs
@@ -93,7 +93,7 @@ func TestOutputIsCredited(t *testing.T) {
 
 // TestManySmallFrames sends small writes that queue up, so that one read returns many frames.
 func TestManySmallFrames(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	out := file(t, "", os.O_WRONLY)
 	c.Stdout, c.Stderr = out, out
@@ -119,7 +119,7 @@ func TestManySmallFrames(t *testing.T) {
 
 // TestStdinClosed checks that bytes after the command has closed its stdin stay for the next reader.
 func TestStdinClosed(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	name := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestStdinClosed(t *testing.T) {
 // TestPassedAndPumped checks that the host may pump descriptors that were passed. A shim that reads an
 // idle pipe must still end.
 func TestPassedAndPumped(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	in, w := pipe(t)
 	out, outW := pipe(t)
@@ -176,7 +176,7 @@ func TestPassedAndPumped(t *testing.T) {
 // TestNobodyReadsTheOutput covers make | head -1 with pumped stdout: the shim and the command end by
 // SIGPIPE.
 func TestNobodyReadsTheOutput(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	r, w := pipe(t)
 	c.Stdout = w
@@ -192,7 +192,7 @@ func TestNobodyReadsTheOutput(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	c.Stdout, c.Stderr = open(t, "/dev/full", os.O_WRONLY), file(t, "", os.O_WRONLY)
 	c.start()
@@ -209,7 +209,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestNonBlockingOutput uses a non-blocking pipe, which must stay non-blocking for its owner.
 func TestNonBlockingOutput(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	r, w := pipe(t)
 	syscall.SetNonblock(int(w.Fd()), true)

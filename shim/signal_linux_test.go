@@ -11,7 +11,7 @@ import (
 )
 
 func TestSignalsAreForwarded(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make").start()
 	p := s.accept()
 	p.runs()
@@ -27,7 +27,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 // TestSignalsBeforeStarted checks that a signal before Started ends the shim and withdraws the request.
 // After ^C the host is informed, so that it does not keep the question for a caller that does not return.
 func TestSignalsBeforeStarted(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1} {
 		c := s.command("make").start()
 		p := s.accept()
@@ -42,7 +42,7 @@ func TestSignalsBeforeStarted(t *testing.T) {
 }
 
 func TestNohup(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.sh("trap '' HUP INT; exec $SHIM").start()
 	p := s.accept()
 	p.runs()
@@ -57,7 +57,7 @@ func TestNohup(t *testing.T) {
 
 // A caller that has blocked a signal does not keep it from the command.
 func TestBlockedSignals(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.sh("exec env --block-signal=TERM,USR1 $SHIM").start()
 	p := s.accept()
 	p.runs()
@@ -73,7 +73,7 @@ func TestBlockedSignals(t *testing.T) {
 // TestStopWithoutATerminal covers kill -TSTP for a call without a terminal. The command stops, then the
 // shim stops. Continuing the shim continues the command.
 func TestStopWithoutATerminal(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make").start()
 	p := s.accept()
 	p.runs()
@@ -95,7 +95,7 @@ func TestStopWithoutATerminal(t *testing.T) {
 
 // TestSignalOvertakesStdin checks that a signal does not wait behind stdin that the command does not read.
 func TestSignalOvertakesStdin(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	c.Stdin = open(t, "/dev/zero", 0)
 	c.start()
@@ -140,7 +140,7 @@ func TestWhoGetsASignal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, y := newStage(t), newTTY(t)
+			s, y := newFakeHost(t), newTTY(t)
 			y.on(s.sh("set -m; " + tt.job))
 			p := s.accept()
 			if tt.raw {

@@ -45,7 +45,7 @@ func open(t *testing.T, name string, flags int) *os.File {
 }
 
 func TestRequest(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	dir := t.TempDir()
 	c := s.command("/usr/bin/make", "", "a b\n", "\xff\xfe", strings.Repeat("x", 120<<10))
 	c.Dir = dir
@@ -72,7 +72,7 @@ func TestRequest(t *testing.T) {
 // TestTaken checks that the command takes over pipes and sockets. The shim must close them: otherwise a
 // reader would not see EOF when the command closes its stdout and continues.
 func TestTaken(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	c := s.command("make")
 	in, _ := pipe(t)
 	out, w := pipe(t)
@@ -109,7 +109,7 @@ func TestTaken(t *testing.T) {
 }
 
 func TestSameOut(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	s.t.Chdir(t.TempDir())
 	tests := []struct {
 		redirect string
@@ -137,7 +137,7 @@ func TestSameOut(t *testing.T) {
 }
 
 func TestWhatIsNotPassed(t *testing.T) {
-	s := newStage(t)
+	s := newFakeHost(t)
 	tests := []struct {
 		name, script string
 		want         [3]wire.FD

@@ -91,7 +91,7 @@ func size(rows, cols uint16) string {
 }
 
 func TestTerminal(t *testing.T) {
-	s, y := newStage(t), newTTY(t)
+	s, y := newFakeHost(t), newTTY(t)
 	before := y.termios()
 	c := y.on(s.command("vi"))
 	p := s.accept()
@@ -135,7 +135,7 @@ func TestTerminalIsRestored(t *testing.T) {
 		{"killed", func(p *peer) { p.exit(wire.Exit{Outcome: wire.Signaled, Signal: "KILL", Code: 137}) }},
 	}
 	for _, tt := range tests {
-		s, y := newStage(t), newTTY(t)
+		s, y := newFakeHost(t), newTTY(t)
 		c := y.on(s.command("vi"))
 		p := s.accept()
 		p.started(wire.PTY, wire.PTY, wire.PTY)
@@ -151,7 +151,7 @@ func TestTerminalIsRestored(t *testing.T) {
 // TestStopAndForeground covers ^Z and fg. The shell must see its job stop and have a normal terminal
 // meanwhile. After fg, the terminal must be raw again.
 func TestStopAndForeground(t *testing.T) {
-	s, y := newStage(t), newTTY(t)
+	s, y := newFakeHost(t), newTTY(t)
 	y.on(s.sh(`set -m; $SHIM; echo stopped $?; stty -a | grep -q ' icanon' && echo cooked; read x; fg; echo ended $?`))
 	p := s.accept()
 	p.started(wire.PTY, wire.PTY, wire.PTY)
@@ -199,7 +199,7 @@ func wantKeys(p *peer, want string) {
 // TestBackground checks that a background shim does not change or read the terminal. fg sends CONT to a
 // running job in some shells and not in others.
 func TestBackground(t *testing.T) {
-	s, y := newStage(t), newTTY(t)
+	s, y := newFakeHost(t), newTTY(t)
 	y.on(s.sh(`set -m; $SHIM & read x; echo got $x; fg; echo ended $?`))
 	p := s.accept()
 	p.started(wire.PTY, wire.PTY, wire.PTY)
@@ -218,7 +218,7 @@ func TestBackground(t *testing.T) {
 
 // TestTerminalAmongPipes covers make | less: a terminal beside pipes is passed unchanged.
 func TestTerminalAmongPipes(t *testing.T) {
-	s, y := newStage(t), newTTY(t)
+	s, y := newFakeHost(t), newTTY(t)
 	c := s.command("make")
 	_, w := pipe(t)
 	c.Stdin, c.Stdout, c.Stderr = y.line, w, y.line
@@ -235,7 +235,7 @@ func TestTerminalAmongPipes(t *testing.T) {
 
 // TestDevTTY checks that /dev/tty is pumped, because it would be another terminal on the host.
 func TestDevTTY(t *testing.T) {
-	s, y := newStage(t), newTTY(t)
+	s, y := newFakeHost(t), newTTY(t)
 	y.on(s.sh(`$SHIM < /dev/tty > /dev/null 2>&1; echo ended $?`))
 	p := s.accept()
 	if want := [3]wire.FD{wire.FDOther}; p.req.FDs != want || p.req.Passed != 0 {

@@ -20,13 +20,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reminderInterval is how often a caller that waits for a person is told so again.
+// reminderInterval is how often a waiting caller is reminded that a person has to answer.
 const reminderInterval = time.Minute
 
-// maxShown is how many bytes of arguments a person is shown, and all that waits may hold.
+// maxShown is the maximum size in bytes of what a person is shown of one request.
 const maxShown = 64 << 10
 
-// size is how much text args are to a reader: an empty one is a line, too.
+// size returns how much text args are to a reader. An empty argument is a line, too.
 func size(args []string) (n int) {
 	for _, arg := range args {
 		n += len(arg) + 1
@@ -34,67 +34,67 @@ func size(args []string) (n int) {
 	return n
 }
 
-// errRedecide says that the policy is not the one any more that had the request asked for.
+// errRedecide means that the policy changed while a person was asked.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
-// ask puts a request to a person, and reports whether it was approved. If it was not the
-// caller has been told; unless the error is errRedecide: then nobody has decided anything.
-func (s *Server) ask(ctx context.Context, p *peer, req *request, w *authorizedCall) (bool, error) {
-	ask := w.question(req)
+// ask asks a person, and reports whether the request was approved. Otherwise it answers the caller, unless
+// the error is errRedecide: then the request has to be decided again.
+func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
+	ask := w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
-	grant, ok, err := s.Queue.Granted(ask)
+	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
-		return approved(p, req, w, grant.By())
+		return approved(x.peer, x.req, w, grant.By())
 	}
 	if err != nil { // then a person is asked
-		s.Log.Error("grant", "request", req.ID, "error", err)
+		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
 	}
-	if !s.limitQuestions(ctx) {
-		err := s.deny(ctx, w, req, "it was given up before anybody was asked")
+	if !x.server.refused.limitQuestions(ctx) {
+		err := x.deny(ctx, w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, p.end(callerDeadlineExceeded(req, w.v.Rule)))
+			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
-		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
-	if err := w.note(req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
-		return false, fail(p, err, unwritten(err))
+	if err := w.note(x.req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
+		return false, fail(x.peer, err, unwritten(err))
 	}
-	patience, done := req.waiting(ctx)
+	patience, done := x.req.waiting(ctx)
 	defer done()
-	a, changed := s.wait(patience, p, req, w)
+	a, changed := x.wait(patience, w)
 	switch a.Outcome {
 	case approval.Approved:
-		return approved(p, req, w, a.By)
+		return approved(x.peer, x.req, w, a.By)
 	case approval.Cancelled:
 		if changed && ctx.Err() == nil {
 			return false, errRedecide
 		}
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(callerDeadlineExceeded(req, w.v.Rule)))
+			return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
 		if errors.Is(context.Cause(patience), errCallerLeft) {
-			return s.unanswered(p, req, w)
+			return x.unanswered(w)
 		}
-		err := w.note(req, audit.Record{Kind: audit.Cancel})
-		return false, errors.Join(err, fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx)))
+		err := w.note(x.req, audit.Record{Kind: audit.Cancel})
+		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	case approval.TimedOut:
-		return s.unanswered(p, req, w)
+		return x.unanswered(w)
 	}
-	if a.By == "" { // nobody has read it
-		return false, errors.Join(s.deny(ctx, w, req, a.Reason), p.end(denied(req, w, a)))
+	if a.By == "" { // no person has seen it
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), p.end(denied(req, w, a)))
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
 }
 
 // unanswered ends a request that nobody answered in time.
-func (s *Server) unanswered(p *peer, req *request, w *authorizedCall) (bool, error) {
-	return false, errors.Join(w.note(req, audit.Record{Kind: audit.Timeout}), p.end(unanswered(req, w)))
+func (x *exchange) unanswered(w *authorizedCall) (bool, error) {
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, w)))
 }
 
-// approved writes down who allowed it: what cannot be written down does not happen.
+// approved records who approved the request. A request whose approval cannot be recorded does not run.
 func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error) {
 	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return false, fail(p, err, unwritten(err))
@@ -102,7 +102,7 @@ func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error)
 	return true, nil
 }
 
-// question is what a person is asked of w.
+// question returns what a person is asked about w.
 func (w *authorizedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
@@ -124,50 +124,50 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks, tells the caller that it waits, now and then again, and stops asking when the
-// policy would not have it asked any more, or otherwise: then changed is true.
-func (s *Server) wait(ctx context.Context, p *peer, req *request, w *authorizedCall) (a approval.Answer, changed bool) {
+// wait asks a person, and tells the caller so, again and again. If the policy changes so that the request
+// would be decided differently, it withdraws the question, and changed is true.
+func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer done(nil)
-	asked := s.Queue.Changed()
-	// ends when the question is answered, with told.
+	asked := x.server.Queue.Changed()
+	// ends when the question is answered, which cancels told.
 	wg.Go(func() {
 		select {
-		case <-asked: // what is refused without asking has not waited
+		case <-asked: // a request that is refused at once has not waited
 		case <-told.Done():
 			return
 		}
 		tick := time.NewTicker(reminderInterval)
 		defer tick.Stop()
-		p.send(wire.KindNotice, []byte(waiting(req)))
+		x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 		for {
-			next := s.stateChanged.listen()
-			if s.otherwise(req, w) {
+			next := x.server.stateChanged.listen()
+			if x.verdictChanged(w) {
 				done(errRedecide)
 				return
 			}
 			select {
 			case <-next:
 			case <-tick.C:
-				p.send(wire.KindNotice, []byte(waiting(req)))
+				x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 			case <-told.Done():
 				return
 			}
 		}
 	})
-	a = s.Queue.Ask(told, w.question(req))
+	a = x.server.Queue.Ask(told, w.question(x.req))
 	return a, context.Cause(told) == errRedecide
 }
 
-// otherwise reports whether req would be decided otherwise now than it was as w.
-func (s *Server) otherwise(req *request, w *authorizedCall) bool {
-	sc := s.state.Load()
+// verdictChanged reports whether the policy would now decide the request differently than it decided w.
+func (x *exchange) verdictChanged(w *authorizedCall) bool {
+	sc := x.server.state.Load()
 	if sc.Policy == w.state.Policy {
 		return false
 	}
-	v := sc.Policy.Decide(req.Request)
+	v := sc.Policy.Decide(x.req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // what was looked up
 	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
 }

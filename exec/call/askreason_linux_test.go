@@ -13,7 +13,7 @@ import (
 
 // TestDoubtIsShown: who is asked about what a rule allows reads why.
 func TestDoubtIsShown(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	names, err := policy.ParseToken("[a-z./]+", false)
 	if err != nil {
 		t.Fatal(err)

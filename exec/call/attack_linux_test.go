@@ -45,7 +45,7 @@ func repolicy(s *call.Server, p *policy.Policy) {
 //
 // Attack 71.
 func TestCaptureNeverEnds(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	repolicy(s, capturing(t, policy.Allow))
 	var silent []*calltest.Caller
 	for range 50 {
@@ -92,7 +92,7 @@ func TestCaptureNeverEnds(t *testing.T) {
 // Attacks 71, 157.
 func TestCaptureOutlastsPolicy(t *testing.T) {
 	for action, code := range map[policy.Action]byte{policy.Allow: 0, policy.Ask: 126, policy.Deny: 126} {
-		s, log := calltest.Scene(t)
+		s, log := calltest.NewServer(t)
 		repolicy(s, capturing(t, policy.Allow))
 		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDFile, "sh", "-s")
@@ -112,7 +112,7 @@ func TestCaptureOutlastsPolicy(t *testing.T) {
 //
 // Attacks 71, 187.
 func TestAnswerIsForItsInput(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
 	sc := *s.State()
@@ -174,7 +174,7 @@ func TestAnswerIsForItsInput(t *testing.T) {
 //
 // Attack 185.
 func TestCopiesAreLimited(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	work := t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -220,7 +220,7 @@ func TestCopiesAreLimited(t *testing.T) {
 //
 // Attack 161.
 func TestUnheardNeverReads(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	near, far := net.Pipe() // who writes to it waits for its reader
 	defer far.Close()
 	ctx, cancel := context.WithCancel(context.Background())

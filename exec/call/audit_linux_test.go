@@ -19,7 +19,7 @@ import (
 //
 // Attack 133.
 func TestUnwritableAudit(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	err := errors.Join(os.Rename(log, log+".away"), os.Symlink(log+".away", log)) // which is not written through
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestUnwritableAudit(t *testing.T) {
 
 // A call that is allowed is recorded three times, and one that is not once.
 func TestAuditKinds(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	for _, args := range [][]string{{"sh", "-c", "exit 3"}, {"rm", "x"}, {"nope"}, {"lost"}} {
 		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDNull, args...)

@@ -4,13 +4,13 @@ package call
 
 import "sync"
 
-// broadcast tells any number of listeners that something has changed. Its zero value is ready.
+// broadcast notifies any number of listeners of a change. The zero value is ready.
 type broadcast struct {
 	mu   sync.Mutex    // guards the field below
-	next chan struct{} // closed by tell; nil when nobody listens
+	next chan struct{} // closed by notify; nil without listeners
 }
 
-// listen returns a channel that is closed at the next tell.
+// listen returns a channel that the next notify closes.
 func (n *broadcast) listen() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call serves one call of a shim: it hears the request, has it decided, writes
-// it down, runs it and answers.
+// Package call serves one call of a shim: it reads the request, has it decided, records the decision,
+// runs the command and answers.
 //
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---
 //
-// Its one law: success is only ever an explicit Exit frame that tells what the command
-// did; whatever breaks the stream ends the whole tree that the call started. It knows
-// neither the carrier that brought the call nor the Docker that made the container.
+// Its one law: a call succeeds only by an explicit Exit frame with the end of its command. If the
+// stream breaks, the whole process tree of the call ends. The package knows neither the carrier of the
+// call nor Docker. Calls of hostexec itself are answered by Verbs.
 package call
 
 import (
@@ -38,12 +38,13 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// SessionState is what a call depends on and a session may change while it lives: the
-// container gets its name after the watcher is up, and its mounts with each start.
+// SessionState is what calls depend on and what may change while the session lives. The container gets its
+// name after the watcher has started, and its mounts with each start. It has many fields because it is a
+// record that the session fills in and calls only read.
 type SessionState struct {
 	Session   string
 	Project   string // base name of the directory where the session was started
-	Branch    string // of git there, when the scene was set; empty outside of git
+	Branch    string // of git there, when the state was set; empty outside of git
 	Container string // its name, for texts
 	Agent     string // what runs there, if the host knows
 	Policy    *policy.Policy
@@ -59,23 +60,24 @@ type SessionState struct {
 
 	Recordings string // a directory for what commands write
 
-	// Elsewhere returns what runs commands in a place that is not the host, for a caller
-	// in cwd, and what cwd is called there. The directory copies, unless it is empty, is
-	// there too. Nil: there is no such place.
+	// Elsewhere returns the runner for a place that is not the host, for a caller in cwd, and the path
+	// of cwd in that place. The directory copies is mounted there unless it is empty. Nil: commands
+	// run on the host only.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
-	// Confined returns the sandbox for a command that a verdict puts into one, closed by the caller, and the
-	// environment that it begins with. Nil: there are no sandboxes.
+	// Confined returns the sandbox for a command that a verdict puts into one, and the environment that the command
+	// begins with. The caller closes the sandbox. Nil: there are no sandboxes.
 	Confined func(v policy.Verdict) (s *sandbox.Sandbox, environ []string, err error)
 
-	// Inside returns the running container of that name, and of no other, for a shell to live
-	// in. Nil: there is none.
+	// Inside returns the running container with exactly that name, for a shell. Nil: there is none.
 	Inside func(ctx context.Context, name string) (shell.Container, error)
 
-	programs *programs // those that were looked at
+	programs *programs // that were checked
 }
 
-// Server serves the calls of one session. Set its fields before the first Serve.
+// Server serves the calls of one session. Set its exported fields before the first Serve. It has more
+// fields than other types: the exported ones are its options, and each other one is what the calls of a
+// session share for one purpose.
 type Server struct {
 	Version string
 	Verbs   Verbs // answers hostexec ps and others; nil has none
@@ -86,37 +88,35 @@ type Server struct {
 	Jobs    *job.Table  // those of the session; nil has none
 	Shells  *shell.Pool // of the session; nil has none
 	Limits  limit.Session
-	Memory  func(argv int64) // is told how many bytes long requests hold, by any goroutine; nil is told nothing
-	// Refresh is called before each decision, by any goroutine. It may call SetScene: what
-	// the policy was made of may have changed. Nil is nothing.
+	Memory  func(argv int64) // gets the total size of long requests, from any goroutine; may be nil
+	// Refresh is called before each decision, by any goroutine. It may call SetState if the sources of
+	// the policy have changed. It may be nil.
 	Refresh func()
 
 	state        atomic.Pointer[SessionState]
 	stateChanged broadcast
 	newConns     connLimiter
-	running      table
-	owned        owned
-	ongoing      sync.WaitGroup // jobs, and the patrol
+	running      runningCalls
+	left         leftovers
+	ongoing      sync.WaitGroup // jobs
 	calls        atomic.Int64
 	counter      processCounter
 	refused      refusals
-	asked        limit.TokenBucket // of questions that are written down
-	copied       atomic.Int64      // bytes of operands, as long as their calls last
-	turns        turns
+	copied       atomic.Int64 // bytes of operands, as long as their calls last
+	turns        gitTurns
 }
 
-// SetState changes what later calls depend on, and has those that wait for a person decided
-// again.
+// SetState changes what later calls depend on. Requests that wait for a person are decided again.
 func (s *Server) SetState(sc *SessionState) {
-	sc.programs = &programs{} // what Dirs says of one may have changed
+	sc.programs = &programs{} // the mounts may have changed
 	s.state.Store(sc)
 	s.stateChanged.notify()
 }
 
-// State returns what SetScene set last, or nil.
+// State returns the state that SetState set last, or nil.
 func (s *Server) State() *SessionState { return s.state.Load() }
 
-// now returns what a decision depends on at this moment, or nil before there is any.
+// now returns the current state for a decision, or nil if there is none yet.
 func (s *Server) now() *SessionState {
 	if s.Refresh != nil {
 		s.Refresh()
@@ -124,7 +124,7 @@ func (s *Server) now() *SessionState {
 	return s.state.Load()
 }
 
-// Calls returns how many commands were started so far.
+// Calls returns how many commands have been started.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 
 var (
@@ -137,10 +137,10 @@ var (
 	ErrNoRequest = errors.New("no request was heard")
 )
 
-// Serve answers one call and closes conn. It returns when the command has ended, or,
-// if the caller hangs up first, when everything that the command started has ended. A job
-// that it starts goes on until session ends, and one that is kept until life does, of which
-// session is a part: Wait returns then.
+// Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up
+// first, it returns when everything that the command started has ended. A job that the call starts lives
+// until session ends, or until life does if it is kept; session is derived from life. Wait returns after
+// all jobs.
 func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(session)
 	defer cancel(nil)
@@ -153,6 +153,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
+	x := &exchange{s, p, req}
 	defer req.close()
 	defer req.release()
 	s.counter.start(s)
@@ -162,67 +163,73 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.answerVerb(ctx, &Call{s: s, p: p, req: req, lifetime: func(keep bool) context.Context {
+		return s.answerVerb(ctx, &Call{x, func(keep bool) context.Context {
 			if keep {
 				return life
 			}
 			return session
 		}})
 	}
-	return s.command(ctx, p, req)
+	return x.command(ctx)
 }
 
-// Wait returns when every job has ended, and the patrol, and all is written down. No Serve is
-// going on any more, and life is over.
+// Wait returns when every job has ended and all records are written. Call it when no Serve runs any more
+// and life has ended.
 func (s *Server) Wait() {
 	s.ongoing.Wait()
 	s.counter.end()
-	s.sumRefusals()
+	s.refused.sum(s.Log)
 }
 
-// command has what req names decided, and runs it.
-func (s *Server) command(ctx context.Context, p *peer, req *request) error {
-	if err := req.setDeadline(); err != nil {
-		return p.end(UsageError(err.Error()))
+// exchange is a call while it is served: its caller, its request, and the session that answers.
+type exchange struct {
+	server *Server
+	peer   *peer
+	req    *request
+}
+
+// command has the request decided, and runs it.
+func (x *exchange) command(ctx context.Context) error {
+	if err := x.req.setDeadline(); err != nil {
+		return x.peer.end(UsageError(err.Error()))
 	}
-	req.chooseStdin(s.State().Agent != "")
-	within, cancel := req.within(ctx, p)
+	x.req.chooseStdin(x.server.State().Agent != "")
+	within, cancel := x.req.within(ctx, x.peer)
 	defer cancel()
-	if in, err := s.enter(within, p, req, limit.Calls); !in {
+	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	w, err := s.admit(within, p, req)
+	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
 	defer w.close()
 	start := time.Now()
-	if err := w.noteStart(req); err != nil {
-		return fail(p, err, unwritten(err))
+	if err := w.noteStart(x.req); err != nil {
+		return fail(x.peer, err, unwritten(err))
 	}
-	s.calls.Add(1)
-	w.reportVerdict(p.conn)
-	req.applyProfile(&w.v)
-	st, ran, err := s.run(within, p.streams(req), req, w)
+	x.server.calls.Add(1)
+	w.reportVerdict(x.peer.conn)
+	x.req.applyProfile(&w.v)
+	st, ran, err := x.run(within, x.peer.streams(x.req), w)
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st says how it ended
 	}
-	end := ending(p.json, req, w.v, st, err)
+	end := ending(x.peer.json, x.req, w.v, st, err)
 	code := int(end.Code)
-	if ran && context.Cause(ctx) != nil { // the caller has gone before it was told
+	if ran && context.Cause(ctx) != nil { // the caller left before the answer
 		code = st.Code
 	}
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
-		s.Log.Error("audit", "request", req.ID, "error", err)
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
+		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("request %s: %w", req.ID, cause)
+		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
-	return p.exit(end)
+	return x.peer.exit(end)
 }
 
-// note writes down an event of req. Its arguments are the caller's unless the record says
-// what they have become.
+// note records an event of req. The arguments are the caller's, unless r has others.
 func (w *authorizedCall) note(req *request, r audit.Record) error {
 	r.Request, r.Rule = req.ID, w.v.Rule
 	if r.Args == nil {
@@ -231,8 +238,8 @@ func (w *authorizedCall) note(req *request, r audit.Record) error {
 	return w.state.Audit.Write(r)
 }
 
-// noteStart writes down that w is about to run, and why it may when nobody was asked. It
-// comes before anything runs: what cannot be written down does not happen.
+// noteStart records that w is about to run, and why it may if no person was asked. A command whose start
+// cannot be recorded does not run.
 func (w *authorizedCall) noteStart(req *request) error {
 	asked := w.v.Action == policy.Ask
 	if !asked {
@@ -240,17 +247,17 @@ func (w *authorizedCall) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.at(req), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.place(req), Approved: asked})
 }
 
-// verdictReceiver is a connection whose other end wants to know why its command runs.
+// verdictReceiver is a connection that wants to know why its command runs.
 type verdictReceiver interface {
 	// Decided tells whether a person was asked, or a grant answered for one, and which
 	// pattern or rule decided.
 	Decided(asked bool, pattern string)
 }
 
-// reportVerdict tells conn why w runs, if it wants to know.
+// reportVerdict tells conn why w runs, if conn wants to know.
 func (w *authorizedCall) reportVerdict(conn net.Conn) {
 	if c, ok := conn.(verdictReceiver); ok {
 		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))

@@ -59,7 +59,7 @@ func TestServe(t *testing.T) {
 		{"ps", []string{"hostexec", "ps"}, wire.Exited, 0, "REQUEST   KIND   STATUS   EXIT   TIME   COMMAND\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			c := calltest.Dial(t, s)
 			c.Exec(t, wire.FDNull, tt.args...)
 			c.Read(t, wire.KindExit)
@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeStdin(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDFile, "sh", "-c", "read a; echo got $a; read b; echo got $b >&2")
 	c.Read(t, wire.KindStarted)
@@ -96,7 +96,7 @@ func TestServeStdin(t *testing.T) {
 // A caller that hangs up ends the command and what it started, and START without
 // COMPLETE never stays.
 func TestServeHangUp(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	ours, theirs := net.Pipe()
 	done := make(chan struct{})
 	// ends when ours is closed, below.
@@ -145,7 +145,7 @@ func TestServeGarbage(t *testing.T) {
 			(&wire.Exec{FDs: [3]wire.FD{wire.FDPipe}, Passed: 1, Args: []string{"sh"}, Cwd: "/"}).Append(nil)), "announced"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			c := calltest.Dial(t, s)
 			// The server may answer before it has read all; it must not be waited for.
 			go c.Conn.Write(tt.sent) // ends when the test closes the pipe
@@ -159,7 +159,7 @@ func TestServeGarbage(t *testing.T) {
 
 // Bytes beyond what was granted end the call.
 func TestServeCredit(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDFile, "sh", "-c", "sleep 1000")
 	c.Read(t, wire.KindStarted)
@@ -178,7 +178,7 @@ func TestServeCredit(t *testing.T) {
 // Attack 219.
 func TestServeCreditOfOutput(t *testing.T) {
 	for _, grants := range [][]uint32{{1 << 31}, {1<<32 - 1}, {wire.Window + 1}, {1}, {wire.Window, wire.Window}, {0, 0, 1<<31 - 1}} {
-		s, _ := calltest.Scene(t)
+		s, _ := calltest.NewServer(t)
 		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDFile, "sh", "-c", "read line; echo $line; sleep 1000")
 		c.Read(t, wire.KindStarted)
@@ -198,7 +198,7 @@ func TestServeCreditOfOutput(t *testing.T) {
 // What COMPLETE says of a command that ended well although its caller, who takes no output,
 // went away before it could be told.
 func TestEndOfHangUp(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	// ends when ours is closed, below.
@@ -228,7 +228,7 @@ func TestEndOfHangUp(t *testing.T) {
 
 // Attack 94.
 func TestTooLongToAsk(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	defer s.Queue.AddWatcher()()
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", strings.Repeat("x", call.MaxShown))

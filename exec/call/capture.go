@@ -20,34 +20,34 @@ import (
 // preview is how many bytes of a captured stdin a person is shown.
 const preview = 2 << 10
 
-// capture reads all of the caller's stdin where the verdict wants it seen before anything
-// runs. The command then reads that, and nothing else can come.
-func (s *Server) capture(ctx context.Context, p *peer, req *request, w *authorizedCall) error {
+// capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
+// then reads exactly these bytes.
+func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
 	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
-	if req.captured == nil {
-		b, err := p.captured(ctx, req, w.v.Profile.Stdin.Limit)
+	if x.req.captured == nil {
+		b, err := x.peer.captured(ctx, x.req, w.v.Profile.Stdin.Limit)
 		if err != nil {
 			return err
 		}
-		req.captured = b
-		if s.now().Policy != w.state.Policy { // it came as late as the caller liked
+		x.req.captured = b
+		if x.server.now().Policy != w.state.Policy { // it came as late as the caller liked
 			return errRedecide
 		}
 	}
-	if n, most := len(req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
+	if n, most := len(x.req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
 		return tooMuchInput(most)
 	}
-	sum := sha256.Sum256(req.captured)
+	sum := sha256.Sum256(x.req.captured)
 	w.notes = append(w.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
-		len(req.captured), hex.EncodeToString(sum[:]), excerpt(req.captured)))
+		len(x.req.captured), hex.EncodeToString(sum[:]), excerpt(x.req.captured)))
 	return nil
 }
 
 func tooMuchInput(most int64) error { return fmt.Errorf("stdin has more than %d bytes", most) }
 
-// excerpt shows the beginning of b, and says that it is no more than that.
+// excerpt returns the beginning of b, quoted, and marks that it was cut.
 func excerpt(b []byte) string {
 	if len(b) <= preview {
 		return strconv.QuoteToASCII(string(b))
@@ -55,8 +55,8 @@ func excerpt(b []byte) string {
 	return strconv.QuoteToASCII(string(b[:preview])) + "..."
 }
 
-// captured has the shim send its stdin, and returns it; never nil. A terminal is not asked:
-// nobody knows that it is to be typed on.
+// captured has the shim send its stdin, and returns it; never nil. A terminal is not read, because its user
+// does not expect that input is wanted.
 func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, error) {
 	none := req.fds[0] == wire.FDNull || req.fds[0] == wire.FDTTY
 	req.drop(0)
@@ -67,7 +67,7 @@ func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, 
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { p.in.Close() })()
-	b := counted{req: req}
+	b := countedBuffer{req: req}
 	n, err := io.Copy(&b, io.LimitReader(p.in, most+1))
 	switch {
 	case ctx.Err() != nil:
@@ -80,15 +80,15 @@ func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, 
 	return append([]byte{}, b.Bytes()...), nil
 }
 
-// counted is a buffer whose bytes count as arguments of their call.
-type counted struct {
+// countedBuffer is a buffer whose bytes count towards the session's limit for arguments.
+type countedBuffer struct {
 	b   bytes.Buffer
 	req *request
 }
 
-func (c *counted) Bytes() []byte { return c.b.Bytes() }
+func (c *countedBuffer) Bytes() []byte { return c.b.Bytes() }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *countedBuffer) Write(p []byte) (int, error) {
 	if err := c.req.holding.take(limit.Argv, int64(len(p))); err != nil {
 		return 0, err
 	}

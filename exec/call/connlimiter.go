@@ -10,20 +10,18 @@ import (
 )
 
 const (
-	// requestTimeout is how long a caller may take over its request. A shim sends it at once, but a
-	// machine that is busy may have it wait for seconds between two system calls.
+	// requestTimeout is how long a caller may take to send its request. A shim sends it at once, but on
+	// a busy machine seconds may pass between two of its system calls.
 	requestTimeout = 10 * time.Second
-	// maxSlow is how many callers may dawdle in that state together, and maxNew how
-	// many may be in it at all. When one more comes, the one that has dawdled longest is
-	// dropped: an honest shim's request is there when it is accepted or, on a machine that
-	// is busy with hundreds of them, soon after; so ten thousand silent connections cost it
-	// nothing.
+	// maxNew is how many connections may be without a request, and maxSlow how many of them for longer
+	// than slowAfter. Beyond that the oldest is dropped. The request of an honest shim arrives with
+	// the connection or soon after, so ten thousand silent connections do not hinder it.
 	maxSlow   = 64
 	maxNew    = 1024
 	slowAfter = 2 * time.Second
 )
 
-// connLimiter holds the connections whose request has not been heard yet, oldest first.
+// connLimiter holds the connections whose request has not been read yet, oldest first.
 type connLimiter struct {
 	mu      sync.Mutex // guards the field below
 	waiting []waitingConn
@@ -34,7 +32,7 @@ type waitingConn struct {
 	since time.Time
 }
 
-// enter admits conn, drops those that are too many by it, and returns what to read the request from.
+// enter adds conn, drops connections beyond the limits, and returns the reader of the request.
 func (g *connLimiter) enter(conn net.Conn) *incoming {
 	now := time.Now()
 	conn.SetReadDeadline(now.Add(requestTimeout))
@@ -53,7 +51,7 @@ func (g *connLimiter) enter(conn net.Conn) *incoming {
 	return &incoming{Conn: conn}
 }
 
-// leave forgets conn, whose request has been heard, or never will be.
+// leave removes conn: its request has been read, or failed.
 func (g *connLimiter) leave(conn net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -59,8 +59,8 @@ func (c *credit) close() {
 	c.more.Broadcast()
 }
 
-// input is stdin on its way from the reader of frames, which never waits, to the pump,
-// which does. It holds at most wire.Window bytes, and no memory while it is empty.
+// input is stdin between the reader of frames, which never waits, and the pump, which does. It holds at
+// most wire.Window bytes, and no memory while it is empty.
 type input struct {
 	grant func(n int) // tells the shim that n bytes were read
 
@@ -78,7 +78,7 @@ func newInput(grant func(int)) *input {
 	return in
 }
 
-// put queues b. What comes after Close is dropped: the shim has not heard yet.
+// put queues b. After Close it drops b: the shim may not know yet that stdin is closed.
 func (in *input) put(b []byte) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

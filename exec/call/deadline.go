@@ -16,18 +16,18 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// timeoutVar is the caller's variable that does what --timeout does. patienceVar is how long
-// the caller waits for a person, and not for what runs then.
+// timeoutVar is the variable of a caller that has the effect of --timeout. approvalTimeoutVar limits only
+// how long the caller waits for a person.
 const (
 	timeoutVar         = "HOSTEXEC_TIMEOUT"
 	approvalTimeoutVar = "HOSTEXEC_APPROVAL_TIMEOUT"
 )
 
-// errCallerLeft withdraws a question whose caller waits no longer.
+// errCallerLeft withdraws a question whose caller does not wait any longer.
 var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
 
-// setDeadline notes how long the caller has time: from now on, and for all of the call, for
-// whoever sets that wants an answer by then.
+// setDeadline notes how much time the caller gives the call. It counts from now, and includes the time in
+// which a person is asked.
 func (r *request) setDeadline() error {
 	if text := osenv.Get(r.env, approvalTimeoutVar); text != "" {
 		d, err := ParseTimeout(text)
@@ -55,7 +55,7 @@ func (r *request) setDeadline() error {
 
 var ErrTimeout = errors.New("want a time such as 5s, 2m or 300")
 
-// ParseTimeout reads a time with its unit, or in seconds. 0 is none.
+// ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit.
 func ParseTimeout(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -71,9 +71,9 @@ func ParseTimeout(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// within returns a context that ends when the caller's time is up; its cause is errLate then. An
-// empty notice tells the shim, which measures the time too, that the call is being ended. p is nil
-// if no shim waits.
+// within returns a context that ends at the deadline of the caller; its cause is then errCallerDeadline. An
+// empty notice tells the shim, which measures the time too, that the call is being ended. p is nil if no
+// shim waits.
 func (r *request) within(ctx context.Context, p *peer) (context.Context, context.CancelFunc) {
 	if r.deadline.IsZero() {
 		return ctx, func() {}
@@ -88,7 +88,8 @@ func (r *request) within(ctx context.Context, p *peer) (context.Context, context
 	return ctx, func() { stop(); cancel() }
 }
 
-// waiting returns ctx as long as the caller waits for a person; its cause is errImpatient then.
+// waiting returns a context for asking a person. When the caller does not want to wait longer, its cause is
+// errCallerLeft.
 func (r *request) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.approvalTimeout == 0 {
 		return ctx, func() {}

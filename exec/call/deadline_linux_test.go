@@ -18,7 +18,7 @@ import (
 //
 // Attacks 35, 142, 153.
 func TestTimeout(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	for _, words := range [][]string{{"hostexec", "--timeout", "1200ms"}, {"hostexec", "--timeout=1.2"}, nil} {
 		hold, gone := calltest.Alive(t)
 		c := calltest.Dial(t, s)
@@ -64,7 +64,7 @@ func TestTimeout(t *testing.T) {
 
 // A caller's patience with a person ends the question, and not what runs.
 func TestApprovalTimeout(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	defer s.Queue.AddWatcher()()
 	c := calltest.Dial(t, s)
 	c.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
@@ -101,7 +101,7 @@ func (c *informedConn) Decided(asked bool, pattern string) { c.asked, c.pattern 
 
 // A connection is told by what a command runs, before it does.
 func TestDecided(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	ours, theirs := net.Pipe()
 	told := &informedConn{Conn: theirs}
 	var wg sync.WaitGroup

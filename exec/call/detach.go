@@ -15,82 +15,81 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// A job is a call whose command goes on without its caller. It is decided, asked about and
-// written down as any other, while the caller waits; then its output goes to files, and what
-// ends it is kill, its own time, or the end of the session. One that is kept goes on when its
-// container has ended: the policy has to say that it may, or the person who is asked sees that
-// it would. Until it is ready, and its caller was told so, it ends with its caller, too: of
-// what is left nobody would know.
+// A job is a call whose command continues without its caller. It is decided and recorded as any
+// other call while the caller waits. Then its output goes to files, and it ends by itself, by kill, by
+// its timeout, or with the session. A kept job continues after its container has ended, if the policy
+// or the person who is asked allows that. Until the caller knows that the job is ready, the job ends
+// with its caller, because nobody would know its id.
 
-// detach has what req names decided, and starts it as a job.
-func (s *Server) detach(session, ctx context.Context, p *peer, req *request, ready Readiness) error {
-	if s.Jobs == nil {
-		return p.end(Failed("this session has no jobs"))
+// detach has the request decided, and starts it as a job.
+func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
+	if x.server.Jobs == nil {
+		return x.peer.end(Failed("this session has no jobs"))
 	}
-	if err := req.setDeadline(); err != nil {
-		return p.end(UsageError(err.Error()))
+	if err := x.req.setDeadline(); err != nil {
+		return x.peer.end(UsageError(err.Error()))
 	}
-	req.detached = true
-	req.drop(0)
-	req.close() // the shim writes to its own
-	within, cancel := req.within(ctx, p)
+	x.req.detached = true
+	x.req.drop(0)
+	x.req.close() // the shim writes to its own
+	within, cancel := x.req.within(ctx, x.peer)
 	defer cancel()
-	if in, err := s.enter(within, p, req, limit.Calls); !in {
+	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	w, err := s.admit(within, p, req)
+	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
-	kept, err := s.Jobs.Begin(req.ID, w.v.Args, w.cwd.Path(), req.keep)
+	kept, err := x.server.Jobs.Begin(x.req.ID, w.v.Args, w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
-		return fail(p, err, jobRefused(err))
+		return fail(x.peer, err, jobRefused(err))
 	}
-	if err := w.noteStart(req); err != nil {
+	if err := w.noteStart(x.req); err != nil {
 		w.close()
-		return errors.Join(fail(p, err, unwritten(err)), kept.Discard())
+		return errors.Join(fail(x.peer, err, unwritten(err)), kept.Discard())
 	}
-	s.calls.Add(1)
+	x.server.calls.Add(1)
 	alive, end := context.WithCancelCause(session)
 	let := context.AfterFunc(ctx, func() {
 		if session.Err() == nil {
 			end(errHungUp)
 		}
 	})
-	held := req.detachReservation() // until the job ends
-	lost, asJSON := make(chan wire.Exit, 1), p.json
+	held := x.req.detachReservation() // until the job ends
+	lost, asJSON := make(chan wire.Exit, 1), x.peer.json
 	// ends when the job does, which the session's end sees to; Wait waits.
-	s.ongoing.Go(func() {
+	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		s.background(alive, req, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, req, w.v, st, err) })
+		x.background(alive, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, x.req, w.v, st, err) })
 	})
 	select {
 	case e := <-lost:
-		return p.exit(e)
+		return x.peer.exit(e)
 	case <-kept.Started():
 	}
 	if err := ready.await(ctx, kept); err != nil {
-		return s.answerNotReady(ctx, p, req, kept, ready, err)
+		return x.answerNotReady(ctx, kept, ready, err)
 	}
 	if !let() {
-		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
-	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", req.ID, kept.Info().PID))
+	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, kept.Info().PID))
 }
 
-// background runs w as the job kept until it has ended, and writes down how. If it could not
-// be started lost is told why, and nothing of it stays.
-func (s *Server) background(ctx context.Context, req *request, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
+// background runs w as the job kept until it has ended, and records how it ended. If the command could not
+// be started, it calls lost, and removes the job.
+func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
-	within, cancel := req.within(ctx, nil)
+	within, cancel := x.req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
-	st, ran, err := s.run(within, kept.Streams(), req, w)
-	how, reason := jobResult(ctx, req, w, &st, err)
-	if err := w.note(req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
-		s.Log.Error("audit", "request", req.ID, "error", err)
+	st, ran, err := x.run(within, kept.Streams(), w)
+	how, reason := jobResult(ctx, x.req, w, &st, err)
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
+		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
 	}
 	if !ran {
 		lost(st, err)
@@ -99,11 +98,11 @@ func (s *Server) background(ctx context.Context, req *request, w *authorizedCall
 		err = kept.End(how, st, reason)
 	}
 	if err != nil {
-		s.Log.Error("job", "request", req.ID, "error", err)
+		x.server.Log.Error("job", "request", x.req.ID, "error", err)
 	}
 }
 
-// jobResult says what became of a job, and puts into st what wait exits with.
+// jobResult returns the final status of a job, and sets in st the code that wait exits with.
 func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executor.Status, err error) (how job.Status, reason string) {
 	var limited *limit.Error
 	switch {
@@ -126,7 +125,7 @@ func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executo
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
-	case errors.Is(err, errFull):
+	case errors.Is(err, errOutputLimit):
 		st.Code = wire.CodeFailed
 		return job.Error, outputLimitExceeded(req, w.v).Reason
 	}

@@ -39,7 +39,7 @@ func TestJSON(t *testing.T) {
 		{"bad usage", []string{"hostexec", "--bogus\u202e"}, call.StatusFailed, 125, "", `\u202e`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			c := calltest.Dial(t, s)
 			c.Env = []string{"HOSTEXEC_JSON=1", "HOSTEXEC_JSON=0"}
 			c.Exec(t, wire.FDNull, tt.args...)
@@ -65,7 +65,7 @@ func TestJSON(t *testing.T) {
 		})
 	}
 	// The command's own end is its own.
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	c.Env = []string{"HOSTEXEC_JSON=1"}
 	c.Exec(t, wire.FDNull, "sh", "-c", "exit 126")
@@ -77,7 +77,7 @@ func TestJSON(t *testing.T) {
 
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
 	c := calltest.Dial(t, s)
@@ -106,7 +106,7 @@ func TestGranted(t *testing.T) {
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
 func TestComesBack(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
@@ -142,7 +142,7 @@ func TestComesBack(t *testing.T) {
 
 // ^C takes the request back, for good even where requests outlive their callers.
 func TestInterrupted(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
 	ours, theirs := net.Pipe()
@@ -183,7 +183,7 @@ func decided(t *testing.T, log string) (kinds map[string][]string) {
 // Attack 148.
 func TestAskRaces(t *testing.T) {
 	const rounds = 2000
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
 	defer s.Queue.AddWatcher()()
 	const window = 400 * time.Microsecond

@@ -16,7 +16,7 @@ var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kil
 // these has left running. It returns when that is gone.
 func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
-		_, err := s.endJob(ctx, kept, sig, errKilledInside, s.endOwn)
+		_, err := s.endJob(ctx, kept, sig, errKilledInside, s.endLeftInside)
 		return err
 	}
 	running := s.running.find(id)
@@ -24,7 +24,7 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	case sig != "":
 		return ErrNotJob
 	case running == nil:
-		s.endOwn(id) // nothing of it, if that has ended meanwhile
+		s.endLeftInside(id) // nothing of it, if that has ended meanwhile
 		return nil
 	}
 	running.kill(errKilledInside)
@@ -36,8 +36,8 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	}
 }
 
-// find returns the call of the container's that runs as id, or nil.
-func (t *table) find(id string) *entry {
+// find returns the running call id of the container, or nil.
+func (t *runningCalls) find(id string) *runningCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, runs := t.calls[id]; runs && !e.ByHost {

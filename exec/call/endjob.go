@@ -12,10 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// EndJob ends the job that ref names, its whole tree, and returns when it is gone: TERM, and
-// KILL after a while. Of one that has ended it ends what that left running. With a signal it only
-// sends that to the job's command. It returns the job's id. The error wraps job.ErrUnknown or
-// job.ErrEnded, or says that several begin with ref.
+// EndJob ends the process tree of the job that ref names, with TERM and after a while KILL, and returns
+// when it is gone. If the job has ended, EndJob ends the processes that it has left. With a signal it only
+// sends that to the job's command. It returns the job's id. The error wraps job.ErrUnknown or job.ErrEnded,
+// or says that several ids begin with ref.
 func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
 	kept, err := s.job(ref)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (i
 	return s.endJob(ctx, kept, sig, errKilled, s.EndLeft)
 }
 
-// endJob is EndJob for a job that was found, with the cause that its end has.
+// endJob is EndJob for a job that was found, with the cause for which it ends.
 func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal, cause error, endLeft func(id string) bool) (id string, err error) {
 	id = kept.Info().ID
 	if sig != "" {
@@ -45,7 +45,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 		}
 		return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
 	}
-	s.kill(id, cause)
+	s.running.kill(id, cause)
 	select {
 	case <-kept.Done():
 		return id, nil
@@ -54,7 +54,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 	}
 }
 
-// job returns the job that ref names.
+// job returns the job whose id is ref, or alone begins with it.
 func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
 		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))

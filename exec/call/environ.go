@@ -11,26 +11,26 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// fromCaller are the variables that describe the caller's terminal. They, and what
-// --pass-env names, are all that a container may say about a command's environment.
-var fromCaller = map[string]names.Form{
+// terminalVars are the variables that describe the caller's terminal. A container can set these and the
+// names of --pass-env, and no others.
+var terminalVars = map[string]names.Form{
 	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
 	"COLUMNS":  {Chars: "0-9", Min: 1, Max: 5},
 	"LINES":    {Chars: "0-9", Min: 1, Max: 5},
 	"NO_COLOR": {Chars: " -~", Max: 32},
 }
 
-// plain are the variables of the host's with which a clean environment begins.
-var plain = map[string]bool{
+// cleanVars are the variables of the host that a clean environment starts with.
+var cleanVars = map[string]bool{
 	"PATH": true, "HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TMPDIR": true, "TZ": true,
 	"LANG": true, "LANGUAGE": true, "LC_ALL": true, "LC_CTYPE": true, "LC_MESSAGES": true, "LC_COLLATE": true,
 	"LC_NUMERIC": true, "LC_TIME": true, "LC_MONETARY": true, "XDG_RUNTIME_DIR": true,
 }
 
-// environ builds a command's environment: the host's, or what the policy leaves of it, then
-// what the caller may add, then what the policy sets, and PWD as the directory that is held.
+// environ returns a command's environment: that of the host, or what the policy leaves of it, then the
+// caller's permitted variables, then those of the policy, and PWD as the held directory.
 func environ(host, caller, pass []string, want policy.Env, pwd string) []string {
-	set := fromShim(caller, pass)
+	set := callerVars(caller, pass)
 	for name, value := range want.Set {
 		set[name] = value
 	}
@@ -38,7 +38,7 @@ func environ(host, caller, pass []string, want policy.Env, pwd string) []string 
 	env := make([]string, 0, len(host)+len(set))
 	for _, kv := range host {
 		name, _, _ := strings.Cut(kv, "=")
-		kept := !want.Clean || plain[name] || slices.Contains(want.Pass, name)
+		kept := !want.Clean || cleanVars[name] || slices.Contains(want.Pass, name)
 		if _, ok := set[name]; kept && !ok && name != "OLDPWD" {
 			env = append(env, kv)
 		}
@@ -49,9 +49,9 @@ func environ(host, caller, pass []string, want policy.Env, pwd string) []string 
 	return env
 }
 
-// fromShim is what the caller may say. Where it names a variable twice the first wins, as
-// getenv(3) has it.
-func fromShim(caller, pass []string) map[string]string {
+// callerVars returns the permitted variables of the caller. As with getenv(3), the first value of a name
+// counts.
+func callerVars(caller, pass []string) map[string]string {
 	set := map[string]string{}
 	for _, kv := range caller {
 		name, value, ok := strings.Cut(kv, "=")
@@ -61,7 +61,7 @@ func fromShim(caller, pass []string) map[string]string {
 		if name == "PATH" { // it finds programs, also those of a session that was begun with --pass-env PATH
 			continue
 		}
-		form, terminal := fromCaller[name]
+		form, terminal := terminalVars[name]
 		if slices.Contains(pass, name) || terminal && form.Matches(value) {
 			set[name] = strings.Clone(value) // not a part of the frame
 		}
@@ -69,19 +69,19 @@ func fromShim(caller, pass []string) map[string]string {
 	return set
 }
 
-// setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be
-// set, or nil: a command must not run without a variable that its caller named.
+// setEnv sets the variables of --env; the last value of a name counts. It returns why one cannot be set, or
+// nil. A command must not run without a variable that its caller named.
 func (r *request) setEnv(env, pass []string) *Failure {
 	env = slices.Clone(env)
 	slices.Reverse(env)
-	set := fromShim(env, pass)
+	set := callerVars(env, pass)
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
 		if _, ok := set[name]; ok {
 			continue
 		}
 		e := Failure{Status: StatusRefused, Reason: "--env: the host does not let " + names.Printable(Truncate(name)) + " through"}
-		switch _, terminal := fromCaller[name]; {
+		switch _, terminal := terminalVars[name]; {
 		case terminal:
 			e.Reason = "--env: not a value that a terminal has: " + name
 		case name == "PATH":
@@ -95,10 +95,10 @@ func (r *request) setEnv(env, pass []string) *Failure {
 	return nil
 }
 
-// passedValues is what a caller says of the environment that the person at the host has let it say,
-// for whoever decides: a call with another value is another call.
+// passedValues returns notes for the person who decides: the values of passed variables that the container
+// has set.
 func passedValues(caller, pass []string, want policy.Env) (notes []string) {
-	set := fromShim(caller, pass)
+	set := callerVars(caller, pass)
 	for _, name := range slices.Sorted(slices.Values(pass)) {
 		value, said := set[name]
 		if _, ours := want.Set[name]; said && !ours && name != "PWD" {

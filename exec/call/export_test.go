@@ -7,7 +7,7 @@ package call
 const (
 	MaxShown = maxShown
 	MaxCopy  = maxCopy
-	Chunk    = chunk
+	Chunk    = firstRead
 )
 
 // Copied returns how many bytes of operands the session has copied.
@@ -20,10 +20,10 @@ func CountProcesses(s *Server) int64 { return s.counter.count(s) }
 func TooManyProcesses(s *Server) error { return s.counter.full() }
 
 // SumRefusals writes down how many refusals have no record.
-func SumRefusals(s *Server) { s.sumRefusals() }
+func SumRefusals(s *Server) { s.refused.sum(s.Log) }
 
 // AddRunning makes a call with that id, which runs nothing.
 func AddRunning(s *Server, id string) { s.running.set(Running{Request: id}, nil) }
 
 // KillInside ends the command of a request as hostexec kill does, and does not wait for its end.
-func KillInside(s *Server, id string) { s.kill(id, errKilledInside) }
+func KillInside(s *Server, id string) { s.running.kill(id, errKilledInside) }

@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Status is how a call ended that its command did not end, in one word for programs.
-// docs/agents.md lists them.
+// Status says in one word, for programs, how a call ended that has no exit code of a command.
+// docs/agents.md lists the words.
 type Status string
 
 const (
@@ -26,7 +26,7 @@ const (
 	StatusFailed        Status = "failed"         // hostexec itself; the shim says the same
 )
 
-// exitKinds are what each status means to the shim.
+// exitKinds maps each status to what the shim gets.
 var exitKinds = map[Status]struct {
 	outcome wire.Outcome
 	code    byte
@@ -42,8 +42,8 @@ var exitKinds = map[Status]struct {
 	StatusFailed:        {wire.Failed, wire.CodeFailed},
 }
 
-// Failure is how a call ends that its command does not end. Its strings are printable ASCII,
-// and empty where there is nothing to say.
+// Failure is the end of a call that has no exit code of a command. Its strings are printable ASCII, and
+// empty if there is nothing to say.
 type Failure struct {
 	Status  Status
 	Code    byte   // the exit code of a verb; zero: the status's
@@ -58,7 +58,7 @@ type Failure struct {
 // exit returns the code that the shim exits with.
 func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
 
-// Text is e as people read it: one line.
+// Text returns e for people: one line.
 func (e Failure) Text() string {
 	if e.Line != "" {
 		return e.Line
@@ -76,7 +76,7 @@ func (e Failure) Text() string {
 	return Line("%s", s)
 }
 
-// json is e as programs read it: one line of JSON, with all its fields always there.
+// json returns e for programs: one line of JSON that always has all fields.
 func (e Failure) json() string {
 	b, err := json.Marshal(struct {
 		Status  Status `json:"status"`
@@ -92,7 +92,7 @@ func (e Failure) json() string {
 	return string(append(names.ASCII(b), '\n'))
 }
 
-// frame is e as the shim gets it: the line, and one more if the caller asked for JSON.
+// frame returns e as the shim gets it: the text, and the JSON line if the caller asked for it.
 func (e Failure) frame(asJSON bool) wire.Exit {
 	way := exitKinds[e.Status] // of a status that is none: Failed, and the shim knows its code
 	text := e.Text()

@@ -13,26 +13,26 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// turns keeps apart the git commands of a session of which one may add the submodules that
-// another one, checked before, goes into. The zero value is ready.
-type turns struct {
+// gitTurns keeps git commands of a session apart if one of them could add submodules that another, already
+// checked, would enter. The zero value is ready.
+type gitTurns struct {
 	mu       sync.Mutex
 	looking  int
 	changing bool
 	freed    chan struct{} // closed when somebody leaves, or nil
 }
 
-// maxTurn is how long a command waits for others. A container can have those go on for ever.
-const maxTurn = 5 * time.Second
+// turnTimeout is how long a command waits for others. A container can make those run for ever.
+const turnTimeout = 5 * time.Second
 
-var errTurn = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
+var errGitBusy = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
 
-// take waits until a command of that kind may run. Its release may be called more than once.
-func (t *turns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
+// take waits until a command of the kind o may run. release may be called more than once.
+func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
 	if o == git.Beside {
 		return func() {}, nil
 	}
-	late := time.NewTimer(maxTurn)
+	late := time.NewTimer(turnTimeout)
 	defer late.Stop()
 	for {
 		freed := t.enter(o)
@@ -42,15 +42,15 @@ func (t *turns) take(ctx context.Context, o git.Overlap) (release func(), err er
 		select {
 		case <-freed:
 		case <-late.C:
-			return nil, errTurn
+			return nil, errGitBusy
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// enter counts a command in, or returns what is closed when it may try again.
-func (t *turns) enter(o git.Overlap) (freed <-chan struct{}) {
+// enter counts a command in and returns nil, or returns a channel that is closed when it may try again.
+func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -67,7 +67,7 @@ func (t *turns) enter(o git.Overlap) (freed <-chan struct{}) {
 	return nil
 }
 
-func (t *turns) leave(o git.Overlap) {
+func (t *gitTurns) leave(o git.Overlap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if o == git.Changes {
@@ -81,7 +81,7 @@ func (t *turns) leave(o git.Overlap) {
 	}
 }
 
-// overlap returns what v has to do with other git commands, where rules trust a repository.
+// overlap returns how v may conflict with other git commands, if rules trust a repository.
 func overlap(p *policy.Policy, name string, v policy.Verdict) git.Overlap {
 	gitDir := p.Rules[name].GitDir
 	if gitDir == "" || v.Place.Contained() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {

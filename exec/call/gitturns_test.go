@@ -14,7 +14,7 @@ import (
 //
 // Attack 232.
 func TestTurns(t *testing.T) {
-	var all turns
+	var all gitTurns
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	take := func(ctx context.Context, o git.Overlap) func() {

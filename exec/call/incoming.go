@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// incoming is a connection whose request is being read. When the gate drops it, or its time is up, it
-// still reads what has come already: a caller that has sent its request is not to blame for a machine
-// that is too busy to read it. Only one goroutine reads.
+// incoming is a connection whose request is being read. When its time is up, or the limiter drops it, it
+// still reads what has already arrived: the caller is not to blame if this machine is too busy to read it.
+// Only one goroutine reads.
 type incoming struct {
 	net.Conn
 	read int    // bytes
@@ -32,7 +32,7 @@ func (c *incoming) Read(b []byte) (int, error) {
 	}
 }
 
-// rest reports whether all of the header, or of a request whose header was read, has come.
+// rest reports whether the rest of the header, or of a request whose header was read, has arrived.
 func (c *incoming) rest() bool {
 	want := wire.HeaderLen
 	if len(c.head) == wire.HeaderLen {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrived returns how many bytes have come that were not read. Of a connection that is no socket it is not
-// known, and 0.
+// arrived returns the number of bytes that have arrived and were not read. It returns 0 if conn is not a
+// socket.
 func arrived(conn net.Conn) (n int) {
 	sock, ok := conn.(syscall.Conn)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// interrupted is the error of a verb whose caller got a signal.
+// interrupted is the cause with which a call ends whose caller got a signal.
 type interrupted struct{ by executor.Signal }
 
 func (i *interrupted) Error() string { return "its caller got SIG" + i.by }
@@ -23,9 +23,9 @@ func (i *interrupted) exit() wire.Exit {
 // fatalSignals are the numbers of the forwarded signals that end a program which does not handle them.
 var fatalSignals = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
 
-// interruptible returns a context for a verb that waits. A deadly signal to the caller ends it, and
-// its cause is an interrupted. ^Z stops only the caller. Call it after Started: until then the shim
-// handles signals itself. stop returns when the signals are no longer read.
+// interruptible returns a context for a verb that waits. A deadly signal to the caller cancels it with an
+// interrupted as its cause. ^Z stops only the caller. Call it after Started, because the shim handles
+// signals itself until then. stop returns when signals are no longer read.
 func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	var reader sync.WaitGroup

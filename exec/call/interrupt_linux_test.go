@@ -13,7 +13,7 @@ import (
 
 // TestInterruptInLine: a caller whose text waits for the shell's turn leaves the line.
 func TestInterruptInLine(t *testing.T) {
-	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestJobEnds(t *testing.T) {
 		{"its time", []string{"--timeout", "100ms", "sh", "-c", "sleep 1000 & sleep 1000"}, job.Failed, 124},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			id := calltest.Background(t, s, tt.args...)
 			c := calltest.Hostexec(t, s, "wait", id)
 			if c.Exit.Outcome != wire.Exited || c.Exit.Code != tt.code {
@@ -46,7 +46,7 @@ func TestJobEnds(t *testing.T) {
 
 // Two jobs' ids may begin alike.
 func TestJobAmbiguous(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	for _, id := range []string{"00aa000000000000", "00ab000000000000"} {
 		if _, err := s.Jobs.Begin(id, []string{"sh"}, "/", false); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestJobAmbiguous(t *testing.T) {
 
 // Who is asked about a job sees that it is one, and it starts when the answer is yes.
 func TestJobAsked(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	defer s.Queue.AddWatcher()()
 	changed := s.Queue.Changed()
 	c := calltest.Dial(t, s)
@@ -93,7 +93,7 @@ func TestJobAsked(t *testing.T) {
 //
 // Attack 141.
 func TestJobLimit(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	auto, err := policy.ParsePattern("^sh -c ")
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestOneAnswer(t *testing.T) {
 		{"hostexec sh -c true", wire.Exited, ""},
 		{"hostexec -- sh -c true", wire.Exited, ""},
 	} {
-		s, _ := calltest.Scene(t)
+		s, _ := calltest.NewServer(t)
 		ours, theirs := net.Pipe()
 		var wg sync.WaitGroup
 		// ends when ours is closed.

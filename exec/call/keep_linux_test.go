@@ -20,7 +20,7 @@ import (
 // keeping is a scene in which sh may be kept.
 func keeping(t *testing.T) *call.Server {
 	t.Helper()
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	sc := *s.State()
 	p := *sc.Policy
 	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
@@ -78,7 +78,7 @@ func TestJobKept(t *testing.T) {
 
 // What is not said to may not be kept, but a person who is asked may say so.
 func TestJobMayBeKept(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Hostexec(t, s, "-d", "--keep", "sh", "-c", "exec sleep 1000")
 	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "--keep: no rule allows this job to outlive its container") {
 		t.Errorf("%+v", c.Exit)

@@ -14,7 +14,7 @@ import (
 
 // A person ends a command: its whole tree goes, and the caller is told of which signal.
 func TestKill(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	fifo := filepath.Join(t.TempDir(), "alive")
 	if err := calltest.MakeFIFO(fifo); err != nil {

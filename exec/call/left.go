@@ -10,63 +10,65 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// What a command has started may go on when it has ended itself: it stays until the session
-// ends, and until then it can be seen, and ended by the id of the request that it came of.
+// Processes that a command has started may outlive it. They run until the session ends. Until then ps
+// shows them, and kill ends them by the id of their request.
 
-// owned are the requests whose commands may have left something that the container sees and ends.
-// Others are the person's: what notifies, and what a rule leaves for the person to use.
-type owned struct {
+// leftovers are the requests of the container whose commands may have left processes. Other processes
+// belong to the person at the host: notifiers, and what a rule with leave: true has started. The container
+// neither sees nor ends those.
+type leftovers struct {
 	mu  sync.Mutex // guards the field below
 	ids map[string]bool
 }
 
-// maxOwned is how many of them are known. From then on those are forgotten that left nothing.
-const maxOwned = 4096
+// maxLeftovers is the maximum number of them. Beyond it, requests that have left nothing are forgotten.
+const maxLeftovers = 4096
 
-// own notes that the command of request id runs, and may leave something.
-func (s *Server) own(id string) {
-	s.owned.mu.Lock()
-	defer s.owned.mu.Unlock()
-	if len(s.owned.ids) >= maxOwned {
-		s.owned.forget(s.Running(), proctree.AllLeft())
+// add notes that the command of request id runs, and may leave processes. running returns the calls that
+// run.
+func (l *leftovers) add(id string, running func() []Running) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.ids) >= maxLeftovers {
+		l.forget(running(), proctree.AllLeft())
 	}
-	if s.owned.ids == nil {
-		s.owned.ids = map[string]bool{}
+	if l.ids == nil {
+		l.ids = map[string]bool{}
 	}
-	if len(s.owned.ids) < maxOwned {
-		s.owned.ids[id] = true
+	if len(l.ids) < maxLeftovers {
+		l.ids[id] = true
 	}
 }
 
-// forget leaves those that run or have left something. The lock is the caller's.
-func (o *owned) forget(running []Running, left []proctree.Left) {
-	before := o.ids
-	o.ids = map[string]bool{}
+// forget removes the requests that neither run nor have left anything. The caller holds the lock.
+func (l *leftovers) forget(running []Running, left []proctree.Left) {
+	before := l.ids
+	l.ids = map[string]bool{}
 	for _, r := range running {
-		o.ids[r.Request] = before[r.Request]
+		l.ids[r.Request] = before[r.Request]
 	}
-	for _, l := range left {
-		o.ids[l.ID] = before[l.ID]
+	for _, p := range left {
+		l.ids[p.ID] = before[p.ID]
 	}
-	maps.DeleteFunc(o.ids, func(_ string, own bool) bool { return !own })
+	maps.DeleteFunc(l.ids, func(_ string, own bool) bool { return !own })
 }
 
-func (o *owned) has(id string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.ids[id]
+func (l *leftovers) has(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ids[id]
 }
 
-// ownLeft returns what commands of the container's have left running.
-func (s *Server) ownLeft() []proctree.Left {
-	return slices.DeleteFunc(proctree.AllLeft(), func(l proctree.Left) bool { return !s.owned.has(l.ID) })
+// list returns the processes that commands of the container have left.
+func (l *leftovers) list() []proctree.Left {
+	return slices.DeleteFunc(proctree.AllLeft(), func(p proctree.Left) bool { return !l.has(p.ID) })
 }
 
-// endOwn is EndLeft for a caller in the container.
-func (s *Server) endOwn(id string) bool { return s.owned.has(id) && s.EndLeft(id) }
+// endLeftInside is EndLeft for a caller in the container.
+func (s *Server) endLeftInside(id string) bool { return s.left.has(id) && s.EndLeft(id) }
 
-// EndLeft ends what the command of request id has left running, and returns when it is gone.
-// It reports whether there was anything.
+// EndLeft ends the processes that the command of request id has left, and returns when they are gone. It
+// reports whether there were any.
 func (s *Server) EndLeft(id string) bool {
 	was, err := proctree.EndLeft(id, proctree.DefaultGrace)
 	if err != nil {

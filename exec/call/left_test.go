@@ -11,11 +11,11 @@ import (
 func TestOwned(t *testing.T) {
 	s := &Server{}
 	s.running.set(Running{Request: "runs"}, nil)
-	s.own("runs")
-	for i := range 2 * maxOwned {
-		s.own(strconv.Itoa(i))
+	s.left.add("runs", s.running.list)
+	for i := range 2 * maxLeftovers {
+		s.left.add(strconv.Itoa(i), s.running.list)
 	}
-	if n := len(s.owned.ids); n > maxOwned || !s.owned.has("runs") || !s.owned.has(strconv.Itoa(2*maxOwned-1)) {
+	if n := len(s.left.ids); n > maxLeftovers || !s.left.has("runs") || !s.left.has(strconv.Itoa(2*maxLeftovers-1)) {
 		t.Errorf("%d are known, or not what runs", n)
 	}
 }

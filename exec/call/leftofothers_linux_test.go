@@ -22,7 +22,7 @@ const leaves = "setsid sleep 1000 <&- >&- 2>&- & :"
 //
 // Attack 228.
 func TestKillOfOthers(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	root, err := os.Open("/")
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// slotWait is how long a call waits for another one to end when a session has as many as it
-// may. A caller that was answered may be back before its last call has let go.
+// slotWait is how long a call waits for the end of another one if the session has reached its limit. A
+// caller may return with its next call before the server has released its last one.
 const slotWait = time.Second
 
-// reservation is what a request holds of its session's limits until it is released.
+// reservation is a request's share of its session's limits, until it is released.
 type reservation struct {
 	from   *limit.Session
-	report func(argv int64) // nil tells nobody
+	report func(argv int64) // may be nil
 	once   sync.Once
 	held   map[limit.Kind]int64 // one goroutine's at a time
 }
@@ -30,9 +30,9 @@ func (s *Server) newReservation() *reservation {
 	return &reservation{from: &s.Limits, report: s.Memory, held: map[limit.Kind]int64{}}
 }
 
-// long tells how much all requests hold when this one, which is a long one, has begun or ended.
-func (h *reservation) long() {
-	if h.report != nil && h.held[limit.Argv] > chunk {
+// reportMemory reports the size of all requests when a long request begins or ends.
+func (h *reservation) reportMemory() {
+	if h.report != nil && h.held[limit.Argv] > firstRead {
 		h.report(h.from.Held(limit.Argv))
 	}
 }
@@ -46,7 +46,7 @@ func (h *reservation) take(k limit.Kind, n int64) error {
 	return err
 }
 
-// wait is take that waits a moment for others to give.
+// wait is take, but waits a moment for others to release theirs.
 func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
 	err := h.from.Wait(ctx, k, n, slotWait)
 	if err == nil {
@@ -61,44 +61,43 @@ func (h *reservation) release() {
 		for k, n := range h.held {
 			h.from.Give(k, n)
 		}
-		h.long()
+		h.reportMemory()
 	})
 }
 
-// enter counts the call among those in flight, until its holding is released. When there are
-// too many, or too many processes, the caller is told and entered is false.
-func (s *Server) enter(ctx context.Context, p *peer, req *request, k limit.Kind) (entered bool, err error) {
-	err = req.holding.wait(ctx, k, 1)
+// enter counts the call among those in flight until its reservation is released. If there are too many
+// calls or processes, enter answers the caller, and entered is false.
+func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err error) {
+	err = x.req.holding.wait(ctx, k, 1)
 	if err == nil && k == limit.Calls {
-		err = s.counter.full()
+		err = x.server.counter.full()
 	}
 	if err == nil {
 		return true, nil
 	}
 	var over *limit.Error
 	if !errors.As(err, &over) {
-		return false, fmt.Errorf("request %s: %w", req.ID, err)
+		return false, fmt.Errorf("request %s: %w", x.req.ID, err)
 	}
-	w := limited(s.state.Load(), over)
-	return false, errors.Join(s.deny(ctx, w, req, over.Error()), p.end(overLimit(req, policy.Verdict{}, over)))
+	w := refusedByLimit(x.server.state.Load(), over)
+	return false, errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, policy.Verdict{}, over)))
 }
 
-// limited is what a record of a refusal is made of that no rule has decided.
-func limited(sc *SessionState, over *limit.Error) *authorizedCall {
+// refusedByLimit returns the call for the record of a refusal that no rule has decided.
+func refusedByLimit(sc *SessionState, over *limit.Error) *authorizedCall {
 	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
-// chunk is how much of a request is counted and read at first, before the rest is.
-const chunk = 16 << 10
+// firstRead is how much of a request is reserved and read before the rest is.
+const firstRead = 16 << 10
 
-// readCounted reads a request of n bytes, which are counted before there is memory for them:
-// all of the rest at once, so that of many long requests that come together some are served,
-// and only when the beginning is there, for who announces two megabytes may send none. When
-// there is no memory it returns the beginning, and the rest is read and dropped: the caller
-// has to be able to hear the answer.
+// readCounted reads a request of n bytes. It reserves memory before it allocates, and reserves the rest at
+// once, so that of many long requests some are served. The rest is reserved only after the beginning has
+// arrived, because a caller may announce megabytes and send nothing. Without memory, it returns the
+// beginning and discards the rest, so that the caller can read the answer.
 func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
-	first := make([]byte, min(n, chunk))
-	ctx := context.Background() // the gate has a deadline for callers
+	first := make([]byte, min(n, firstRead))
+	ctx := context.Background() // the limiter of connections sets a deadline
 	if err := held.wait(ctx, limit.Argv, int64(len(first))); err != nil {
 		return nil, errors.Join(err, drop(r, n))
 	}
@@ -111,7 +110,7 @@ func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
 	if err := held.wait(ctx, limit.Argv, int64(n-len(first))); err != nil {
 		return first, errors.Join(err, drop(r, n-len(first)))
 	}
-	held.long()
+	held.reportMemory()
 	b := make([]byte, n)
 	copy(b, first)
 	if _, err := io.ReadFull(r, b[len(first):]); err != nil {
@@ -120,7 +119,7 @@ func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
 	return b, nil
 }
 
-// drop reads n bytes and forgets them.
+// drop reads n bytes and discards them.
 func drop(r io.Reader, n int) error {
 	if _, err := io.CopyN(io.Discard, r, int64(n)); err != nil {
 		return io.ErrUnexpectedEOF

@@ -21,7 +21,7 @@ import (
 // A session that has as many calls as it may refuses one more, and has room again when one
 // has ended.
 func TestLimitCalls(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	s.Limits.Adjust(limit.Limits{limit.Calls: 1})
 	first := calltest.Dial(t, s)
 	first.Exec(t, wire.FDPipe, "sh", "-c", "read x; exit 3")
@@ -45,7 +45,7 @@ func TestLimitCalls(t *testing.T) {
 // A request for which there is no memory is refused by its name, and a connection that only
 // announces one holds next to nothing. All is given back.
 func TestLimitArgv(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	s.Limits.Adjust(limit.Limits{limit.Argv: 256 << 10})
 	long := calltest.Dial(t, s)
 	long.Exec(t, wire.FDNull, "sh", "-c", "exit 3", strings.Repeat("x", 1<<20))
@@ -80,7 +80,7 @@ func TestLimitArgv(t *testing.T) {
 
 // Processes of a call that was ended for their number do not have the next call refused.
 func TestLimitProcesses(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDPipe, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; echo all; wait")
 	c.Read(t, wire.KindStarted)
@@ -99,7 +99,7 @@ func TestLimitProcesses(t *testing.T) {
 
 // A job is a call in flight until it ends, and can be ended in a session that is full of them.
 func TestLimitJob(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	s.Limits.Adjust(limit.Limits{limit.Calls: 1})
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "sh", "-c", "exec sleep 1000")
@@ -122,7 +122,7 @@ func TestLimitJob(t *testing.T) {
 //
 // Attack 132.
 func TestRefusalsAreCounted(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	s.AdjustRefusals(1) // ten at once
 	const calls = 40
 	ended := make(chan wire.Exit, calls)

@@ -16,10 +16,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// operands looks at the arguments that have to be files or directories of the container's
-// mounts. Of a file the argument becomes the path of a copy, which the container cannot reach: it
-// is what is shown and what runs. Where the rule wants none, or for a directory, one that would
-// name another file on the host becomes what the host calls the file that was looked at.
+// operands checks the arguments that must be files or directories of the mounts. It replaces a file by the
+// path of a copy that the container cannot reach: the copy is shown, and runs. For a directory, or if the
+// rule wants no copy, it replaces an argument that would name another file on the host by the path of the
+// checked file.
 func (w *authorizedCall) operands(req *request) error {
 	if len(w.v.Paths) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (w *authorizedCall) operands(req *request) error {
 		if err != nil {
 			return fmt.Errorf("argument %s: %w", shown, err)
 		}
-		if !w.v.Place.Contained() { // a container has it where the caller has it
+		if !w.v.Place.Contained() { // a container has the file at the path that the caller uses
 			w.v.Args[check.Index] = onHost(w.cwd.Path(), arg, f.Path())
 		}
 		switch {
@@ -59,8 +59,8 @@ func (w *authorizedCall) operands(req *request) error {
 	return nil
 }
 
-// onHost is arg if a program in cwd finds by it the host's file file, and file otherwise: the
-// container may see it at another place.
+// onHost returns arg if a program in cwd finds the file file by it, and otherwise file. The container may
+// see the file at another path.
 func onHost(cwd, arg, file string) string {
 	at := arg
 	if !filepath.IsAbs(at) {
@@ -75,14 +75,14 @@ func onHost(cwd, arg, file string) string {
 // operand finds the file that arg names for a caller in cwd.
 func (sc *SessionState) operand(cwd, arg string, typ policy.FileType) (*dir.File, error) {
 	if slices.Contains(strings.Split(arg, "/"), "..") {
-		return nil, errors.New(`".." is on the way`) // which through a link leads elsewhere than it looks
+		return nil, errors.New(`".." is on the way`) // after a link it leads to another directory
 	}
 	at := arg
 	if !path.IsAbs(at) {
 		at = path.Join(cwd, arg)
 	}
 	f, err := sc.Dirs.File(at)
-	if errors.Is(err, mount.ErrMismatch) { // it is no directory to work in
+	if errors.Is(err, mount.ErrMismatch) { // the file is not a working directory
 		err = errors.New(strings.TrimPrefix(err.Error(), mount.ErrMismatch.Error()+": "))
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // directory that it mounts as /w.
 func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
 	t.Helper()
-	s, _ = calltest.Scene(t)
+	s, _ = calltest.NewServer(t)
 	work = t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {

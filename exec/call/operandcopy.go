@@ -18,15 +18,14 @@ import (
 )
 
 const (
-	// maxCopy is how large an operand may be of which a copy runs.
+	// maxCopy is the maximum size of an operand that is copied.
 	maxCopy = 64 << 20
-	// maxCopies is how much the copies of all calls of a session may be at a time: a container
-	// could fill the host's disk with them.
+	// maxCopies is the maximum size of all copies of a session at a time. Otherwise a container could
+	// fill the host's disk.
 	maxCopies = 4 * maxCopy
 )
 
-// copies is the directory that holds the copies of one request, and how many bytes of its
-// session's it has.
+// copies is the directory with the copies of one request, and their share of the session's limit.
 type copies struct {
 	dir     string
 	sums    hash.Hash // of what was copied
@@ -39,12 +38,12 @@ func (c *copies) remove() {
 	if c == nil || c.dir == "" {
 		return
 	}
-	os.RemoveAll(c.dir) // nobody but us writes there
+	os.RemoveAll(c.dir) // only this process writes there
 	c.session.Add(-c.size)
 	c.dir, c.size = "", 0
 }
 
-// reserve takes n bytes of what the session's copies may be.
+// reserve takes n bytes of the session's limit.
 func (c *copies) reserve(n int64) error {
 	if n > maxCopy {
 		return fmt.Errorf("it has more than %d MiB, the limit of a copy: with snapshot: false in the rule the command opens the file itself", maxCopy>>20)
@@ -56,9 +55,8 @@ func (c *copies) reserve(n int64) error {
 	return nil
 }
 
-// settle names the directory by what is in it, so that the same call with the same files has the
-// same arguments, about which a grant may be. While that name is taken there are others: nobody
-// shares a copy.
+// settle names the directory after its content, so that the same call with the same files has the same
+// arguments, which a grant can name. If the name is taken it appends a number: copies are never shared.
 func (c *copies) settle() {
 	name := filepath.Join(filepath.Dir(c.dir), hex.EncodeToString(c.sums.Sum(nil)[:16]))
 	for i := range maxSame {
@@ -66,21 +64,21 @@ func (c *copies) settle() {
 		if i > 0 {
 			at += "-" + strconv.Itoa(i)
 		}
-		if os.Rename(c.dir, at) == nil { // over a directory that is not empty it fails
+		if os.Rename(c.dir, at) == nil { // fails if at is a directory that is not empty
 			c.dir = at
 			return
 		}
 	}
 }
 
-// maxSame is how many names there are for copies of the same.
+// maxSame is how many copies of the same content can exist at a time.
 const maxSame = 16
 
-// snapshot copies f and returns the copy's path below the directory of copies, and its SHA-256.
-// The copy has the name of the file: programs go by that.
+// snapshot copies f, and returns the path of the copy below the directory of copies, and its SHA-256. The
+// copy keeps the file's name, which programs use.
 func (w *authorizedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
 	if w.copies == nil {
-		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: w.copied}
+		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: &w.server.copied}
 	}
 	name = filepath.Join(strconv.Itoa(index), f.Name())
 	if err := os.MkdirAll(filepath.Join(w.copies.dir, filepath.Dir(name)), 0o700); err != nil {
@@ -103,7 +101,7 @@ func (w *authorizedCall) snapshot(request string, index int, f *dir.File) (name,
 	return name, sum, err
 }
 
-// copyTo makes the file name of what src has, at most n bytes, and returns its SHA-256.
+// copyTo creates the file name with the content of src, at most n bytes, and returns its SHA-256.
 func copyTo(name string, src io.Reader, n int64) (sum string, err error) {
 	dst, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {

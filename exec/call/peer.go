@@ -16,8 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// peer is the shim at the other end of a connection: one goroutine reads its frames and
-// never blocks on anything but the connection, any goroutine may write to it.
+// peer is the shim at the other end of a connection. One goroutine reads its frames, and blocks on nothing
+// but the connection. Any goroutine may write to it.
 type peer struct {
 	conn    net.Conn
 	in      *input  // stdin that has come and is not read yet
@@ -26,9 +26,9 @@ type peer struct {
 	resize  chan executor.Winsize
 	reader  sync.WaitGroup
 	broken  bool        // the caller was interrupted; the reader's own
-	to      string      // who gets the next signal, if the shim has said so; only the reader uses it
+	to      string      // the target of the next signal, if the shim has named one; only the reader uses it
 	stop    func() bool // ends the watch over the context
-	json    bool        // the caller reads how its call ends as JSON; set when it was heard
+	json    bool        // the caller reads the end of its call as JSON; set when the request was read
 
 	mu sync.Mutex // held while a frame is written
 }
@@ -44,11 +44,10 @@ func newPeer(conn net.Conn) *peer {
 	return p
 }
 
-// closeWhenDone has nothing that waits for the shim wait on when ctx ends, however it ends: not even
-// the word to one that was not understood, and does not read it.
+// closeWhenDone closes the connection when ctx ends, so that no read or write blocks afterwards.
 func (p *peer) closeWhenDone(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
 
-// start begins to read frames. When the shim hangs up or breaks the protocol cancel is told.
+// start begins to read frames. It calls cancel when the shim hangs up or breaks the protocol.
 func (p *peer) start(cancel context.CancelCauseFunc) {
 	// ends when conn does; close closes conn.
 	p.reader.Go(func() { cancel(p.read()) })
@@ -91,8 +90,8 @@ func (p *peer) read() error {
 
 var payloads = sync.Pool{New: func() any { return new([wire.MaxFrame]byte) }}
 
-// frame takes one frame whose payload of n bytes is still to be read. The buffer is
-// borrowed only now that there is something to put into it.
+// frame reads the payload of one frame, n bytes, and handles it. It borrows a buffer only now that there is
+// data.
 func (p *peer) frame(kind wire.Kind, n int) error {
 	if n > wire.MaxFrame {
 		return wire.ErrTooLong
@@ -128,8 +127,8 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 	return nil
 }
 
-// signal takes the payload of a Signal frame, and queues a signal for the command. Like the
-// kernel, it does not count: signals that come faster than the command takes them are dropped.
+// signal queues a signal for the command. Like the kernel, it does not count: signals that arrive faster
+// than the command takes them are dropped.
 func (p *peer) signal(name string) {
 	p.broken = name == "INT"
 	if name == wire.ToCommand || name == wire.ToGroup {
@@ -147,8 +146,8 @@ func (p *peer) signal(name string) {
 	}
 }
 
-// byTerminal reports whether a signal goes to the command's group when the shim does not say who gets
-// it: a terminal or a shell may have sent it to a whole job.
+// byTerminal reports whether a signal goes to the command's process group if the shim does not name a
+// target: a terminal or a shell may have sent it to a whole job.
 func byTerminal(name executor.Signal) bool {
 	switch name {
 	case "TERM", "USR1", "USR2":
@@ -188,7 +187,7 @@ func (p *peer) grant(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil, uin
 // exit sends the last frame.
 func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(nil)) }
 
-// end sends the last frame of a call that its command does not end.
+// end sends the last frame of a call that has no exit code of a command.
 func (p *peer) end(e Failure) error { return p.exit(e.frame(p.json)) }
 
 // writer returns a writer whose bytes go out as frames of kind, as the shim takes them.

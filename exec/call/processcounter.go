@@ -10,9 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// processCounter counts the processes of a session's commands, from time to time while there are any.
-// No kernel does it for us: the limit of a user is of all that the user runs, and a control
-// group is root's to make.
+// processCounter counts the processes of a session's commands while there are any. The kernel has no limit
+// for this purpose: RLIMIT_NPROC counts all processes of the user, and only root can create a control
+// group.
 type processCounter struct {
 	rounds sync.WaitGroup
 
@@ -22,13 +22,13 @@ type processCounter struct {
 }
 
 const (
-	// counting is how often processes are counted, and hasty how often where there are many.
-	counting, countingBusy = time.Second, 100 * time.Millisecond
-	// effort is how much longer than a count the pause after it is.
-	effort = 10
+	// countInterval is the pause between two counts, and busyCountInterval if there are many processes.
+	countInterval, busyCountInterval = time.Second, 100 * time.Millisecond
+	// countPauseFactor is how much longer than a count the pause after it is.
+	countPauseFactor = 10
 )
 
-// start has processes counted from now on, as long as there are any.
+// start starts counting. It stops when no call is in flight and no process is left.
 func (t *processCounter) start(s *Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *processCounter) start(s *Server) {
 	}
 }
 
-// end returns when nothing is counted any more, until start.
+// end stops counting, and returns when nothing is counted any more.
 func (t *processCounter) end() {
 	t.mu.Lock()
 	if t.stop != nil {
@@ -51,7 +51,7 @@ func (t *processCounter) end() {
 	t.rounds.Wait()
 }
 
-// full returns the limit when there are too many processes, else nil.
+// full returns the limit if there are too many processes, and otherwise nil.
 func (t *processCounter) full() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *processCounter) full() error {
 }
 
 func (t *processCounter) run(s *Server, stop chan struct{}) {
-	pause := counting
+	pause := countInterval
 	for {
 		timer := time.NewTimer(pause)
 		select {
@@ -73,11 +73,11 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 		}
 		begin := time.Now()
 		n := t.count(s)
-		pause = counting
+		pause = countInterval
 		if n > s.Limits.Limit(limit.Processes).Max/2 {
-			pause = countingBusy
+			pause = busyCountInterval
 		}
-		pause = max(pause, effort*time.Since(begin))
+		pause = max(pause, countPauseFactor*time.Since(begin))
 		t.mu.Lock()
 		if n == 0 && s.Limits.Held(limit.Calls) == 0 {
 			if t.stop == stop { // else it was ended, and may go again
@@ -90,21 +90,21 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 	}
 }
 
-// count counts the processes. When there are too many no call is let in, and the one that has
-// most of them ends. Then they are counted anew, so that no call is refused for those.
+// count counts the processes. If there are too many, no new call enters, and the call with the most
+// processes ends. Then it counts again, so that the ended processes do not block the next call.
 func (t *processCounter) count(s *Server) int64 {
-	n, most := s.processes()
+	n, most := t.processes(s)
 	limit := t.checkLimit(s, n)
 	if n > limit.Max {
-		s.endTree(most, limit)
-		n, _ = s.processes()
+		t.endTree(s, most, limit)
+		n, _ = t.processes(s)
 		t.checkLimit(s, n)
 	}
 	return n
 }
 
-// processes counts the processes of all calls, and returns the largest tree of them.
-func (s *Server) processes() (n int64, most proctree.Size) {
+// processes counts the processes of all calls, and returns the largest tree.
+func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	for _, tree := range proctree.Sizes() {
 		if sc := s.state.Load(); sc != nil && tree.ID == sc.Session { // an agent, which is no call
 			continue
@@ -117,7 +117,7 @@ func (s *Server) processes() (n int64, most proctree.Size) {
 	return n, most
 }
 
-// checkLimit notes whether n processes let another call in, and returns the limit of them.
+// checkLimit notes whether another call may enter while n processes run, and returns the limit.
 func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
 	limit := s.Limits.Limit(limit.Processes)
 	t.mu.Lock()
@@ -129,10 +129,10 @@ func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
 	return limit
 }
 
-// endTree ends a tree at once: one that grows is not asked first.
-func (s *Server) endTree(tree proctree.Size, over *limit.Error) {
+// endTree kills a tree without TERM first, because it could grow meanwhile.
+func (t *processCounter) endTree(s *Server, tree proctree.Size, over *limit.Error) {
 	s.Log.Warn("too many processes", "request", tree.ID, "processes", tree.Count, "limit", over.Max)
-	s.kill(tree.ID, over)
+	s.running.kill(tree.ID, over)
 	if err := proctree.EndNow(tree.ID); err != nil {
 		s.Log.Error("end processes", "request", tree.ID, "error", err)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// A command that was proxied as a whole behaves as a local one. What a rule or a list let
-// through has of the caller's what that opened: no terminal, for a pager on one is a shell;
-// no stdin; and so many bytes of output.
+// A command that --proxy allows behaves as a local one. A command that a rule or a list allows gets only
+// what the rule opens. By default it has no terminal, because a pager on a terminal is a shell, no stdin,
+// and a limit for its output.
 
-// applyProfile takes from the request what v does not open. Those descriptors that rode
-// along are closed: the shim has its own.
+// applyProfile removes from the request what v does not allow. It closes the passed descriptors concerned:
+// the shim has its own.
 func (r *request) applyProfile(v *policy.Verdict) {
 	if !v.Profile.Whole {
 		r.applyInputProfile(v.Profile)
@@ -42,7 +42,7 @@ func (r *request) applyInputProfile(profile policy.Profile) {
 	}
 }
 
-// drop gives the command nothing for descriptor i.
+// drop gives the command /dev/null for descriptor i.
 func (r *request) drop(i int) {
 	if r.passed[i] >= 0 {
 		closeAll(r.passed[i : i+1])
@@ -57,27 +57,27 @@ type outputCounter struct {
 	full atomic.Bool // it wrote more
 }
 
-// capOutput makes s end where its output is more than n bytes: the command is then sent PIPE,
-// as by a reader that has seen enough. The meter tells whether it was.
+// capOutput limits the output of s to n bytes. After that the command gets SIGPIPE, and the counter reports
+// it.
 func capOutput(s *executor.Streams, n int64) *outputCounter {
 	m := &outputCounter{}
 	m.left.Store(n)
 	for _, w := range []*io.Writer{&s.Out, &s.Err} {
 		if *w != nil && *w != io.Discard {
-			*w = &metered{m, *w}
+			*w = &countedWriter{m, *w}
 		}
 	}
 	return m
 }
 
-type metered struct {
+type countedWriter struct {
 	m *outputCounter
 	w io.Writer
 }
 
-var errFull = errors.New("the output is more than the policy lets through")
+var errOutputLimit = errors.New("the output is more than the policy lets through")
 
-func (w *metered) Write(b []byte) (int, error) {
+func (w *countedWriter) Write(b []byte) (int, error) {
 	n := int64(len(b))
 	over := -min(0, w.m.left.Add(-n))
 	if over == 0 {
@@ -89,10 +89,10 @@ func (w *metered) Write(b []byte) (int, error) {
 			return n, err
 		}
 	}
-	return int(max(0, n-over)), errFull
+	return int(max(0, n-over)), errOutputLimit
 }
 
-// given is stdin that is all there.
-type given struct{ *bytes.Reader }
+// capturedInput is a stdin that was read completely before the command runs.
+type capturedInput struct{ *bytes.Reader }
 
-func (given) Close() error { return nil }
+func (capturedInput) Close() error { return nil }

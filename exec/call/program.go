@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// programOf is the program that runs what is called name.
+// programOf returns the name of the program behind a command.
 func programOf(name string) string {
 	if name == policy.Shell {
 		return "bash"
@@ -29,15 +29,14 @@ func programOf(name string) string {
 
 var errChanged = errors.New("it is not the program whose sha256 the policy names")
 
-// notFoundRunner is that no program of the host's has the name that was called.
-type notFoundRunner struct{}
+// notFoundError means that the host has no program with the name of the command.
+type notFoundError struct{}
 
-func (notFoundRunner) Error() string { return "not found on the host" }
-func (notFoundRunner) Unwrap() error { return fs.ErrNotExist }
+func (notFoundError) Error() string { return "not found on the host" }
+func (notFoundError) Unwrap() error { return fs.ErrNotExist }
 
-// findProgram completes the path of what a rule or a list runs, and refuses a program that
-// the container could have written. What --proxy names was looked at when the session
-// began.
+// findProgram completes the path of the program that a rule or a list runs. It refuses a program that the
+// container could have written. Programs of --proxy were checked when the session began.
 func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
@@ -56,7 +55,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 			path, ok = sc.Find(programOf(v.Command.Name))
 		}
 		if !ok {
-			return notFoundRunner{}
+			return notFoundError{}
 		}
 		v.Command.Path = path
 	}
@@ -67,19 +66,19 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if err != nil {
 		return fmt.Errorf("find %s: %w", strconv.QuoteToASCII(v.Command.Path), errors.Unwrap(err))
 	}
-	if err := sc.programs.own(v.Command.Path, search, sc.Dirs); err != nil {
+	if err := sc.programs.checkUnchangeable(v.Command.Path, search, sc.Dirs); err != nil {
 		return err
 	}
 	if v.SHA256 == "" {
 		return nil
 	}
-	if sum, err := digests.of(real); err != nil || sum != v.SHA256 {
+	if sum, err := knownDigests.of(real); err != nil || sum != v.SHA256 {
 		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
 	}
 	return nil
 }
 
-// search returns the PATH of a command. The one that the policy sets is cleaned as the host's is.
+// search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
 func (sc *SessionState) search(env *policy.Env) string {
 	if path, ok := env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
@@ -89,21 +88,21 @@ func (sc *SessionState) search(env *policy.Env) string {
 	return osenv.Get(sc.Environ, "PATH")
 }
 
-// digests remembers what files hold for as long as they look unchanged.
-var digests = sums{known: map[string]sum{}}
+// knownDigests are the digests of files that look unchanged since they were read.
+var knownDigests = digestCache{known: map[string]cachedDigest{}}
 
-type sums struct {
+type digestCache struct {
 	mu    sync.Mutex // guards the field below
-	known map[string]sum
+	known map[string]cachedDigest
 }
 
-type sum struct {
+type cachedDigest struct {
 	info fs.FileInfo
 	hex  string
 }
 
 // of returns the SHA-256 of the file path, in hex.
-func (s *sums) of(path string) (string, error) {
+func (s *digestCache) of(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -123,6 +122,6 @@ func (s *sums) of(path string) (string, error) {
 		return "", err
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
-	s.known[path] = sum{now, digest}
+	s.known[path] = cachedDigest{now, digest}
 	return digest, nil
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// programs remembers which programs the container cannot change, by a scene's mounts: to read
-// what a program loads takes longer than all the rest of a decision. The container cannot
-// change such a program later; one that the host has changed is read again.
+// programs remembers the programs that the container cannot change through the current mounts, because
+// reading what a program loads takes longer than the rest of a decision. The container cannot change such a
+// program later. A program that the host has changed is read again.
 type programs struct {
-	mu    sync.Mutex // guards the field below
-	clean map[[2]string]fs.FileInfo
+	mu      sync.Mutex // guards the field below
+	checked map[[2]string]fs.FileInfo
 }
 
-// own refuses a program that the container could have written, or of which it could have
-// written the interpreter or a library. search is the PATH that the program has.
-func (p *programs) own(path, search string, dirs *mount.Table) error {
+// checkUnchangeable refuses a program if the container could have written it, its interpreter or one of its
+// libraries. search is the PATH of the command.
+func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) error {
 	fi, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -31,15 +31,15 @@ func (p *programs) own(path, search string, dirs *mount.Table) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := [2]string{path, search}
-	if was, ok := p.clean[key]; ok && unchanged(was, fi) {
+	if was, ok := p.checked[key]; ok && unchanged(was, fi) {
 		return nil
 	}
 	switch at, ok := executor.WritableDependency(path, search, dirs); {
 	case !ok:
-		if p.clean == nil {
-			p.clean = map[[2]string]fs.FileInfo{}
+		if p.checked == nil {
+			p.checked = map[[2]string]fs.FileInfo{}
 		}
-		p.clean[key] = fi
+		p.checked[key] = fi
 		return nil
 	case at == path:
 		return fmt.Errorf("the container could change %s", strconv.QuoteToASCII(path))

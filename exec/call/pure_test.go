@@ -122,7 +122,7 @@ func TestSetEnv(t *testing.T) {
 			if e := req.setEnv(tt.env, pass); e != nil {
 				says = e.Reason
 			}
-			if got := fromShim(req.env, pass)["CI"]; got != tt.want || says != tt.says {
+			if got := callerVars(req.env, pass)["CI"]; got != tt.want || says != tt.says {
 				t.Errorf("CI = %q, want %q; says %q, want %q", got, tt.want, says, tt.says)
 			}
 		})

@@ -15,8 +15,8 @@ import (
 
 var errNotReady = errors.New("it was not ready in time")
 
-// await returns when the job is ready. The error is job.ErrEnded or errUnready if it will not
-// be, or says that the caller has gone.
+// await returns when the job is ready. The error is job.ErrEnded or errNotReady if it will not be, or says
+// that the caller has gone.
 func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
 		return nil
@@ -34,43 +34,43 @@ func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	return nil
 }
 
-// answerNotReady answers the caller of a job that did not become ready. It ends if it has not, and
-// the last that it wrote is shown.
-func (s *Server) answerNotReady(ctx context.Context, p *peer, req *request, kept *job.Job, r Readiness, why error) error {
+// answerNotReady answers the caller of a job that did not become ready. It ends the job, and shows its last
+// output.
+func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readiness, why error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
 	if errors.Is(why, errNotReady) {
-		s.Kill(req.ID)
+		x.server.Kill(x.req.ID)
 	}
 	select {
 	case <-kept.Done():
 	case <-ctx.Done():
-		return fmt.Errorf("request %s: %w", req.ID, context.Cause(ctx))
+		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
-	if err := s.begin(p, req); err != nil {
+	if err := x.begin(); err != nil {
 		return err
 	}
-	if _, err := p.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
+	if _, err := x.peer.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
 		return err
 	}
-	name := quoteWord(req.Args[0])
+	name := quoteWord(x.req.Args[0])
 	switch {
 	case errors.Is(why, errNotReady):
-		return p.end(Failure{Status: StatusTimeout, Name: name, Request: req.ID, Reason: fmt.Sprintf("not ready within %s, and ended", r.Timeout)})
+		return x.peer.end(Failure{Status: StatusTimeout, Name: name, Request: x.req.ID, Reason: fmt.Sprintf("not ready within %s, and ended", r.Timeout)})
 	case errors.Is(why, job.ErrEnded):
 		info := kept.Info()
 		code := info.Code
 		if code == 0 {
 			code = 1 // it did not do what it was to
 		}
-		return p.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
-			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), req.ID)})
+		return x.peer.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
+			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), x.req.ID)})
 	}
-	return fail(p, why, "wait for the job: "+names.Printable(why.Error()))
+	return fail(x.peer, why, "wait for the job: "+names.Printable(why.Error()))
 }
 
-// describeEnd says in a few words how a job did.
+// describeEnd returns in a few words how a job ended.
 func describeEnd(info job.Info) string {
 	text := fmt.Sprintf("exit code %d", info.Code)
 	if info.Signal != "" {
@@ -82,7 +82,7 @@ func describeEnd(info job.Info) string {
 	return text
 }
 
-// maxTail is how many bytes are shown of what a job wrote last.
+// maxTail is how many bytes of a job's last output are shown.
 const maxTail = 4 << 10
 
 // tail returns the last lines that a job wrote, to either stream.
@@ -101,7 +101,7 @@ func tail(ctx context.Context, kept *job.Job) []byte {
 	return b
 }
 
-// lastBytes keeps the last of what is written to it.
+// lastBytes keeps the last bytes that are written to it.
 type lastBytes struct {
 	bytes     []byte
 	truncated bool // there was more

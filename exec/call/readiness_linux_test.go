@@ -19,7 +19,7 @@ import (
 
 // A job that ends before it is ready shows why; one that is not ready in time is ended.
 func TestJobUnready(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	for _, tt := range []struct {
 		words []string
 		code  byte
@@ -45,7 +45,7 @@ func TestJobUnready(t *testing.T) {
 
 // A port counts when the job's own tree listens on it, not when anybody does.
 func TestJobPort(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestJobPort(t *testing.T) {
 
 // Until its caller has been told of it a job ends with its caller; then with the session.
 func TestJobHangUp(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	hold, gone := calltest.Alive(t)
 	session, end := context.WithCancelCause(context.Background())
 	ours, theirs := net.Pipe()

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -22,14 +21,14 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// What a caller is told when its command does not run: one line that says why, by which
-// rule, for which request, and what to type next. All of it is printable ASCII.
+// This file has the answers to calls whose command does not run. Each is one line of printable ASCII that
+// says why, by which rule, for which request, and what to type next.
 
-// Line renders one line for the shim's stderr.
+// Line formats one line for the shim's stderr.
 func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
 
-// quoteWord shows a word of the container's: as it is when it could be the name of a
-// command, quoted otherwise.
+// quoteWord returns a word of the container for a message: unchanged if it could be the name of a command,
+// otherwise quoted.
 func quoteWord(s string) string {
 	if policy.ValidName(s) {
 		return s
@@ -40,7 +39,7 @@ func quoteWord(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// Truncate is the beginning of s, for a line that tells of it.
+// Truncate returns the beginning of s, for a message.
 func Truncate(s string) string { return s[:min(len(s), 80)] }
 
 // refusal answers a request that v denies.
@@ -81,7 +80,7 @@ func policyAdd(args []string) string {
 	return add + strings.Join(args, " ")
 }
 
-// start is what to type for a session such as this one, but for its flags.
+// start returns the words to type for a session like this one, without its flags.
 func (sc *SessionState) start() string {
 	if sc.Agent != "" {
 		return "the agent with docker hostexec agent"
@@ -89,7 +88,7 @@ func (sc *SessionState) start() string {
 	return "the container with docker hostexec run"
 }
 
-// cannotRun answers a request that the policy would have let through, had it been able to run.
+// cannotRun answers a request that the policy allows, but that cannot run.
 func cannotRun(req *request, v policy.Verdict, err error) Failure {
 	if errors.Is(err, errCallerDeadline) {
 		return callerDeadlineExceeded(req, v.Rule)
@@ -119,7 +118,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	return e
 }
 
-// elsewhere says in which directories calls can be made.
+// elsewhere returns a hint in which directories calls can be made.
 func elsewhere(sc *SessionState) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
@@ -134,7 +133,7 @@ func elsewhere(sc *SessionState) string {
 	return option
 }
 
-// keepDenied answers a request that may run, and not outlive its container.
+// keepDenied answers a request that may run, but not outlive its container.
 func keepDenied(req *request, v policy.Verdict) Failure {
 	name := quoteWord(req.Args[0])
 	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
@@ -151,7 +150,7 @@ func jobRefused(err error) string {
 	return "the job cannot be kept" + fullDisk(err)
 }
 
-// unreachable answers who wants a shell in a container without having been given it.
+// unreachable answers a caller that may not use shells in a container.
 func unreachable(o ShellRequest) Failure {
 	return Failure{Status: StatusRefused, Name: o.shown(), Reason: "shells in container " + quoteWord(o.In) + " are not allowed",
 		Hint: "to allow them, start this container with docker hostexec run --proxy-shell=allow,in=" + quoteWord(o.In) + " on the host"}
@@ -178,15 +177,16 @@ func unanswered(req *request, w *authorizedCall) Failure {
 	return e
 }
 
-// cause is why a person is asked about what a rule allows, and what changes that, or nothing.
+// cause returns why a person is asked although a rule allows the request, and what changes that, or
+// nothing.
 func (w *authorizedCall) cause() string {
 	switch {
-	case w.asks == nil:
+	case w.askProblem == nil:
 		return ""
-	case w.asks.Fix == "":
-		return "it asks because " + w.asks.Reason
+	case w.askProblem.Fix == "":
+		return "it asks because " + w.askProblem.Reason
 	}
-	return "it asks because " + w.asks.Reason + ": " + w.asks.Fix
+	return "it asks because " + w.askProblem.Reason + ": " + w.askProblem.Fix
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.
@@ -205,13 +205,13 @@ func endedByLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
 	return e
 }
 
-// tooLong answers a request whose command the policy's timeout has ended.
+// tooLong answers a request whose command was ended by the policy's timeout.
 func tooLong(req *request, v policy.Verdict) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
 		Reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
 }
 
-// callerDeadlineExceeded answers a request whose caller has no more time.
+// callerDeadlineExceeded answers a request whose caller set a deadline that has passed.
 func callerDeadlineExceeded(req *request, rule string) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
 		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
@@ -252,7 +252,7 @@ const logsHint = "docker hostexec logs on the host may tell more"
 // Failed answers a request that hostexec itself could not serve.
 func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }
 
-// badRequest answers what was not a request.
+// badRequest answers bytes that are not a request.
 func badRequest(err error, version string) Failure {
 	if errors.Is(err, wire.ErrVersion) {
 		return Failure{Status: StatusFailed, Hint: "docker hostexec resume on the host renews the shim",
@@ -266,22 +266,22 @@ func UsageError(why string) Failure {
 	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
 }
 
-// unwritten says why nothing runs: a command without its record in the audit log must not run.
+// unwritten says why nothing runs: a command without a record in the audit log must not run.
 func unwritten(err error) string { return "the audit log cannot be written" + fullDisk(err) }
 
-// fullDisk names the directory that has no space left, if err says so. Other errors are for the
-// host's log.
+// fullDisk names the directory without space left, if err says so. Other errors are only for the host's
+// log.
 func fullDisk(err error) string {
 	var at *fs.PathError
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || !errors.As(err, &at) {
+	if !limit.DiskFull(err) || !errors.As(err, &at) {
 		return ""
 	}
 	return ": no space left in " + names.Plain(filepath.Dir(at.Path)) + " on the host"
 }
 
-// A command gets a terminal only if the caller's stdin and stdout both are one. In git push 2>&1 |
-// tee log they are not: a program that then asks for a passphrase on /dev/tty finds none there,
-// and its own message does not say why.
+// A command gets a terminal only if the caller's stdin and stdout both are terminals. In
+// git push 2>&1 | tee log they are not. A program that asks for a passphrase on /dev/tty then fails, and
+// its own message does not say why.
 
 // promptFailed are the exit codes of git and ssh for such a failure, among others.
 var promptFailed = []int{128, 255}

@@ -32,7 +32,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
 	} {
-		s, _ := calltest.Scene(t)
+		s, _ := calltest.NewServer(t)
 		sc := *s.State()
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
 			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},

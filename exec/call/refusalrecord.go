@@ -5,6 +5,7 @@ package call
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,20 +13,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// What is refused is written down one by one as long as it is no more than a few a second. A
-// container that makes more would fill the disk with them: of these only the number is
-// written, from time to time. What runs always has records of its own.
+// Up to a few refusals a second have records of their own. More would let a container fill the disk: of
+// these, only the number is recorded, from time to time. Commands that run always have their own records.
 
 const (
-	// summing is how long refusals are counted before their number is written.
-	summing = 10 * time.Second
-	// slowing is how long a caller waits whose refusal is only counted.
-	slowing = 250 * time.Millisecond
+	// summaryInterval is how long refusals are counted before their number is recorded.
+	summaryInterval = 10 * time.Second
+	// refusalDelay is how long a caller waits whose refusal is only counted.
+	refusalDelay = 250 * time.Millisecond
 )
 
-// refusals are those of one session.
+// refusals limits the records of refusals and questions of one session.
 type refusals struct {
-	bucket limit.TokenBucket
+	bucket    limit.TokenBucket // of refusals with a record of their own
+	questions limit.TokenBucket // of questions that are written down
 
 	mu    sync.Mutex // guards the fields below
 	count int        // that have no record
@@ -38,24 +39,29 @@ type refusals struct {
 // AdjustRefusals sets how many refusals a second have a record of their own; 0 is the default.
 func (s *Server) AdjustRefusals(rate int64) {
 	s.refused.bucket.Adjust(rate)
-	s.asked.Adjust(rate)
+	s.refused.questions.Adjust(rate)
 }
 
-// deny writes down that req was refused, or counts it.
-func (s *Server) deny(ctx context.Context, w *authorizedCall, req *request, reason string) error {
-	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: req.ID, Rule: w.v.Rule, Args: req.Args}
-	if s.refused.bucket.Take() {
-		s.sumRefusals()
-		return w.state.Audit.Write(r)
+// deny records that the request was refused, or counts it.
+func (x *exchange) deny(ctx context.Context, w *authorizedCall, reason string) error {
+	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
+	return x.server.refused.write(ctx, r, w.state.Audit, x.server.Log)
+}
+
+// write writes r, or counts it and makes the caller wait. Errors of later writes go to log.
+func (f *refusals) write(ctx context.Context, r audit.Record, to *audit.Log, log *slog.Logger) error {
+	if f.bucket.Take() {
+		f.sum(log)
+		return to.Write(r)
 	}
-	s.refused.add(r, w.state.Audit, s.sumRefusals)
+	f.add(r, to, log)
 	slow(ctx)
 	return nil
 }
 
-// slow waits for a while. It reports false when ctx was done first.
+// slow waits for a while. It reports false if ctx ended first.
 func slow(ctx context.Context) bool {
-	late := time.NewTimer(slowing)
+	late := time.NewTimer(refusalDelay)
 	defer late.Stop()
 	select {
 	case <-late.C:
@@ -65,21 +71,20 @@ func slow(ctx context.Context) bool {
 	}
 }
 
-// add counts r, and has sum called after a while.
-func (f *refusals) add(r audit.Record, log *audit.Log, sum func()) {
+// add counts r, and has the number written after a while.
+func (f *refusals) add(r audit.Record, to *audit.Log, log *slog.Logger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
 		f.since = time.Now()
-		f.timer = time.AfterFunc(summing, sum) // one that runs after Wait has nothing to write
+		f.timer = time.AfterFunc(summaryInterval, func() { f.sum(log) }) // one that runs after Wait has nothing to write
 	}
 	f.count++
-	f.last, f.log = r, log
+	f.last, f.log = r, to
 }
 
-// sumRefusals writes down how many refusals have no record.
-func (s *Server) sumRefusals() {
-	f := &s.refused
+// sum writes down how many refusals have no record.
+func (f *refusals) sum(log *slog.Logger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
@@ -90,15 +95,15 @@ func (s *Server) sumRefusals() {
 	r.Kind, r.Count, r.Since = audit.Refusals, f.count, f.since
 	r.Reason = fmt.Sprintf("limit of %d refusals with a record a second (limits.refusals)", f.bucket.Rate())
 	if err := f.log.Write(r); err != nil {
-		s.Log.Error("audit", "refusals", f.count, "error", err)
+		log.Error("audit", "refusals", f.count, "error", err)
 	}
 	f.count, f.last, f.log = 0, audit.Record{}, nil
 }
 
-// limitQuestions waits until one more question may be written down: a container that asks and leaves
-// would fill the disk, too. It reports false when ctx was done first.
-func (s *Server) limitQuestions(ctx context.Context) bool {
-	for !s.asked.Take() {
+// limitQuestions waits until one more question may be recorded: a container that asks and leaves could fill
+// the disk, too. It reports false if ctx ended first.
+func (f *refusals) limitQuestions(ctx context.Context) bool {
+	for !f.questions.Take() {
 		if !slow(ctx) {
 			return false
 		}

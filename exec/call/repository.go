@@ -21,11 +21,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// decideInRepository has the policy decide, with what is known of the repository in w.cwd. A .git that the
-// container cannot write may have been written before, and git goes into submodules: if the
-// command would run, and its repository counts as the host's, git itself is asked what that
-// repository names, and where it goes.
-func (s *Server) decideInRepository(ctx context.Context, req *request, w *authorizedCall) {
+// decideInRepository has the policy decide, with the facts about the repository in w.cwd. A .git that the
+// container cannot write now may have been written before, and git enters submodules. If the command would
+// run, and the repository counts as the host's, git itself is asked what the repository names and where it
+// leads.
+func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
 	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
@@ -34,7 +34,7 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 		safe := req.Request
 		safe.GitDir = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.asks = repositoryProblem(w.cwd, req.Cwd)
+			w.askProblem = repositoryProblem(w.cwd, req.Cwd)
 		}
 	}
 	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
@@ -43,9 +43,9 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 	}
 	v := w.v
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
-		return // decide says so
+		return // decide reports it
 	}
-	err := s.inTurn(ctx, req, w, v)
+	err := w.inTurn(ctx, req, v)
 	if err == nil {
 		return
 	}
@@ -61,27 +61,26 @@ func (s *Server) decideInRepository(ctx context.Context, req *request, w *author
 		found.Fix = names.Plain(p.Fix)
 		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
 	}
-	w.asks = &found
+	w.askProblem = &found
 }
 
-// inTurn checks the repository that v is about to read. If v may run then, it keeps its turn
-// until it has run: what was checked stays so.
-func (s *Server) inTurn(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) (err error) {
+// inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
+// has ended, so that the repository stays as it was checked.
+func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
-		return s.repository(ctx, req, w, v)
+		return w.repository(ctx, req, v)
 	}
-	if w.turn, err = s.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
+	if w.turn, err = w.server.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
 		return err
 	}
-	if err = s.repository(ctx, req, w, v); err != nil {
+	if err = w.repository(ctx, req, v); err != nil {
 		w.turn()
 		w.turn = nil
 	}
 	return err
 }
 
-// repositoryProblem says why the repository of d, which the container calls cwd, is not one that only
-// the host writes.
+// repositoryProblem says why the container could write the repository of d, which it calls cwd.
 func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 	at := names.Plain(path.Join(cwd, ".git"))
 	fi, err := os.Lstat(fmt.Sprintf("/proc/self/fd/%d/.git", d.FD()))
@@ -96,7 +95,7 @@ func repositoryProblem(d *dir.Dir, cwd string) *git.Problem {
 
 func isGit(name string) bool { return strings.TrimRight(name, "0123456789.-") == "git" }
 
-// distrusting is p without its trust in the repository of the command name.
+// distrusting returns p without trust in the repository of the command name.
 func distrusting(p *policy.Policy, name string) *policy.Policy {
 	q := *p
 	q.Rules = maps.Clone(p.Rules)
@@ -107,24 +106,24 @@ func distrusting(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (s *Server) repository(ctx context.Context, req *request, w *authorizedCall, v policy.Verdict) error {
+func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.Verdict) error {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	check := git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
-			return s.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
+			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
 		},
 	}
 	return check.Do(ctx)
 }
 
-// maxGitStderr is how much of what such a command writes to stderr is shown.
+// maxGitStderr is how much of git's stderr is shown.
 const maxGitStderr = 200
 
-// quiet runs a command of hostexec's own, which reads nothing.
-func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
-	var complaint first
-	st, err := s.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
+// quiet runs a command for hostexec itself, with /dev/null as stdin.
+func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
+	var complaint firstBytes
+	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
 	switch text, _, _ := strings.Cut(string(complaint), "\n"); {
 	case err != nil:
 		return err
@@ -136,10 +135,10 @@ func (s *Server) quiet(ctx context.Context, c executor.Command, out io.Writer) e
 	return nil
 }
 
-// first keeps the first bytes that are written to it.
-type first []byte
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes []byte
 
-func (f *first) Write(p []byte) (int, error) {
+func (f *firstBytes) Write(p []byte) (int, error) {
 	*f = append(*f, p[:min(len(p), maxGitStderr-len(*f))]...)
 	return len(p), nil
 }

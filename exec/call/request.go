@@ -18,37 +18,38 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// request is one call as it was heard: parsed once, then only read.
+// request is one call as it was read: parsed once, then only read. It has many fields because it is the
+// record of one call.
 type request struct {
 	policy.Request
 	env     []string
 	fds     [3]wire.FD
-	passed  [3]int // descriptors of ours that ride along, or -1
+	passed  [3]int // received descriptors, or -1
 	sameOut bool
 	winsize wire.Winsize
 
-	shell           *shellCall    // where it is a command for a shell
-	deadline        time.Time     // of the caller's own; zero when there is none
-	limit           time.Duration // until then, when it was heard
-	approvalTimeout time.Duration // of the caller's with a person who is asked; 0: the queue's alone
+	shell           *shellCall    // if it is a command for a shell
+	deadline        time.Time     // set by the caller; zero: none
+	limit           time.Duration // from the start to the deadline
+	approvalTimeout time.Duration // how long the caller waits for a person; 0: as long as the queue
 	timeout         string        // --timeout, as it was typed
-	detached        bool          // it goes on without its caller
+	detached        bool          // it continues without its caller
 	keep            bool          // and without its container
 
 	stdinWithheld bool   // the caller has a stdin, but the command gets none
-	captured      []byte // of stdin, before it runs; nil when nobody asked for that
+	captured      []byte // stdin, if it was read before the command runs; otherwise nil
 	holding       *reservation
 }
 
-// fdReceiver is a connection over which descriptors can come.
+// fdReceiver is a connection that can receive descriptors.
 type fdReceiver interface {
 	// Passed hands over the descriptors that came with the first bytes. They are the
 	// caller's to close.
 	Passed() []int
 }
 
-// readRequest reads the request: one frame, a deadline, a cap. The caller is told what was
-// wrong with it, if it still listens.
+// readRequest reads the request: one frame, with a deadline and a size limit. It tells a caller that still
+// listens what was wrong.
 func (s *Server) readRequest(p *peer) (*request, error) {
 	in := s.newConns.enter(p.conn)
 	held := s.newReservation()
@@ -67,7 +68,8 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 	if errors.As(err, &over) {
 		closeAll(fds)
 		held.release()
-		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, s.overArgv(p, msg, over)))
+		beginning := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{s, p, beginning}).overArgv(over)))
 	}
 	if err != nil {
 		held.release()
@@ -82,27 +84,26 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 	return req, nil
 }
 
-// overArgv answers a request for which there is no memory, of which the beginning is known.
-func (s *Server) overArgv(p *peer, msg wire.Exec, over *limit.Error) error {
-	req := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
-	e := overLimit(req, policy.Verdict{}, over)
-	sc := s.state.Load()
+// overArgv answers a request for which there is no memory. Only its beginning is known.
+func (x *exchange) overArgv(over *limit.Error) error {
+	e := overLimit(x.req, policy.Verdict{}, over)
+	sc := x.server.state.Load()
 	if sc == nil {
-		return p.end(e)
+		return x.peer.end(e)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), slowing)
+	ctx, cancel := context.WithTimeout(context.Background(), refusalDelay)
 	defer cancel()
-	return errors.Join(s.deny(ctx, limited(sc, over), req, over.Error()), p.end(e))
+	return errors.Join(x.deny(ctx, refusedByLimit(sc, over), over.Error()), x.peer.end(e))
 }
 
-// release gives back what the request holds, unless it was lent.
+// release gives back the reservation of the request, unless it was detached.
 func (r *request) release() {
 	if r.holding != nil {
 		r.holding.release()
 	}
 }
 
-// detachReservation returns what the request holds, to be released later.
+// detachReservation returns the reservation of the request. The caller releases it later.
 func (r *request) detachReservation() *reservation {
 	h := r.holding
 	r.holding = nil
@@ -127,15 +128,15 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
-		err = held.take(limit.Argv, header*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
+		err = held.take(limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
 	}
 	return msg, err
 }
 
-// header is what a string takes besides its bytes.
-const header = 16
+// stringOverhead is the size of a string besides its bytes.
+const stringOverhead = 16
 
-// newRequest freezes msg. It takes fds over only if it returns no error.
+// newRequest makes a request of msg. It takes over fds only if it returns no error.
 func newRequest(msg wire.Exec, fds []int) (*request, error) {
 	if bits.OnesCount8(msg.Passed) != len(fds) {
 		return nil, fmt.Errorf("%d descriptors came, %d were announced", len(fds), bits.OnesCount8(msg.Passed))
@@ -148,8 +149,8 @@ func newRequest(msg wire.Exec, fds []int) (*request, error) {
 		sameOut: msg.SameOut,
 		winsize: msg.Winsize,
 	}
-	// The strings of msg are parts of the frame: copied, they let go of it and of the rest in
-	// it, for as long as the command runs. Where arguments are most of it the rest is copied.
+	// The strings of msg refer to the frame and would keep all of it in memory while the command runs.
+	// The smaller part is copied, so that the frame holds little else.
 	rest := req.Args
 	if size(req.Args) > size(req.env) {
 		rest = req.env
@@ -158,7 +159,7 @@ func newRequest(msg wire.Exec, fds []int) (*request, error) {
 		rest[i] = strings.Clone(s)
 	}
 	req.Cwd = strings.Clone(req.Cwd)
-	// A shim is called by the name of its command, wherever on PATH it was found.
+	// Only the base name of argv[0] counts, wherever on PATH the shim was found.
 	req.Args[0] = path.Base(req.Args[0])
 	for i := range req.passed {
 		if msg.Passed&(1<<i) == 0 {
@@ -172,13 +173,13 @@ func newRequest(msg wire.Exec, fds []int) (*request, error) {
 	return req, nil
 }
 
-// tty reports whether the call gets a terminal of the host's: the caller's stdin and
-// stdout both are one.
+// tty reports whether the call gets a terminal of the host: the caller's stdin and stdout both are
+// terminals.
 func (r *request) tty() bool {
 	return r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY && r.passed[0] < 0 && r.passed[1] < 0
 }
 
-// close closes the descriptors that rode along. A second call does nothing.
+// close closes the passed descriptors. A second call does nothing.
 func (r *request) close() {
 	for i, fd := range r.passed {
 		if fd >= 0 {

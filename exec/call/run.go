@@ -18,9 +18,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// run runs w between the given streams, and reports whether it was started. The error is
-// errKilled when a person has ended it, and how it did is then to be told all the same.
-func (s *Server) run(ctx context.Context, streams executor.Streams, req *request, w *authorizedCall) (st executor.Status, ran bool, err error) {
+// run runs w with the given streams, and reports whether it was started. The error is errKilled if a person
+// has ended it; st is then valid, too.
+func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authorizedCall) (st executor.Status, ran bool, err error) {
 	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
@@ -28,56 +28,56 @@ func (s *Server) run(ctx context.Context, streams executor.Streams, req *request
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if w.turn == nil && overlap(w.state.Policy, req.Args[0], w.v) == git.Changes { // a person was asked
-		if w.turn, err = s.turns.take(ctx, git.Changes); err != nil {
+	if w.turn == nil && overlap(w.state.Policy, x.req.Args[0], w.v) == git.Changes { // a person was asked
+		if w.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
 	}
-	rec, err := w.recording(req)
+	rec, err := w.recording(x.req)
 	if err != nil {
 		return st, false, err
 	}
 	defer func() {
 		if err := rec.Close(); err != nil {
-			s.Log.Error("recording", "request", req.ID, "error", err)
+			x.server.Log.Error("recording", "request", x.req.ID, "error", err)
 		}
 	}()
-	m := w.limitStreams(&streams, req, rec)
+	m := w.limitStreams(&streams, x.req, rec)
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
 		w.env = nil
-		s.running.set(req.running(w.cwd.Path(), pid), kill)
+		x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
 		if !w.v.KeepProcesses {
-			s.own(req.ID)
+			x.server.left.add(x.req.ID, x.server.running.list)
 		}
 		w.cwd.Close() // the command stands in it now
 		started(pid)
 	}
-	defer s.running.drop(req.ID)
-	st, err = w.runner.Run(ctx, w.command(req), streams)
+	defer x.server.running.drop(x.req.ID)
+	st, err = w.runner.Run(ctx, w.command(x.req), streams)
 	w.endTurn()
-	w.copies.remove() // before the caller hears of it: its next call has the same arguments then
+	w.copies.remove() // before the caller gets its answer, so that its next call can use the same names
 	if err == nil && m != nil && m.full.Load() {
-		err = errFull
+		err = errOutputLimit
 	}
 	return st, ran, err
 }
 
-// limitStreams leaves of s what w's profile opens, by way of the recording. Where output is limited
-// the meter tells of it; else it is nil.
+// limitStreams removes from s what the profile of w does not allow, and adds the recording. The counter
+// reports whether the output was cut; it is nil if output is not limited.
 func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Profile.Whole {
 		m = capOutput(s, w.v.Profile.Output)
 	}
 	if req.captured != nil {
-		s.In = given{bytes.NewReader(req.captured)}
+		s.In = capturedInput{bytes.NewReader(req.captured)}
 	}
 	return m
 }
 
-// recording begins to keep what w writes, where the verdict wants that; else it is nil.
+// recording starts the recording of w, if the verdict demands one. Otherwise it returns nil.
 func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 	if !w.v.Record {
 		return nil, nil
@@ -87,7 +87,7 @@ func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 	})
 }
 
-// command is what runs for req.
+// command returns the command for req.
 func (w *authorizedCall) command(req *request) executor.Command {
 	return executor.Command{
 		ID:            req.ID,
@@ -101,7 +101,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 	}
 }
 
-// ending turns what became of a command into the frame that says so.
+// ending returns the last frame of a call from its command's status and error.
 func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
 	var e Failure
 	var limited *limit.Error
@@ -112,7 +112,7 @@ func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err
 		e = tooLong(req, v)
 	case errors.Is(err, errCallerDeadline):
 		e = callerDeadlineExceeded(req, v.Rule)
-	case errors.Is(err, errFull):
+	case errors.Is(err, errOutputLimit):
 		e = outputLimitExceeded(req, v)
 	case err != nil:
 		e = notRun(req, v, err)

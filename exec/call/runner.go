@@ -11,17 +11,16 @@ import (
 )
 
 var (
-	errNoContainers = errors.New("no command runs anywhere but on the host here")
+	errNoElsewhere  = errors.New("no command runs anywhere but on the host here")
 	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: leave --allow-new-privs away, or where=sandbox")
 	errPlaced       = errors.New("where and container are not of shells with state, which live on")
 )
 
-// findRunner finds what runs w, and builds the environment that it has there. A container gets
-// nothing of the host's but what the policy passes: it has a PATH and a HOME of its own,
-// and what the host's secrets are for is not to run there.
-func (s *Server) findRunner(req *request, w *authorizedCall) error {
+// findRunner finds what runs w, and builds its environment. A container gets no environment of the host
+// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
+func (w *authorizedCall) findRunner(req *request) error {
 	if req.shell != nil && w.v.Place.Confined() {
-		return errPlaced // inShell runs it in the shell that there is
+		return errPlaced // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
 		for name, value := range w.v.Env.Set {
@@ -31,15 +30,15 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 		return nil
 	}
 	if w.v.Place.Sandboxed {
-		return s.confine(req, w)
+		return w.confine(req)
 	}
 	if !w.v.Place.Contained() {
-		w.runner = s.Runner
+		w.runner = w.server.Runner
 		w.env = environ(w.state.Environ, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
 	if w.state.Elsewhere == nil {
-		return errNoContainers
+		return errNoElsewhere
 	}
 	copies := ""
 	if w.copies != nil {
@@ -50,7 +49,7 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, copies); err != nil {
 		return err
 	}
-	host := slices.DeleteFunc(slices.Clone(s.Environ), func(kv string) bool {
+	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(w.v.Env.Pass, name)
 	})
@@ -64,7 +63,7 @@ func (s *Server) findRunner(req *request, w *authorizedCall) error {
 }
 
 // confine finds the sandbox of w, which runs on the host.
-func (s *Server) confine(req *request, w *authorizedCall) (err error) {
+func (w *authorizedCall) confine(req *request) (err error) {
 	if w.state.Confined == nil {
 		return sandbox.ErrUnsupported
 	}
@@ -75,8 +74,8 @@ func (s *Server) confine(req *request, w *authorizedCall) (err error) {
 	if w.box, host, err = w.state.Confined(w.v); err != nil {
 		return err
 	}
-	w.runner = s.Runner
+	w.runner = w.server.Runner
 	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
-	w.notes = append(w.notes, "it runs in a sandbox on the host")
+	w.notes = append(w.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+w.v.Sandbox.String(), ": "))
 	return nil
 }

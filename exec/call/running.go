@@ -20,23 +20,23 @@ type Running struct {
 	ByHost  bool // the person at the host runs it: the container does not see it
 }
 
-// table holds the running calls by request id.
-type table struct {
+// runningCalls holds the running calls by request id.
+type runningCalls struct {
 	mu    sync.Mutex // guards the field below
-	calls map[string]entry
+	calls map[string]runningCall
 }
 
-// entry is one call of a table, and what ends it.
-type entry struct {
+// runningCall is a running call, and what ends it.
+type runningCall struct {
 	Running
 	kill context.CancelCauseFunc
 	done chan struct{} // closed when it has ended
 }
 
-// errKilled is why a command ends that a person has ended.
+// errKilled is the cause of a command that a person has ended.
 var errKilled = errors.New("a person ended it")
 
-// errKilledInside is errKilled of a command that another call of the container's has ended.
+// errKilledInside is the cause of a command that hostexec kill in the container has ended.
 var errKilledInside error = killedInside{}
 
 type killedInside struct{}
@@ -44,23 +44,23 @@ type killedInside struct{}
 func (killedInside) Error() string { return "hostexec kill ended it" }
 func (killedInside) Unwrap() error { return errKilled }
 
-// running is r while its command runs in dir.
+// running returns the description of r while its command runs in dir.
 func (r *request) running(dir string, pid int) Running {
 	return Running{Request: r.ID, Args: r.Args, Dir: dir, PID: pid}
 }
 
 // set notes that r runs from now on.
-func (t *table) set(r Running, kill context.CancelCauseFunc) {
+func (t *runningCalls) set(r Running, kill context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
-		t.calls = map[string]entry{}
+		t.calls = map[string]runningCall{}
 	}
 	r.Since = time.Now()
-	t.calls[r.Request] = entry{r, kill, make(chan struct{})}
+	t.calls[r.Request] = runningCall{r, kill, make(chan struct{})}
 }
 
-func (t *table) drop(id string) {
+func (t *runningCalls) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, runs := t.calls[id]; runs {
@@ -69,30 +69,32 @@ func (t *table) drop(id string) {
 	}
 }
 
-// Running returns the calls whose commands run now, oldest first.
-func (s *Server) Running() []Running {
-	s.running.mu.Lock()
-	defer s.running.mu.Unlock()
-	all := make([]Running, 0, len(s.running.calls))
-	for _, r := range s.running.calls {
+// list returns the calls whose commands run now, oldest first.
+func (t *runningCalls) list() []Running {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Running, 0, len(t.calls))
+	for _, r := range t.calls {
 		all = append(all, r.Running)
 	}
 	slices.SortFunc(all, func(a, b Running) int { return a.Since.Compare(b.Since) })
 	return all
 }
 
-// Kill ends the command that runs for request, its whole tree as a hang-up would; but the
-// caller is still there, and learns of which signal it died. It reports whether there is
-// such a command. It does not wait.
-func (s *Server) Kill(request string) bool { return s.kill(request, errKilled) }
-
-// kill is Kill for another cause, which the caller is then told.
-func (s *Server) kill(request string, cause error) bool {
-	s.running.mu.Lock()
-	defer s.running.mu.Unlock()
-	r, runs := s.running.calls[request]
+// kill ends the command that runs for request, with the cause that its caller is told.
+func (t *runningCalls) kill(request string, cause error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, runs := t.calls[request]
 	if runs {
 		r.kill(cause)
 	}
 	return runs
 }
+
+// Running returns the calls whose commands run now, oldest first.
+func (s *Server) Running() []Running { return s.running.list() }
+
+// Kill ends the process tree of the command that runs for request. Its caller learns of the signal. Kill
+// reports whether there is such a command, and does not wait.
+func (s *Server) Kill(request string) bool { return s.running.kill(request, errKilled) }

@@ -23,7 +23,7 @@ import (
 //
 // Attack 188.
 func TestShellPlaced(t *testing.T) {
-	s := calltest.ShellScene(t, &policy.Policy{
+	s := calltest.NewShellServer(t, &policy.Policy{
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
@@ -41,7 +41,7 @@ func TestShellPlaced(t *testing.T) {
 //
 // Attack 189.
 func TestShellPlanted(t *testing.T) {
-	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
 		var out bytes.Buffer
 		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, false, shell.Output{Out: &out, Err: &out})
@@ -81,7 +81,7 @@ func TestShellPlanted(t *testing.T) {
 // Attack 189.
 func TestShellUsual(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	sc := *s.State()
 	sc.Environ = os.Environ()
 	s.SetState(&sc)
@@ -150,7 +150,7 @@ func TestShellsOfOthers(t *testing.T) {
 		"ruled":         {ruled, true},
 		"ruled, denied": {&policy.Policy{Commands: calltest.ShellPolicy(policy.Deny).Commands, Rules: ruled.Rules}, false},
 	} {
-		s := calltest.ShellScene(t, tt.policy)
+		s := calltest.NewShellServer(t, tt.policy)
 		if err := s.CreateShell("mine", shell.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestShellStart(t *testing.T) {
 	if err := rule.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	s := calltest.ShellScene(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
+	s := calltest.NewShellServer(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -199,7 +199,7 @@ func TestShellStart(t *testing.T) {
 //
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
-	s := calltest.ShellScene(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
+	s := calltest.NewShellServer(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
@@ -243,7 +243,7 @@ func TestShellSwapped(t *testing.T) {
 // TestShellLate: all the time of a call is that of a person's answer, too, and of the text.
 func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
-		s := calltest.ShellScene(t, calltest.ShellPolicy(action))
+		s := calltest.NewShellServer(t, calltest.ShellPolicy(action))
 		s.Queue = &approval.Queue{Always: true}
 		calltest.InSession(t, s, "create", "one")
 		c := calltest.Dial(t, s)

@@ -25,7 +25,7 @@ import (
 // TestShellJSONEnds: --json tells what a text wrote, and how it ended, when it did not end by
 // itself.
 func TestShellJSONEnds(t *testing.T) {
-	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestShellJSONEnds(t *testing.T) {
 // TestHostText: a text of the host's person has an id, is counted, and can be ended; the
 // container neither sees nor ends it. The audit log says how it ended.
 func TestHostText(t *testing.T) {
-	s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	log := filepath.Join(t.TempDir(), "audit.log")
 	a, err := audit.Open(log, audit.SessionInfo{}, audit.Options{})
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// byHost is the rule of what the person at the host runs in a shell: nobody is asked.
+// byHost is recorded as the rule of commands that the person at the host runs in a shell.
 const byHost = "docker hostexec shell"
 
-// RunShell runs c in a shell for the person at the host, who is called by. It is written
-// down as what that person approved.
+// RunShell runs c in a shell for the person at the host, whose name is by. It is recorded as approved by
+// that person.
 func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	sc := s.now()
 	if sc == nil {
@@ -73,8 +73,8 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
 }
 
-// hostText returns o, which also notes that c runs once it has started.
-func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
+// hostText returns o, extended so that it registers c as running once c has started.
+func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
 	told := o.Started
 	o.Started = func(request string, pid int) {
 		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
@@ -89,7 +89,7 @@ func (t *table) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill 
 	return o
 }
 
-// hostExit returns what the audit log says of the end of a text, and the signal that ended it.
+// hostExit returns the exit code of a text for the audit log, and the signal that ended it.
 func hostExit(code int, err error) (int, string) {
 	var dead *shell.TerminatedError
 	var late *shell.TimeoutError
@@ -106,7 +106,7 @@ func hostExit(code int, err error) (int, string) {
 	return wire.CodeFailed, ""
 }
 
-// startConfig is what a shell is started with for the person at the host.
+// startConfig returns how a shell is started for the person at the host.
 func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConfig, error) {
 	if sh.In() != "" {
 		return shell.StartConfig{Path: "bash", ByHost: true}, nil
@@ -119,8 +119,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
 }
 
-// CreateShell makes a shell for the person at the host, whatever the policy lets the
-// container do with it.
+// CreateShell creates a shell for the person at the host, whatever the policy allows the container.
 func (s *Server) CreateShell(name string, o shell.Options) error {
 	if o.Dir != "" && o.In == nil && !filepath.IsAbs(o.Dir) {
 		return fmt.Errorf("--cwd: %s is not absolute", names.Printable(Truncate(o.Dir)))

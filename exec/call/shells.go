@@ -5,6 +5,7 @@ package call
 import (
 	"cmp"
 	"context"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -36,34 +37,34 @@ func (r *ShellRequest) shown() string { return "session " + quoteWord(r.Name) }
 type Shells struct{ c *Call }
 
 // Shells reports whether the session has shells, and returns them.
-func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.s.Shells != nil }
+func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells != nil }
 
 // List returns the shells that the caller may use.
 func (s Shells) List() []shell.Info {
-	sc := s.c.s.now()
-	return slices.DeleteFunc(s.c.s.Shells.List(), func(i shell.Info) bool { return !usable(sc, s.c.req, i.In) })
+	sc := s.c.x.server.now()
+	return slices.DeleteFunc(s.c.x.server.Shells.List(), func(i shell.Info) bool { return !mayUseShell(sc, s.c.x.req, i.In) })
 }
 
 // Remove ends the shell with that name, if there is one and the caller may use it.
 func (s Shells) Remove(name string) {
-	if sh, err := s.c.s.Shells.Find(name); err == nil && usable(s.c.s.now(), s.c.req, sh.In()) {
-		s.c.s.Shells.Remove(name)
+	if sh, err := s.c.x.server.Shells.Find(name); err == nil && mayUseShell(s.c.x.server.now(), s.c.x.req, sh.In()) {
+		s.c.x.server.Shells.Remove(name)
 	}
 }
 
 // Create makes a shell, if the caller may. It answers the call.
 func (s Shells) Create(ctx context.Context, r ShellRequest) error {
-	return s.c.s.createShell(ctx, s.c.p, s.c.req, r)
+	return s.c.x.createShell(ctx, r)
 }
 
 // Run has a text decided, and runs it in its shell. It answers the call.
 func (s Shells) Run(ctx context.Context, r ShellRequest) error {
-	return s.c.s.inShell(ctx, s.c.p, s.c.req, r)
+	return s.c.x.runText(ctx, r)
 }
 
-// usable reports whether the caller may have anything to do with a shell in a container, or
-// on the host: whether it could have made it. What it may not is none of its knowledge.
-func usable(sc *SessionState, req *request, in string) bool {
+// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in
+// is empty: whether it could have created the shell.
+func mayUseShell(sc *SessionState, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
 	}
@@ -71,7 +72,7 @@ func usable(sc *SessionState, req *request, in string) bool {
 	return ok
 }
 
-// hostShell decides whether the policy has any use for a shell on the host, created with o.
+// hostShell decides whether the policy allows any command in a shell on the host that is created with o.
 func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict, bool) {
 	asked := req.Request
 	asked.Args = append([]string{policy.Shell}, o.Args(shell.Command{Text: ":"})...)
@@ -85,48 +86,64 @@ func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict,
 	return v, slices.ContainsFunc(sc.Policy.Rules[policy.Shell].Rules, func(r policy.Rule) bool { return r.Do != policy.Deny })
 }
 
-// createShell makes a shell, if the policy has any use for one. Each of its commands is
-// decided for itself, and so is what it is created with.
-func (s *Server) createShell(ctx context.Context, p *peer, req *request, o ShellRequest) error {
-	sc := s.now()
+// createShell creates a shell, if the policy allows any command in it. Each command in it is decided later,
+// together with the options of the shell.
+func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
+	sc := x.server.now()
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
-		o.Dir = path.Join(req.Cwd, o.Dir)
+		o.Dir = path.Join(x.req.Cwd, o.Dir)
 	}
 	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
 	if o.In != "" {
-		// Whether there is such a container is only for those to know who may use it.
+		// A caller that may not use the container must not learn whether it exists.
 		if !sc.Policy.PermitsShellIn(o.In) {
-			return p.end(unreachable(o))
+			return x.peer.end(unreachable(o))
 		}
 		var err error
 		if opts.In, err = sc.inside(ctx, o.In); err != nil {
-			return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
+			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
 		}
-	} else if e, ok := s.hostable(sc, req, o); !ok {
-		return p.end(e)
+	} else if e, ok := x.mayCreateShell(sc, o); !ok {
+		return x.peer.end(e)
 	} else {
-		if _, ok := mounted(sc, req.Cwd); !ok && o.Dir == "" {
-			e := workdirMismatch(sc, req, mount.ErrMismatch)
+		if _, ok := mountedDir(sc, x.req.Cwd); !ok && o.Dir == "" {
+			e := workdirMismatch(sc, x.req, mount.ErrMismatch)
 			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
-			return p.end(e)
+			return x.peer.end(e)
 		}
-		opts = startAt(sc, req, opts)
-		usual, ok := mounted(sc, cmp.Or(sc.Home, "/"))
+		opts = withStartDir(sc, x.req, opts)
+		usual, ok := mountedDir(sc, cmp.Or(sc.Home, "/"))
 		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
 	}
-	if err := s.Shells.Create(o.Name, opts); err != nil {
-		return p.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
+	if err := x.server.Shells.Create(o.Name, opts); err != nil {
+		return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
 	}
-	return s.print(p, req, wire.Exit{Outcome: wire.Exited}, nil)
+	return x.print(missingDir(sc, x.req, opts), nil)
 }
 
-// hostable reports whether there may be a shell on the host, and what to say if not.
-func (s *Server) hostable(sc *SessionState, req *request, o ShellRequest) (Failure, bool) {
-	opts := startAt(sc, req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
-	if v, ok := hostShell(sc, req, opts); !ok {
-		req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
-		req.shell = &shellCall{name: o.Name}
-		return refusal(sc, req, v, s.verbNames()), false
+// missingDir returns the answer to the caller that has made a shell, with a warning if the shell does not find
+// its directory. It reports nothing about the host's directories unless the caller may run any text there.
+func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
+	answer := wire.Exit{Outcome: wire.Exited}
+	if o.In != nil || o.Dir == "" {
+		return answer
+	}
+	if v, _ := hostShell(sc, req, o); v.Action != policy.Allow {
+		return answer
+	}
+	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
+		answer.Text = Line("warning: %s is not a directory of the host: the shell starts in HOME", names.Printable(o.Dir))
+	}
+	return answer
+}
+
+// mayCreateShell reports whether the caller may have a shell on the host, and how to answer if not.
+func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bool) {
+	opts := withStartDir(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
+	if v, ok := hostShell(sc, x.req, opts); !ok {
+		x.req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
+		x.req.shell = &shellCall{name: o.Name}
+		return refusal(sc, x.req, v, x.server.verbNames()), false
 	}
 	if _, ok := sc.bash(); !ok {
 		return Failure{Status: StatusNotFound, Name: policy.Shell, Reason: "no bash on the host", Hint: "shells with state are bash: install it there"}, false
@@ -134,15 +151,15 @@ func (s *Server) hostable(sc *SessionState, req *request, o ShellRequest) (Failu
 	return Failure{}, true
 }
 
-// inside is Inside, where there is one.
+// inside calls Inside, if there is one.
 func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
 	if sc.Inside == nil {
-		return nil, errNoContainers
+		return nil, errNoElsewhere
 	}
 	return sc.Inside(ctx, name)
 }
 
-// bash is the program that shells are.
+// bash returns the path of the program for shells.
 func (sc *SessionState) bash() (string, bool) {
 	if c, ok := sc.Policy.Lookup(policy.Shell); ok && c.Path != "" {
 		return c.Path, true
@@ -156,13 +173,13 @@ func (sc *SessionState) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// startAt is o with where a shell starts: Dir as the caller sees it, or else as the host does,
-// which each command is then told of; the caller's own directory if it says none. A shell that
-// finds nothing there starts in HOME.
-func startAt(sc *SessionState, req *request, o shell.Options) shell.Options {
-	find, at := named, o.Dir
+// withStartDir returns o with the directory where the shell starts: the host's path of Dir, or Dir itself,
+// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in
+// HOME if its directory does not exist.
+func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
+	find, at := chosenDir, o.Dir
 	if at == "" {
-		find, at = mounted, req.Cwd
+		find, at = mountedDir, req.Cwd
 	}
 	if d, ok := find(sc, at); ok {
 		o.Dir, o.DirInArgs = d, false
@@ -170,8 +187,8 @@ func startAt(sc *SessionState, req *request, o shell.Options) shell.Options {
 	return o
 }
 
-// mounted returns what the host calls the caller's directory dir, if that is mounted from there.
-func mounted(sc *SessionState, dir string) (string, bool) {
+// mountedDir returns the host's path of the caller's directory dir, if that is mounted from the host.
+func mountedDir(sc *SessionState, dir string) (string, bool) {
 	d, err := sc.Dirs.Open(dir)
 	if err != nil {
 		return "", false
@@ -180,19 +197,19 @@ func mounted(sc *SessionState, dir string) (string, bool) {
 	return d.Path(), true
 }
 
-// named is mounted for a directory that the caller names with --cwd. With --workdir-host one directory
-// stands for all of the container's: then the name is taken for a directory of the host.
-func named(sc *SessionState, name string) (string, bool) {
+// chosenDir is mountedDir for a directory that the caller names with --cwd. With --workdir-host, one
+// directory stands for all directories of the container; the name is then a path of the host.
+func chosenDir(sc *SessionState, name string) (string, bool) {
 	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
 		return "", false
 	}
-	return mounted(sc, name)
+	return mountedDir(sc, name)
 }
 
-// exact returns the directory of the host for the absolute name, the container's if it is mounted,
-// without links. It is what is shown and decided: a text runs there or not at all.
-func exact(sc *SessionState, name string) string {
-	if d, ok := named(sc, name); ok {
+// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the
+// container's mount, if there is one. This path is shown and decided, and a text runs nowhere else.
+func resolveDir(sc *SessionState, name string) string {
+	if d, ok := chosenDir(sc, name); ok {
 		return d
 	}
 	if d, err := dir.Open(name); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// view is how a caller is shown what its command in a shell does.
+// view shows a caller the output and the end of its text.
 type view interface {
 	Out() io.Writer
 	Err() io.Writer
@@ -20,21 +20,21 @@ type view interface {
 }
 
 func (r *shellRun) view() (view, error) {
-	report := shell.Report{To: r.p.writer(wire.KindStdout), Command: r.c.Text, Since: r.since}
+	report := shell.Report{To: r.x.peer.writer(wire.KindStdout), Command: r.c.Text, Since: r.since}
 	switch {
 	case !r.o.JSON:
 		return plainView{r}, nil
 	case r.o.Start:
 		return report.Events(), nil
 	}
-	return report.Object(r.s.Shells.Spool)
+	return report.Object(r.x.server.Shells.Spool)
 }
 
-// plainView passes on what is written, as it is.
+// plainView passes the output on unchanged.
 type plainView struct{ *shellRun }
 
-func (v plainView) Out() io.Writer    { return v.p.writer(wire.KindStdout) }
-func (v plainView) Err() io.Writer    { return v.p.writer(wire.KindStderr) }
+func (v plainView) Out() io.Writer    { return v.x.peer.writer(wire.KindStdout) }
+func (v plainView) Err() io.Writer    { return v.x.peer.writer(wire.KindStderr) }
 func (v plainView) Ended(int, string) {}
 func (v plainView) Close() error      { return nil }
 

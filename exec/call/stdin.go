@@ -7,16 +7,16 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// An agent talks to its client over stdin, and a program that the agent starts inherits it. Some
-// carriers read a call's stdin ahead of the command: one call would swallow the client's next
-// messages, although its command reads nothing. So the calls of an agent read /dev/null.
+// An agent talks to its client over stdin, and the programs that it starts inherit that. Some carriers read
+// a call's stdin before the command does. Such a call would consume the client's next messages although its
+// command reads nothing. Therefore calls of an agent read /dev/null.
 
 // StdinVariable is an environment variable of a caller: null means /dev/null, and auto, in an agent,
 // the caller's stdin.
 const StdinVariable = "HOSTEXEC_STDIN"
 
-// chooseStdin drops the caller's stdin if the caller wants that, or is an agent. A terminal
-// carries no messages and stays.
+// chooseStdin drops the caller's stdin if the caller wants that, or if it is an agent. A terminal carries
+// no messages and stays.
 func (r *request) chooseStdin(agent bool) {
 	switch osenv.Get(r.env, StdinVariable) {
 	case "auto":

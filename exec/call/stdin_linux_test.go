@@ -28,7 +28,7 @@ func TestAgentStdin(t *testing.T) {
 		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			sc := *s.State()
 			sc.Agent = tt.agent
 			s.SetState(&sc)

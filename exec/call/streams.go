@@ -46,7 +46,7 @@ func (p *peer) streams(req *request) executor.Streams {
 
 func isCarried(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
 
-// dispositions says what becomes of each of the caller's descriptors.
+// dispositions returns how each of the caller's descriptors is connected.
 func dispositions(req *request) (how [3]wire.Disposition) {
 	for i, kind := range req.fds {
 		switch {

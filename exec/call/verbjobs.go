@@ -13,25 +13,25 @@ import (
 
 // Jobs returns all jobs of the session, in the order of their start.
 func (c *Call) Jobs() []*job.Job {
-	if c.s.Jobs == nil {
+	if c.x.server.Jobs == nil {
 		return nil
 	}
-	return c.s.Jobs.All()
+	return c.x.server.Jobs.All()
 }
 
 // Job returns the job whose id is ref, or alone begins with it.
-func (c *Call) Job(ref string) (*job.Job, error) { return c.s.job(ref) }
+func (c *Call) Job(ref string) (*job.Job, error) { return c.x.server.job(ref) }
 
 // Running returns the calls of the container whose commands run, oldest first.
 func (c *Call) Running() []Running {
-	return slices.DeleteFunc(c.s.Running(), func(r Running) bool { return r.ByHost })
+	return slices.DeleteFunc(c.x.server.Running(), func(r Running) bool { return r.ByHost })
 }
 
 // Left returns the processes that ended commands of the container have left running.
-func (c *Call) Left() []proctree.Left { return c.s.ownLeft() }
+func (c *Call) Left() []proctree.Left { return c.x.server.left.list() }
 
 // End ends what has the id: a job, a call or a text of a shell that runs, and what one of these has left
 // running. It returns when that is gone. With a signal it only sends that to a job's command.
 func (c *Call) End(ctx context.Context, id string, sig executor.Signal) error {
-	return c.s.endOfContainer(ctx, id, sig)
+	return c.x.server.endOfContainer(ctx, id, sig)
 }

@@ -28,13 +28,13 @@ func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
 
 // Run has the command of o decided, and runs it, or starts it as a job. It answers the call.
 func (c *Call) Run(ctx context.Context, o RunOptions) error {
-	if err := c.req.setEnv(o.Env, c.s.now().PassEnv); err != nil {
+	if err := c.x.req.setEnv(o.Env, c.x.server.now().PassEnv); err != nil {
 		return c.Fail(*err)
 	}
-	c.req.Args, c.req.timeout = o.Command, o.Timeout
+	c.x.req.Args, c.x.req.timeout = o.Command, o.Timeout
 	if o.Detach {
-		c.req.keep = o.Keep
-		return c.s.detach(c.lifetime(o.Keep), ctx, c.p, c.req, o.Ready)
+		c.x.req.keep = o.Keep
+		return c.x.detach(c.lifetime(o.Keep), ctx, o.Ready)
 	}
-	return c.s.command(ctx, c.p, c.req)
+	return c.x.command(ctx)
 }

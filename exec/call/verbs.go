@@ -28,9 +28,7 @@ type Verbs interface {
 
 // Call is a call of hostexec itself, as its verbs see it.
 type Call struct {
-	s        *Server
-	p        *peer
-	req      *request
+	x        *exchange
 	lifetime func(keep bool) context.Context // of a job that the call starts
 }
 
@@ -54,13 +52,13 @@ func (s *Server) verbNames() []string {
 func (r *request) verb() bool { return r.Args[0] == Name }
 
 // Words returns what follows hostexec. The caller may read them, and not change them.
-func (c *Call) Words() []string { return c.req.Args[1:] }
+func (c *Call) Words() []string { return c.x.req.Args[1:] }
 
 // Version returns the version of hostexec on the host.
-func (c *Call) Version() string { return c.s.Version }
+func (c *Call) Version() string { return c.x.server.Version }
 
 // Policy returns the policy that decides on calls now.
-func (c *Call) Policy() *policy.Policy { return c.s.now().Policy }
+func (c *Call) Policy() *policy.Policy { return c.x.server.now().Policy }
 
 // oneAnswer is a connection whose caller gets one answer, and can do nothing about a call until then.
 type oneAnswer interface {
@@ -71,7 +69,7 @@ type oneAnswer interface {
 // OneAnswer returns the name of the caller's carrier if its callers get one answer, and cannot signal
 // a call that runs. Otherwise it returns "".
 func (c *Call) OneAnswer() string {
-	if conn, ok := c.p.conn.(oneAnswer); ok {
+	if conn, ok := c.x.peer.conn.(oneAnswer); ok {
 		return conn.OneAnswer()
 	}
 	return ""
@@ -80,22 +78,22 @@ func (c *Call) OneAnswer() string {
 // Enter counts the call among the verbs in flight. It reports false if there are too many. Then the
 // caller has its answer.
 func (c *Call) Enter(ctx context.Context) (entered bool, err error) {
-	return c.s.enter(ctx, c.p, c.req, limit.Verbs)
+	return c.x.enter(ctx, limit.Verbs)
 }
 
 // Open starts the answer of a verb that writes: the shim copies what is written to its own stdout and
 // stderr. Writes wait until the caller takes them.
 func (c *Call) Open() (stdout, stderr io.Writer, err error) {
-	if err := c.s.begin(c.p, c.req); err != nil {
+	if err := c.x.begin(); err != nil {
 		return nil, nil, err
 	}
-	return c.p.writer(wire.KindStdout), c.p.writer(wire.KindStderr), nil
+	return c.x.peer.writer(wire.KindStdout), c.x.peer.writer(wire.KindStderr), nil
 }
 
 // Interruptible returns a context that a deadly signal to the caller cancels; Interrupted then
 // returns the answer. Call it after Open. stop returns when signals are no longer read.
 func (c *Call) Interruptible(ctx context.Context) (within context.Context, stop func()) {
-	return c.p.interruptible(ctx)
+	return c.x.peer.interruptible(ctx)
 }
 
 // Interrupted returns how the call ends if a signal to the caller has cancelled ctx.
@@ -109,36 +107,36 @@ func Interrupted(ctx context.Context) (e wire.Exit, ok bool) {
 
 // Print answers with text on the caller's stdout, and the exit code 0.
 func (c *Call) Print(text []byte) error {
-	return c.s.print(c.p, c.req, wire.Exit{Outcome: wire.Exited}, text)
+	return c.x.print(wire.Exit{Outcome: wire.Exited}, text)
 }
 
 // PrintFailure answers with text on the caller's stdout, and ends the call with f.
 func (c *Call) PrintFailure(text []byte, f Failure) error {
-	return c.s.print(c.p, c.req, f.frame(c.p.json), text)
+	return c.x.print(f.frame(c.x.peer.json), text)
 }
 
 // Exit ends the call with e.
-func (c *Call) Exit(e wire.Exit) error { return c.p.exit(e) }
+func (c *Call) Exit(e wire.Exit) error { return c.x.peer.exit(e) }
 
 // Fail ends the call with f.
-func (c *Call) Fail(f Failure) error { return c.p.end(f) }
+func (c *Call) Fail(f Failure) error { return c.x.peer.end(f) }
 
 // print sends text to the caller's stdout, through the shim, and then e.
-func (s *Server) print(p *peer, req *request, e wire.Exit, text []byte) error {
+func (x *exchange) print(e wire.Exit, text []byte) error {
 	if len(text) > 0 {
-		if err := s.begin(p, req); err != nil {
+		if err := x.begin(); err != nil {
 			return err
 		}
-		if _, err := io.Copy(p.writer(wire.KindStdout), bytes.NewReader(text)); err != nil {
+		if _, err := io.Copy(x.peer.writer(wire.KindStdout), bytes.NewReader(text)); err != nil {
 			return err
 		}
 	}
-	return p.exit(e)
+	return x.peer.exit(e)
 }
 
 // begin has the shim take what is to be printed.
-func (s *Server) begin(p *peer, req *request) error {
-	req.close() // the shim writes to its own
-	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: req.ID}
-	return p.send(wire.KindStarted, started.Append(nil))
+func (x *exchange) begin() error {
+	x.req.close() // the shim writes to its own
+	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: x.req.ID}
+	return x.peer.send(wire.KindStarted, started.Append(nil))
 }

@@ -56,7 +56,7 @@ func TestMisplaced(t *testing.T) {
 		{"no directory at all", nil, mount.Default{}, "/", "start the container with docker hostexec run --workdir-host DIR"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			dirs, err := mount.NewTable(tt.mounts, tt.fallback)
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestMisplacedHost(t *testing.T) {
 		if err := os.Remove(gone); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := calltest.Scene(t)
+		s, _ := calltest.NewServer(t)
 		sc := *s.State()
 		sc.Dirs = dirs
 		s.SetState(&sc)
@@ -132,7 +132,7 @@ func TestMisplacedShell(t *testing.T) {
 		{"any, and --cwd of the host's", true, "/build", []string{"--cwd", other}, other},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := calltest.ShellScene(t, calltest.ShellPolicy(policy.Allow))
+			s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 			dirs, err := mount.NewTable(nil, mount.Default{Source: app, Target: "/srv", All: tt.all})
 			if err != nil {
 				t.Fatal(err)
@@ -154,5 +154,33 @@ func TestMisplacedShell(t *testing.T) {
 				t.Errorf("it started in %q, want %q: %+v", got.Out.String(), tt.want, got.Exit)
 			}
 		})
+	}
+}
+
+// TestShellWithoutItsDirectory: who makes a shell in a directory that is not there is warned, unless the
+// answer would tell what there is on the host.
+func TestShellWithoutItsDirectory(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		action policy.Action
+		dir    string
+		warned bool
+	}{
+		{policy.Allow, missing, true},
+		{policy.Allow, file, true},
+		{policy.Allow, t.TempDir(), false},
+		{policy.Ask, missing, false},
+	} {
+		s := calltest.NewShellServer(t, calltest.ShellPolicy(tt.action))
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDFile, "hostexec", "session", "create", "--cwd", tt.dir, "s")
+		c.Read(t, wire.KindExit)
+		if warned := strings.HasSuffix(c.Exit.Text, "starts in HOME\n"); c.Exit.Code != 0 || warned != tt.warned {
+			t.Errorf("%v, --cwd %s: %+v, want a warning: %v", tt.action, tt.dir, c.Exit, tt.warned)
+		}
 	}
 }

@@ -4,10 +4,10 @@ package dir
 
 import "os"
 
-// Backlog counts what waits in a file to which one side appends, and from which the other reads.
-// Parts that were read are given back to the disk.
+// Backlog counts the unread bytes of a file to which one side appends, and from which the other reads. It frees the disk
+// space of parts that were read.
 type Backlog struct {
-	freed int64 // bytes at the beginning that the disk has back
+	freed int64 // bytes at the beginning whose disk space is free
 }
 
 // Waits returns how many bytes of f are on the disk. The first read bytes of f were read.

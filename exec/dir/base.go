@@ -9,15 +9,15 @@ import (
 	"strconv"
 )
 
-// Base is a directory of the host, held open, below which there are boxes. Whoever can replace
-// it, or what is above it, replaces a name only: boxes stay below the directory that is held.
+// Base is a directory of the host, held open, with shared directories below it. If somebody replaces it, or a directory
+// above it, the shared directories still are below the held one.
 type Base struct {
 	fd   int
-	path string // as it was asked for, for people
-	real string // the same without links
+	path string // as given to OpenBase, for messages
+	real string // without links
 }
 
-// OpenBase holds the directory that path leads to now, through links too. The caller closes it.
+// OpenBase holds the directory to which path leads now, also through links. The caller closes it.
 func OpenBase(path string) (*Base, error) {
 	fd, err := openRoot(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func OpenBase(path string) (*Base, error) {
 	return b, nil
 }
 
-// ReopenBase holds the directory of which another Base said Real and Key. It follows no link.
+// ReopenBase holds the directory for which another Base returned Real and Key. It follows no link.
 func ReopenBase(real, key string) (*Base, error) {
 	root, err := openRoot("/")
 	if err != nil {
@@ -51,18 +51,18 @@ func ReopenBase(real, key string) (*Base, error) {
 // Real returns the path of the directory when it was opened, without links.
 func (b *Base) Real() string { return b.real }
 
-// Key tells the directory from all others of this host, whatever it is called.
+// Key identifies the directory on this host, whatever its name.
 func (b *Base) Key() (string, error) { return sharedKey(b.fd) }
 
-// Named reports whether the directory is still where it was when it was opened. The kernel knows
-// without walking there: no link is followed.
+// Named reports whether the directory still has the path that it had when it was opened. It asks the kernel and follows no
+// link.
 func (b *Base) Named() bool {
 	now, err := realOf(b.fd)
 	return err != nil || now == b.real
 }
 
-// Make holds the directory rest, and makes what is missing of it. What exists keeps its mode:
-// Box.Steps tells which. No link is followed. The caller closes the box.
+// Make holds the directory rest, and makes missing directories of that path. Existing ones keep their modes, which
+// SharedDir.Steps returns. No link is followed. The caller closes the SharedDir.
 func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
 	rest = path.Clean(rest)
 	fd, steps, err := makeBelow(b, rest, access)
@@ -72,7 +72,7 @@ func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
 	return b.sharedDir(fd, rest, steps)
 }
 
-// Open is Make for a directory that is there: it makes none.
+// Open is like Make, but makes no directory.
 func (b *Base) Open(rest string) (*SharedDir, error) {
 	rest = path.Clean(rest)
 	fd, err := openSource(b.fd, rest)
@@ -82,7 +82,8 @@ func (b *Base) Open(rest string) (*SharedDir, error) {
 	return b.sharedDir(fd, rest, nil)
 }
 
-// sharedDir returns the box of the directory fd, which holds the base itself: b may be closed before it.
+// sharedDir returns the SharedDir of the directory fd. It holds the base by a descriptor of its own: b may be closed
+// before it.
 func (b *Base) sharedDir(fd int, rest string, steps []Step) (*SharedDir, error) {
 	own, err := openSource(b.fd, ".")
 	if err != nil {
@@ -92,7 +93,7 @@ func (b *Base) sharedDir(fd int, rest string, steps []Step) (*SharedDir, error) 
 	return &SharedDir{fd: fd, base: base, rest: rest, path: path.Join(b.path, rest), steps: steps}, nil
 }
 
-// Close lets the directory go. A second call does nothing.
+// Close closes the directory. A second call does nothing.
 func (b *Base) Close() error {
 	fd := b.fd
 	b.fd = -1

@@ -2,6 +2,6 @@
 
 package dir
 
-// CloexecAll marks every descriptor but 0, 1 and 2 so that no command inherits it. It
-// is for the start of a process, which may have been given more than it knows of.
+// CloexecAll marks every descriptor except 0, 1 and 2, so that no command inherits it. Call it when a process starts: it
+// may have inherited descriptors that it does not know.
 func CloexecAll() error { return cloexecAll() }

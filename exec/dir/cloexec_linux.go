@@ -25,7 +25,7 @@ func cloexecListed() error {
 	}
 	for _, e := range list {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd) // the one that listed is gone again
+			unix.CloseOnExec(fd) // the descriptor of the list itself is closed already
 		}
 	}
 	return nil

@@ -86,15 +86,13 @@ func (d *Dir) Covered(name string) error { return covered(d.fd, name) }
 // Has reports whether the entry name of d is the directory inner.
 func (d *Dir) Has(name string, inner *Dir) bool { return holds(d.fd, name, inner.fd) }
 
-// FD returns the descriptor, which stays d's. It can be named, as /proc/self/fd/N, and
-// used as a base, but not read.
+// FD returns the descriptor, which d still owns. It can be used as /proc/self/fd/N and for openat(2), but not be read.
 func (d *Dir) FD() int { return d.fd }
 
-// Path returns what the directory was called when it was opened. It is for people and
-// PWD; what it leads to now may be something else.
+// Path returns the path of the directory when it was opened, for messages and PWD. It may lead elsewhere now.
 func (d *Dir) Path() string { return d.path }
 
-// Close lets the directory go. A second call does nothing.
+// Close closes the directory. A second call does nothing.
 func (d *Dir) Close() error {
 	fd := d.fd
 	d.fd = -1

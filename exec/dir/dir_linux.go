@@ -4,8 +4,6 @@ package dir
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -13,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags is how every directory is opened: as a place, not for reading, and inherited by
-// no command.
+// openFlags are for holding directories: not for reading, and not inherited by commands.
 const openFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
 var (
@@ -27,7 +24,7 @@ func openRoot(path string) (int, error) {
 	return retry(func() (int, error) { return unix.Open(path, openFlags, 0) })
 }
 
-// openHost holds a directory of the host and learns what it is called.
+// openHost holds a directory of the host and finds out its path.
 func openHost(path string) (*Dir, error) {
 	fd, err := openRoot(path)
 	if err != nil {
@@ -41,20 +38,19 @@ func openHost(path string) (*Dir, error) {
 	return &Dir{fd: fd, path: name}, nil
 }
 
-// openSource holds the directory rest below root, through no symbolic link. Mount
-// points may be on the way: sources are the person's choice.
+// openSource holds the directory rest below root, through no symbolic link. Mount points may be on the way: the user
+// chose the sources of mounts.
 func openSource(root int, rest string) (int, error) {
 	return resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// openInside holds the directory name of another container, whose root directory is root:
-// links lead where they lead in it.
+// openInside holds the directory name of another container with the root directory root. Links lead where they lead in
+// that container.
 func openInside(root int, name string) (int, error) {
 	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// covered sees that something is mounted over the entry name below dir, and that no link is
-// on the way.
+// covered returns an error unless something is mounted over the entry name below dir. It follows no link.
 func covered(dir int, name string) error {
 	above, err := openSource(dir, path.Dir(name))
 	if err != nil {
@@ -74,7 +70,7 @@ func covered(dir int, name string) error {
 	return nil
 }
 
-// openBelow holds the directory rest below root and sees that a command can start in it.
+// openBelow holds the directory rest below root, and checks that a command can start in it.
 func openBelow(root int, rest string) (*Dir, error) {
 	fd, err := resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_XDEV)
 	if err != nil {
@@ -86,62 +82,6 @@ func openBelow(root int, rest string) (*Dir, error) {
 		return nil, err
 	}
 	return &Dir{fd: fd, path: path}, nil
-}
-
-// openFile holds the entry name of a directory, whatever it is but a link or another mount.
-func openFile(dir int, name string) (*File, error) {
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	})
-	if err != nil {
-		return nil, err
-	}
-	f := &File{fd: fd, name: name}
-	var st unix.Statx_t
-	// DONT_SYNC: whatever file system this is, it is not asked.
-	err = unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
-	switch {
-	case err != nil:
-	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-		err = errLink
-	case mountID(fd) != mountID(dir):
-		err = errMount
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		f.mode = fs.ModeDir
-	case unix.S_IFREG:
-	default:
-		f.mode = fs.ModeIrregular
-	}
-	return f, nil
-}
-
-// openPlain looks at what is held before it opens it.
-func openPlain(path string) (*os.File, error) {
-	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, errNotPlain
-	}
-	return reopenFile(fd, os.O_RDONLY)
-}
-
-// reopenFile opens the regular file that fd holds. Who has a lease on it may take 45 s to give
-// that up, and would keep a thread of ours for each call meanwhile (fcntl(2)).
-func reopenFile(fd, how int) (*os.File, error) {
-	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // holds reports whether the entry name of the directory dir is the directory inner.
@@ -158,7 +98,7 @@ func holds(dir int, name string, inner int) bool {
 	return a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// inspect returns the name of the directory fd.
+// inspect returns the path of the directory fd, or why no command can start in it.
 func inspect(fd int) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -174,8 +114,7 @@ func inspect(fd int) (string, error) {
 	return name("/proc/self/fd/" + strconv.Itoa(fd))
 }
 
-// name is what a link says. A buffer for the longest path there is would double the stack of
-// each call for as long as it runs.
+// name reads a link. A buffer for the longest possible path would double the stack of each call while it runs.
 func name(link string) (string, error) {
 	for size := 256; ; size *= 4 {
 		buf := make([]byte, size)
@@ -189,7 +128,8 @@ func name(link string) (string, error) {
 	}
 }
 
-// resolve opens rest below root with openat2(2), or step by step where there is none.
+// resolve opens rest below root with openat2(2), or step by step if the kernel lacks it. os.Root cannot replace it:
+// it has nothing like RESOLVE_NO_SYMLINKS and RESOLVE_NO_XDEV.
 func resolve(root int, rest string, how uint64) (int, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat2(root, rest, &unix.OpenHow{Flags: openFlags, Resolve: how})
@@ -256,8 +196,8 @@ func mountID(fd int) uint64 {
 	return st.Mnt_id
 }
 
-// retry repeats what the kernel asks to be repeated: openat2 gives up with EAGAIN when
-// anything on the system was renamed meanwhile and it cannot be sure (openat2(2)).
+// retry repeats open on EINTR and EAGAIN: openat2 fails with EAGAIN if a rename anywhere on the system may have
+// interfered (openat2(2)).
 func retry(open func() (int, error)) (int, error) {
 	for range 1000 {
 		fd, err := open()

@@ -12,7 +12,7 @@ import (
 
 var errSystem = errors.New("holding directories is not supported on " + runtime.GOOS)
 
-// openPlain looks before it opens, and after. It cannot do both at once here.
+// openPlain checks the file before it opens it, and after: there is no way to do both at once.
 func openPlain(path string) (*os.File, error) {
 	before, err := os.Lstat(path)
 	if err != nil {

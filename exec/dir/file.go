@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// File is a file of the host below a container's mount, held but not opened. Whoever holds
-// it has asked no driver and followed no link.
+// File is a file of the host that a container can change, held but not opened. Holding it calls no driver and follows no
+// link.
 type File struct {
 	fd   int
 	name string
@@ -22,7 +22,7 @@ type File struct {
 // Name returns the last element of its path.
 func (f *File) Name() string { return f.name }
 
-// Path returns what the host calls it: a name that can come to mean another file.
+// Path returns its path on the host, which may lead to another file later.
 func (f *File) Path() string { return f.path }
 
 // IsDir reports whether it is a directory.
@@ -39,9 +39,8 @@ func (f *File) Open() (*os.File, error) {
 	return reopenFile(f.fd, os.O_RDONLY)
 }
 
-// OpenPlain opens the plain file path, which lies in a directory that a container may write,
-// for reading. A link in its place is not followed, no driver is asked by opening a device,
-// and a pipe keeps nobody waiting.
+// OpenPlain opens the plain file path, in a directory that a container may write, for reading. It does not follow a link,
+// open a device, or wait for a pipe.
 func OpenPlain(path string) (*os.File, error) {
 	f, err := openPlain(path)
 	if err != nil {
@@ -52,7 +51,7 @@ func OpenPlain(path string) (*os.File, error) {
 
 var errNotPlain = errors.New("not a plain file")
 
-// Close lets the file go. A second call does nothing.
+// Close closes the file. A second call does nothing.
 func (f *File) Close() error {
 	fd := f.fd
 	f.fd = -1

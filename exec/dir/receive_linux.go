@@ -17,8 +17,8 @@ import (
 // Kind is the kind of a descriptor that a container sent.
 type Kind byte
 
-// The kinds. No file system serves an anonymous pipe, a socket or a terminal: to look at one
-// or to close it asks nobody.
+// The kinds. No file system server is behind an anonymous pipe, a socket or a terminal: inspecting or closing one cannot
+// block on it.
 const (
 	Other Kind = iota
 	Pipe
@@ -26,8 +26,8 @@ const (
 	Terminal
 )
 
-// KindOf returns the kind of fd. It asks no driver and no file system: a container can serve
-// one itself, and never answer.
+// KindOf returns the kind of fd. It calls no driver and no file system: a container can serve one itself, and never
+// answer.
 func KindOf(fd int) Kind {
 	var buf [64]byte
 	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
@@ -55,22 +55,21 @@ func isTerminal(fd int) bool {
 
 var errOther = errors.New("a descriptor is neither a pipe nor a socket nor a terminal")
 
-// maxBlockedCloses is how many closes may wait at a time.
+// maxBlockedCloses is the maximum number of closes that wait at a time.
 const maxBlockedCloses = 64
 
-// blockedCloses is how many closes wait for a server that does not answer.
+// blockedCloses is the number of closes that wait for a file system server.
 var blockedCloses atomic.Int32
 
-// MayReceive reports whether descriptors are still accepted: not from a container that makes
-// the close of each one wait.
+// MayReceive reports whether descriptors are still accepted: not if too many closes wait.
 func MayReceive() bool { return blockedCloses.Load() < maxBlockedCloses }
 
-// Receive calls receive, which returns descriptors that a container sent. Those of kind Other
-// are closed, and then there is an error. The others are the caller's to close, error or not.
+// Receive calls receive, which returns descriptors that a container sent. It closes those of kind Other, and then returns
+// an error. The caller closes the others, also if there is an error.
 //
 // The close of a file waits until its file system answers, and no signal ends the wait
-// (FUSE_FLUSH, fuse(4)). A child that was forked meanwhile would close a copy of its own at
-// execve(2), with the fork lock held: so none is, until the descriptor has left the table.
+// (FUSE_FLUSH, fuse(4)). A child that is forked meanwhile would close its own copy at execve(2), with the fork lock
+// held. So no child is forked until the descriptor has left the table.
 func Receive(receive func() ([]int, error)) (fds []int, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -88,14 +87,14 @@ func Receive(receive func() ([]int, error)) (fds []int, err error) {
 
 // discard removes fd from the table and returns, although the close may go on.
 func discard(fd int) {
-	var ends [2]int // of a pipe, which takes the number for a moment
+	var ends [2]int // of a pipe that replaces the descriptor
 	if unix.Pipe2(ends[:], unix.O_CLOEXEC) != nil {
 		unix.Close(fd) // nothing can be forked either: each child needs a pipe
 		return
 	}
 	blockedCloses.Add(1)
-	// ends when the server of the file answers, at the latest when the container has ended. Nobody
-	// waits: the server need not answer, and maxStuck bounds how many there are.
+	// ends when the server of the file answers, at the latest when the container has ended. Nothing waits for it, because
+	// the server need not answer; maxBlockedCloses limits how many there are.
 	go func() {
 		defer blockedCloses.Add(-1)
 		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file

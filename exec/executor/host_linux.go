@@ -77,18 +77,18 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		return Status{}, context.Cause(ctx)
 	}
 	child, err := h.parent.Start(ctx, proctree.Start{
-		ID:       c.ID,
-		Session:  h.Session,
-		Path:     c.Path,
-		Args:     c.Args,
-		Env:      c.Env,
-		Dir:      c.Dir,
-		Files:    pl.files,
-		TTY:      s.TTY != nil,
-		NewPrivs: c.NewPrivs,
-		Leave:    c.KeepProcesses,
-		Adopt:    c.Adopt,
-		Confine:  h.confine(c.Sandbox),
+		ID:        c.ID,
+		Session:   h.Session,
+		Path:      c.Path,
+		Args:      c.Args,
+		Env:       c.Env,
+		Dir:       c.Dir,
+		Files:     pl.files,
+		TTY:       s.TTY != nil,
+		NewPrivs:  c.NewPrivs,
+		Leave:     c.KeepProcesses,
+		Supervise: c.Adopt,
+		Confine:   h.confine(c.Sandbox),
 	})
 	if err != nil {
 		pl.closeAll()
@@ -105,6 +105,7 @@ type process interface {
 	Done() <-chan struct{}
 	Stopped() <-chan struct{}
 	Signal(d Delivery)
+	Exiting() bool
 	End(grace time.Duration) error
 	Reap() syscall.WaitStatus
 }
@@ -179,12 +180,7 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections
 // endTree ends the command's whole process tree. It returns the command's status after all processes
 // have ended: that it was killed, if it had not ended before, whatever it made of TERM.
 func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
-	killed := true
-	select {
-	case <-p.Done():
-		killed = false
-	default:
-	}
+	killed := !p.Exiting()
 	grace := h.grace()
 	var says Graceful
 	if errors.As(context.Cause(ctx), &says) {

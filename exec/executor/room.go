@@ -27,6 +27,7 @@ type BackendCommand interface {
 	Terminal() *os.File        // the master of its terminal, closed by the caller, or nil
 	Signal(d Delivery)         // sends a signal to the command
 	Done() <-chan struct{}     // closed when the command has ended
+	Exiting() bool             // whether it has ended, or is about to
 	Stopped() <-chan struct{}  // receives a value when the command was stopped
 	End(d time.Duration) error // ends the process tree: TERM, then KILL after d
 	Reap() syscall.WaitStatus  // waits for the end and returns the status

@@ -144,7 +144,8 @@ func (c *Check) remote(at repository, line commandLine, remotes map[string]bool)
 	}
 }
 
-// quoted returns s unchanged if it is printable without quotes, and quoted otherwise.
+// quoted returns s for a message or a command line to copy: quoted if it has characters that are special
+// in a shell. names.Quoted leaves these alone.
 func quoted(s string) string {
 	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 || strings.ContainsAny(s, " '$`&;|<>()*?#~") {
 		return q

@@ -24,9 +24,9 @@ func used(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// spill writes to j until output is dropped, in the most expensive pieces: each byte of one stream
+// dropOutput writes to j until output is dropped, in the most expensive pieces: each byte of one stream
 // interrupts a line of the other stream.
-func spill(t *testing.T, j *Job) {
+func dropOutput(t *testing.T, j *Job) {
 	t.Helper()
 	for s := j.Streams(); j.Info().Dropped == 0; {
 		s.Out.Write([]byte{1})
@@ -44,7 +44,7 @@ func TestDisk(t *testing.T) {
 	table.Adjust(Limits{Disk: disk})
 	for n := range 5 {
 		j := begin(t, table, id(n), "yes")
-		spill(t, j)
+		dropOutput(t, j)
 		if got, least := sizeOf(j.dir), int64(disk>>(n+1))-16; got < least || got > least+16 {
 			t.Errorf("job %d has %d bytes on disk, want about %d", n, got, least)
 		}
@@ -66,7 +66,7 @@ func TestDiskOfEnded(t *testing.T) {
 		j.Streams().Out.Write(line)
 		end(t, j, Completed, executor.Status{})
 	}
-	spill(t, begin(t, table, id(9), "yes"))
+	dropOutput(t, begin(t, table, id(9), "yes"))
 	for ref, want := range map[string]error{id(0): ErrUnknown, id(1): nil, id(2): nil, id(9): nil} {
 		if _, err := table.Find(ref); !errors.Is(err, want) {
 			t.Errorf("Find(%s) = %v, want %v", ref, err, want)

@@ -5,13 +5,14 @@ package mount
 import (
 	"os"
 	"path"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// below is cut for two directories of this host, where names do not tell all: one directory
-// has several by a bind mount, and where upper and lower case are the same. Device and inode
-// tell then. Neither path may have a link in it.
+// below is like cutPrefix for two directories of this host. A directory can have several names, by a bind mount or because
+// the file system ignores case: below also compares device and inode. The paths must not have links.
 func below(p, dir string) (rest string, ok bool) {
-	if rest, ok = cutPrefix(p, dir); ok {
+	if rest, ok = names.CutDir(p, dir); ok {
 		return rest, true
 	}
 	top, err := os.Lstat(dir)
@@ -20,7 +21,7 @@ func below(p, dir string) (rest string, ok bool) {
 	}
 	for at := p; ; at = path.Dir(at) {
 		if fi, err := os.Lstat(at); err == nil && os.SameFile(fi, top) {
-			return cutPrefix(p, at)
+			return names.CutDir(p, at)
 		}
 		if at == path.Dir(at) {
 			return "", false

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Opened is a directory of the host that a container sees.
@@ -55,7 +56,7 @@ func (t *Table) Direct() (list []Opened, err error) {
 func (t *Table) sameBelow(m *mount) bool {
 	for i := range t.mounts {
 		outer := &t.mounts[i]
-		rest, below := cutPrefix(m.target, outer.target)
+		rest, below := names.CutDir(m.target, outer.target)
 		if !below || outer == m || !outer.shared() {
 			continue
 		}

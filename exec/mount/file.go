@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// File holds what the container calls p, an absolute path, if it is below a bind mount, or the
-// directory that is mounted, and no link is on the way.
+// File holds the file with the absolute path p in the container. It must be a mounted directory, or lie below a bind mount
+// without a link on the way.
 func (t *Table) File(p string) (*dir.File, error) {
 	p = path.Clean(p)
 	m, _ := t.at(p)

@@ -13,10 +13,10 @@ import (
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// bySource returns the indexes of mounts in an order in which a source comes before
-// those below it.
+// bySource returns the indexes of mounts in an order in which a source comes before the sources below it.
 func bySource(mounts []Point) []int {
 	order := make([]int, len(mounts))
 	for i := range order {
@@ -28,9 +28,8 @@ func bySource(mounts []Point) []int {
 	return order
 }
 
-// hold opens m's source. A source below another one can have been replaced through that
-// one, by a container that then is started again: it is opened from the held outer
-// source and through no link, so that it leads nowhere else.
+// hold opens m's source. A container can replace a source that lies below another one, and is then started again. So such
+// a source is opened below the held outer source, through no link.
 func (t *Table) hold(m Point) (held mount) {
 	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone}
 	defer func() { held.real = real(held) }()
@@ -53,7 +52,7 @@ func (t *Table) hold(m Point) (held mount) {
 	return held
 }
 
-// real is the source of m without links: what is held, where something is.
+// real returns the source of m without links: the path of the held directory, if there is one.
 func real(m mount) string {
 	if m.held != nil {
 		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.held.FD())); err == nil {
@@ -66,21 +65,21 @@ func real(m mount) string {
 	return m.source
 }
 
-// outer returns the innermost held mount whose source source is below.
+// outer returns the innermost held mount above source.
 func (t *Table) outer(source string) (best *mount, rest string) {
 	for i := range t.mounts {
 		m := &t.mounts[i]
 		if m.held == nil {
 			continue
 		}
-		if below, ok := cutPrefix(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
+		if below, ok := names.CutDir(source, m.source); ok && (best == nil || len(m.source) > len(best.source)) {
 			best, rest = m, below
 		}
 	}
 	return best, rest
 }
 
-// close lets the source go, if it is held.
+// close closes the source, if it is held.
 func (m *mount) close() error {
 	if m.held == nil {
 		return nil

@@ -3,76 +3,61 @@
 package mount
 
 import (
+	"errors"
+	"io"
+	"os"
 	"path"
-	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of
-// the file system Dev is mounted at At.
+// Info is one line of a mountinfo file (proc_pid_mountinfo(5)): the directory Root of the file system Dev is mounted at
+// At.
 type Info struct {
-	ID       uint64
-	Parent   uint64 // the mount that this one is on
-	Dev      string // major:minor of the superblock; one for all subvolumes of a btrfs
+	ID       int
+	Parent   int    // the id of the mount on which this one lies
+	Dev      string // major:minor of the superblock; the same for all subvolumes of a btrfs
 	Root     string
 	At       string
-	ReadOnly bool // this mount; the file system may be writable by another one
+	ReadOnly bool // this mount; the file system may be writable through another one
 }
 
-// ParseMountInfo reads the text of a mountinfo file.
-func ParseMountInfo(text string) (all []Info) {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 6 {
-			continue
-		}
-		id, err := strconv.ParseUint(f[0], 10, 64)
-		if err != nil {
-			continue
-		}
-		parent, err := strconv.ParseUint(f[1], 10, 64)
-		if err != nil {
-			continue
-		}
-		readOnly := slices.Contains(strings.Split(f[5], ","), "ro")
-		all = append(all, Info{id, parent, f[2], unescaped(f[3]), unescaped(f[4]), readOnly})
+// maxTable is how many bytes a mount table may have: the kernel limits mounts, by default, to 100,000.
+const maxTable = 16 << 20
+
+// ErrTooLong says that a mount table has more bytes than are read.
+var ErrTooLong = errors.New("the mount table is too long")
+
+// ReadFile reads a mountinfo file. A container can add mounts to its own: the length is limited.
+func ReadFile(path string) (text string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
 	}
-	return all
-}
-
-// unescaped undoes the \040 and its like of mountinfo.
-func unescaped(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+4 <= len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxTable+1))
+	if err == nil && len(b) > maxTable {
+		err = ErrTooLong
 	}
-	return b.String()
+	return string(b), err
 }
 
-// Place is a directory or file as its file system has it. It is the same by whatever mount
-// the file is reached. The zero value is no place.
+// Place is a file or directory by its path in its file system, which is the same through every mount. The zero value is no
+// place.
 type Place struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.
 func (p Place) In(q Place) bool {
-	_, below := cutPrefix(p.Root, q.Root)
+	_, below := names.CutDir(p.Root, q.Root)
 	return below && p.Dev != "" && p.Dev == q.Dev
 }
 
-// Place returns the place that m shows.
+// Place returns the directory that is mounted.
 func (m Info) Place() Place { return Place{m.Dev, m.Root} }
 
-// below returns the place of the absolute path p, which m shows.
+// below returns the place of the absolute path p, which lies on m.
 func (m Info) below(p string) Place {
-	rest, ok := cutPrefix(p, m.At)
+	rest, ok := names.CutDir(p, m.At)
 	if !ok {
 		return Place{}
 	}

@@ -2,11 +2,15 @@
 
 package mount
 
-import "path"
+import (
+	"path"
 
-// Name returns what the container calls the host's directory host, which is absolute, clean
-// and without links: the inverse of Open. It reports false for what the container does not
-// have, or has something else over. It is a name, and Open has the last word on it.
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// Name returns the container's path of the host's directory host, which is absolute, clean and without links: the inverse
+// of Open. It reports false if the container does not have the directory, or another mount covers it. Check the result
+// with Open.
 func (t *Table) Name(host string) (cwd string, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -16,7 +20,7 @@ func (t *Table) Name(host string) (cwd string, ok bool) {
 	best := -1
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		rest, below := cutPrefix(host, m.real)
+		rest, below := names.CutDir(host, m.real)
 		if !below || !m.shared() || len(m.real) <= best {
 			continue
 		}

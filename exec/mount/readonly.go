@@ -9,14 +9,12 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// What the container can write. Two mounts may lead to one directory, and a link of the
-// host's may lead through one: neither shows in the path by which something is called.
-
-// ReadOnly reports whether name is a directory in d, which the container calls cwd, that the
-// container can neither write nor replace: it is mounted read-only, and from there, and no
-// other mount shows any of it to be written.
+// ReadOnly reports whether name is a directory in d, the container's cwd, that the container can neither write nor
+// replace: it is mounted read-only at this place, and no other mount shows a part of it writable. Two mounts may lead to
+// one directory, which their paths do not show.
 func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
 	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
@@ -30,17 +28,15 @@ func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	return d.Has(name, inner) && !t.shows(inner.Path()) && !t.known().within(inner.Path())
 }
 
-// within reports whether this host has mounted something below the directory p that the
-// container can write there.
+// within reports whether this host has a mount below the directory p that the container can write.
 func (w *writes) within(p string) bool {
 	return w.err != nil || slices.ContainsFunc(w.below, func(m Info) bool {
-		_, below := cutPrefix(m.At, p)
+		_, below := names.CutDir(m.At, p)
 		return below
 	})
 }
 
-// shows reports whether a mount shows something of the host's directory p that may be
-// written there, all of it or a part.
+// shows reports whether a writable mount shows the host's directory p, or a part of it.
 func (t *Table) shows(p string) bool {
 	for i := range t.mounts {
 		m := &t.mounts[i]
@@ -54,7 +50,7 @@ func (t *Table) shows(p string) bool {
 		if !ok {
 			continue
 		}
-		// Another mount may lie over it there. It is looked at by itself.
+		// Another mount may cover it there, which this loop also looks at.
 		if over, _ := t.at(path.Join(m.target, rest)); over == m {
 			return true
 		}
@@ -71,11 +67,11 @@ func (t *Table) shows(p string) bool {
 	return false
 }
 
-// maxLinks is how many links the kernel follows (path_resolution(7)).
+// maxLinks is the number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Links returns the symbolic links over which the absolute path p leads, each by its real
-// path, and then the real path of what p names, as far as it exists.
+// Links returns the real paths of the symbolic links on the way of the absolute path p, and then the real path of its
+// target, as far as it exists.
 func Links(p string) (links []string) {
 	done, todo := "/", strings.Split(p, "/")
 	for len(todo) > 0 && len(links) <= maxLinks {

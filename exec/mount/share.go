@@ -10,15 +10,15 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 var errReplaced = errors.New("it was replaced meanwhile")
 
-// Share returns the container's directories of the host as another container can be given
-// them, for a command in cwd, and what cwd is called there. One without a Source is where
-// this container has something else over a directory of the host, a volume say: the other
-// one may not see what is below that. Sources are names, which may lead elsewhere by the
-// time that they are mounted: Shown tells.
+// Share returns the container's directories of the host as mounts for another container, for a command in cwd, and the path
+// of cwd there. A Point without a Source is where another mount of this container, such as a volume, covers a part of a
+// directory of the host: the other container must not see that part. Sources are paths, which may lead elsewhere by the
+// time that they are mounted: check them with Shown.
 func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
@@ -29,7 +29,7 @@ func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	for i := range t.mounts {
 		m := &t.mounts[i]
 		switch over, _ := t.find(m.target); {
-		case over != m: // another one lies over it
+		case over != m: // another mount covers it
 		case m.shared():
 			mounts = append(mounts, Point{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
 		case t.within(m.target):
@@ -39,22 +39,22 @@ func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	return mounts, at
 }
 
-// shared reports whether m is a directory of the host's that is held.
+// shared reports whether m is a directory of the host that is held.
 func (m *mount) shared() bool { return m.bind && m.err == nil }
 
-// within reports whether a directory of the host's is mounted above target.
+// within reports whether a directory of the host is mounted above target.
 func (t *Table) within(target string) bool {
 	for i := range t.mounts {
-		if rest, below := cutPrefix(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
+		if rest, below := names.CutDir(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
 			return true
 		}
 	}
 	return false
 }
 
-// Shown reports whether the container whose root directory is root has at each of mounts,
-// which Share returned, what is held here. Below another of them no link may lead there:
-// who can write there could have had the engine mount this one anywhere.
+// Shown returns an error unless the container with the root directory root has, at each of mounts, the directory that is
+// held here. The mounts are from Share. Below another of them no link may be on the way: a container that can write there
+// could have led the engine to mount the directory elsewhere.
 func (t *Table) Shown(root int, mounts []Point) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -73,14 +73,14 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 	if m.Source == "" {
 		above := innermostMount(m.Target, mounts)
 		if above == nil {
-			return nil // what it hides is not there
+			return nil // the covered directory is not there
 		}
 		outer, err := openShown(root, *above, mounts)
 		if err != nil {
 			return err
 		}
 		defer outer.Close()
-		rest, _ := cutPrefix(m.Target, above.Target)
+		rest, _ := names.CutDir(m.Target, above.Target)
 		return outer.Covered(rest)
 	}
 	shown, err := openShown(root, m, mounts)
@@ -89,7 +89,7 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 	}
 	defer shown.Close()
 	held, _ := t.find(m.Target)
-	if t.fallback != nil { // Share gives it the name that it has on the host
+	if t.fallback != nil { // Share gives it its path on the host
 		held = t.fallback
 	}
 	if held == nil || held.held == nil || !dir.Same(shown.FD(), held.held.FD()) {
@@ -98,8 +98,8 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 	return nil
 }
 
-// openShown holds what a container has at m's target: from the innermost of mounts that is
-// above it, or else from the root, where only the image has a say.
+// openShown holds the directory that a container has at m's target. It opens it below the innermost of mounts above the
+// target, or else below the root, which only the image controls.
 func openShown(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
 	above := innermostMount(m.Target, mounts)
 	if above == nil {
@@ -110,14 +110,14 @@ func openShown(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
 		return nil, err
 	}
 	defer outer.Close()
-	rest, _ := cutPrefix(m.Target, above.Target)
+	rest, _ := names.CutDir(m.Target, above.Target)
 	return outer.HoldBelow(rest)
 }
 
-// innermostMount returns that of mounts in which target is, but for itself, or nil.
+// innermostMount returns the innermost of mounts above target, or nil.
 func innermostMount(target string, mounts []Point) (above *Point) {
 	for i := range mounts {
-		rest, below := cutPrefix(target, mounts[i].Target)
+		rest, below := names.CutDir(target, mounts[i].Target)
 		if below && rest != "." && (above == nil || len(mounts[i].Target) > len(above.Target)) {
 			above = &mounts[i]
 		}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mount has the mount tables: that of a container, which maps its directories to the host's, and
-// that of this host, which tells what else shows a file.
+// Package mount has two mount tables: that of a container, which maps its directories to the host's (Table), and that of
+// this host, which shows under what other names a file can be reached (View).
 //
 //	container's cwd --Table--> held source + rest --exec/dir--> held directory
 //
-// Its one law: a path that a container names is a claim. It is resolved once, below a
-// source that was opened when the table was made, through no symbolic link and into no
-// other mount; from then on the descriptor is what is used, never the path. It does not
-// decide who may run what.
+// Its one law: a path that a container names is a claim. It is resolved once, below a source that was opened when the
+// table was made, through no symbolic link and into no other mount. From then on the descriptor is used, never the path.
 package mount
 
 import (
@@ -16,10 +14,10 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // ErrMismatch says that a container's directory has no counterpart on the host.
@@ -27,39 +25,38 @@ var ErrMismatch = errors.New("workdir mismatch")
 
 // Point is one entry of a container's mount table, as the engine reports it.
 type Point struct {
-	Target string // in the container; empty: no directory of its own, but what another mount consists of
+	Target string // in the container; empty: the source is part of another mount, such as a volume
 	Source string // on the host
 	Bind   bool   // false for a volume, a tmpfs, a single file and our own
 
 	ReadOnly bool // for the container
-	Alone    bool // what this host has mounted below the source does not come along
-	File     bool // a single file is mounted there; only Share says so
+	Alone    bool // the bind is not recursive: mounts of this host below the source are not visible
+	File     bool // a single file is mounted there; set by Share only
 }
 
-// Table maps a container's directories to the host's. Its methods may be called by
-// several goroutines at once.
+// Table maps a container's directories to the host's. Several goroutines may call its methods.
 type Table struct {
-	mu       sync.RWMutex // held for writing while the roots are closed
+	mu       sync.RWMutex // held for writing while the sources are closed
 	mounts   []mount
-	behind   []mount // what mounts without a target show; guarded by mu, as are the next
+	behind   []mount // mounts without a target; mu guards this field and those below
 	fallback *mount  // from Default; nil if there is a bind mount
-	all      bool    // fallback stands for every directory of the container
+	all      bool    // fallback is used for every directory of the container
 	closed   bool
 	writes   *writes
 }
 
-// Default is where commands run when a container has no directory of the host.
+// Default is the directory in which commands run if the container has no bind mount.
 type Default struct {
 	Source string // absolute directory of the host; empty: there is none
-	Target string // the one directory of the container that it stands for
-	All    bool   // it stands for every directory of the container
+	Target string // the one directory of the container for which it is used
+	All    bool   // it is used for every directory of the container
 }
 
 // mount is a Point whose source is held.
 type mount struct {
 	target   string // cleaned
-	source   string // as the engine names it
-	real     string // the same without links
+	source   string // as the engine reports it
+	real     string // source without links
 	bind     bool
 	readOnly bool
 	alone    bool
@@ -68,10 +65,9 @@ type mount struct {
 	err      error    // why a bind is not held
 }
 
-// NewTable opens and holds the source of each bind. A source that is a file does not
-// count as a bind; one that cannot be opened does, and answers for what is below it
-// with the reason. No call is made in a mount without a target. fallback counts only when
-// there is no bind at all.
+// NewTable opens and holds the source of each bind. A source that is a file does not count as a bind. For a source that
+// cannot be opened, Open returns the reason. No call is made in a mount without a target. fallback is used only if there
+// is no bind.
 func NewTable(mounts []Point, fallback Default) (*Table, error) {
 	t := &Table{writes: &writes{}}
 	mounts, t.behind = splitTargets(mounts)
@@ -107,8 +103,7 @@ func (t *Table) Targets() []string {
 	return list
 }
 
-// Default returns the directory of the host that stands for directories of the container while none
-// is mounted. The zero value means that there is none.
+// Default returns the fallback that is in use. The zero value means that there is none.
 func (t *Table) Default() Default {
 	if t.fallback == nil {
 		return Default{}
@@ -116,8 +111,7 @@ func (t *Table) Default() Default {
 	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
 }
 
-// Open returns the host's directory that is cwd in the container. The error wraps
-// ErrMismatch when there is none.
+// Open returns the host's directory that is cwd in the container. The error wraps ErrMismatch if there is none.
 func (t *Table) Open(cwd string) (*dir.Dir, error) {
 	name := strconv.QuoteToASCII(cwd)
 	if !path.IsAbs(cwd) {
@@ -144,15 +138,14 @@ func (t *Table) Open(cwd string) (*dir.Dir, error) {
 	return d, nil
 }
 
-// find returns the mount that decides about a cleaned path, the one with the longest
-// target, and what of the path is below it.
+// find returns the mount in which a cleaned path lies, the one with the longest target, and the rest of the path.
 func (t *Table) find(cwd string) (best *mount, rest string) {
 	if t.fallback != nil && (t.all || cwd == t.fallback.target) {
 		return t.fallback, "."
 	}
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		below, ok := cutPrefix(cwd, m.target)
+		below, ok := names.CutDir(cwd, m.target)
 		// Of two mounts on one target the later one covers the other.
 		if ok && (best == nil || len(m.target) >= len(best.target)) {
 			best, rest = m, below
@@ -161,19 +154,7 @@ func (t *Table) find(cwd string) (best *mount, rest string) {
 	return best, rest
 }
 
-// cutPrefix returns what of the cleaned path p is below dir, whole elements compared: "/w" is
-// below "/" and "/w", and not below "/workspace".
-func cutPrefix(p, dir string) (rest string, ok bool) {
-	if p == dir {
-		return ".", true
-	}
-	if dir != "/" {
-		dir += "/"
-	}
-	return strings.CutPrefix(p, dir)
-}
-
-// Close lets the held sources go. Directories that are open stay open.
+// Close closes the sources. Directories that Open returned stay open.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

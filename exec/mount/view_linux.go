@@ -13,9 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// mountOf returns the id of the mount that p is on, and the path that the kernel has for p.
-// The id is 0 where that is not known.
-func mountOf(p string) (id uint64, path string) {
+// mountOf returns the id of the mount of p, and the kernel's path of p. The id is 0 if it is not known.
+func mountOf(p string) (id int, path string) {
 	f, err := os.OpenFile(p, unix.O_PATH, 0)
 	if err != nil {
 		return 0, ""
@@ -29,10 +28,10 @@ func mountOf(p string) (id uint64, path string) {
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st); err != nil {
 		return 0, path
 	}
-	return st.Mnt_id, path
+	return int(st.Mnt_id), path
 }
 
-// shows looks for file below root, through no symbolic link, by each end of its path.
+// shows looks for file below root by each end of its path, through no symbolic link.
 func shows(root, file string) bool {
 	var want unix.Stat_t
 	if unix.Lstat(file, &want) != nil {
@@ -53,7 +52,7 @@ func shows(root, file string) bool {
 		err = unix.Fstatat(at.FD(), parts[len(parts)-1], &got, unix.AT_SYMLINK_NOFOLLOW)
 		at.Close()
 		if err == nil && got.Dev == want.Dev && got.Ino != want.Ino {
-			continue // of one file system, so another file: two that are made within one tick have the same times
+			continue // another file of the same file system: two that are made within one tick have the same times
 		}
 		if err == nil && got.Mode == want.Mode && got.Size == want.Size && got.Mtim == want.Mtim && got.Ctim == want.Ctim {
 			return true

@@ -3,8 +3,10 @@
 package mount
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -79,12 +81,15 @@ func TestRoute(t *testing.T) {
 // TestPlace finds the place of a path below nested mounts, one on top of another, and names
 // with blanks.
 func TestPlace(t *testing.T) {
-	v := &View{ParseMountInfo(`27 1 254:0 / / rw - ext4 /dev/vda rw
+	mounts, err := Parse(`27 1 254:0 / / rw - ext4 /dev/vda rw
 28 27 0:9 / /none/home rw - tmpfs x rw
 29 27 8:1 /a\040b /none/home rw - ext4 /dev/sda1 rw
 30 29 8:1 /a\040b/me/c\134d /none/home/me/x\011y ro,nosuid - ext4 /dev/sda1 rw
-short
-`)}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &View{mounts}
 	for _, tt := range []struct{ path, dev, root string }{
 		{"/none/passwd", "254:0", "/none/passwd"},
 		{"/none/home", "8:1", "/a b"},
@@ -99,6 +104,32 @@ short
 	for i, want := range []bool{false, false, false, true} {
 		if got := v.mounts[i].ReadOnly; got != want {
 			t.Errorf("mount %d is read-only: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// TestParseRefuses has tables that are not to be trusted: nothing is known of a mount in a line that is not read.
+func TestParseRefuses(t *testing.T) {
+	const line = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
+	for _, text := range []string{"short\n", line + "28 27\n", "27 1 254 / / rw - ext4 /dev/vda rw\n", `27 1 8:1 / /\9 rw - ext4 /dev/sda1 rw`, strings.Repeat("x", 1<<20)} {
+		if all, err := Parse(text); err == nil {
+			t.Errorf("Parse(%.40q) = %v, want an error", text, all)
+		}
+	}
+	if all, err := Parse(line); len(all) != 1 || err != nil {
+		t.Errorf("Parse = %v, %v", all, err)
+	}
+}
+
+// TestReadFileTooLong has a mount table that is longer than any.
+func TestReadFileTooLong(t *testing.T) {
+	for size, want := range map[int64]error{maxTable: nil, maxTable + 1: ErrTooLong} {
+		file := filepath.Join(t.TempDir(), "mountinfo")
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(file); err != want {
+			t.Errorf("ReadFile of %d bytes: %v, want %v", size, err, want)
 		}
 	}
 }

@@ -4,5 +4,5 @@
 
 package mount
 
-func mountOf(string) (uint64, string) { return 0, "" }
-func shows(string, string) bool       { return false }
+func mountOf(string) (int, string) { return 0, "" }
+func shows(string, string) bool    { return false }

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// writes is all that a container can write of this host, by whatever names it is reached.
+// writes is everything of this host that a container can write, whatever names it has.
 type writes struct {
 	once    sync.Once
 	view    *View
-	err     error // the mount table of this host cannot be read: everything counts as writable
+	err     error // if the mount table of this host cannot be read, everything counts as writable
 	sources []Location
-	below   []Info // what this host has mounted below the sources, and can be written
+	below   []Info // writable mounts of this host below the sources
 }
 
-// Written is a table of what can be written, and no more: no call is made in it, and it holds nothing.
+// Written returns a table for questions about writable files only: no call is made in it, and it holds no directory.
 func Written(paths []string) *Table {
 	t := &Table{writes: &writes{}}
 	var mounts []Point
@@ -29,7 +29,7 @@ func Written(paths []string) *Table {
 	return t
 }
 
-// splitTargets returns the mounts that have a target, and what the others show.
+// splitTargets returns the mounts with a target, and those without one.
 func splitTargets(mounts []Point) (rest []Point, behind []mount) {
 	for _, m := range mounts {
 		if m.Target != "" {
@@ -43,7 +43,7 @@ func splitTargets(mounts []Point) (rest []Point, behind []mount) {
 	return rest, behind
 }
 
-// Also adds what others write who make calls as the container does. Targets do not count.
+// Also adds what other callers of the session can write. Targets are ignored.
 func (t *Table) Also(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""
@@ -55,7 +55,7 @@ func (t *Table) Also(mounts []Point) {
 	t.writes = &writes{}
 }
 
-// known returns all that the container can write by now.
+// known returns everything that the container can write now.
 func (t *Table) known() *writes {
 	t.mu.RLock()
 	all, known := slices.Concat(t.mounts, t.behind), t.writes
@@ -69,7 +69,7 @@ func (t *Table) known() *writes {
 	return known
 }
 
-// Sources returns the real paths of what the container can write.
+// Sources returns the real paths of the directories that the container can write.
 func (t *Table) Sources() (list []string) {
 	known := t.known()
 	for _, at := range known.sources {
@@ -82,8 +82,8 @@ func (t *Table) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
-// Writable reports whether the container can change what the host calls p, or create it:
-// through one of its mounts the file itself, a directory above it, or a link on the way to it.
+// Writable reports whether the container can change or create the host's file p: through one of its mounts it can write
+// the file itself, a directory above it, or a link on the way to it.
 func (t *Table) Writable(p string) bool {
 	known := t.known()
 	if known.err != nil {
@@ -92,8 +92,8 @@ func (t *Table) Writable(p string) bool {
 	return len(known.sources)+len(known.below) > 0 && known.changeable(known.view.Route(p))
 }
 
-// ControlsFilesIn reports whether the container can have the host find a file of its own in the
-// directory p: p is writable, or one of its files is mounted by itself.
+// ControlsFilesIn reports whether the container controls a file in the host's directory p: p is writable, or one of its
+// files is mounted by itself.
 func (t *Table) ControlsFilesIn(p string) bool {
 	if t.Writable(p) {
 		return true
@@ -108,14 +108,14 @@ func (t *Table) ControlsFilesIn(p string) bool {
 	})
 }
 
-// changeable reports whether a path by route can be changed by a writer of the sources.
+// changeable reports whether the container can change the file to which route leads.
 func (w *writes) changeable(route Route) bool {
 	return slices.ContainsFunc(w.sources, route.Through) ||
 		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.Place()) })
 }
 
-// identify locates the sources that can be written. What is mounted below a source is shown
-// with it, and many engines make only the mount itself read-only.
+// identify locates the writable sources. The container also sees mounts below a source, and many engines make only the
+// mount itself read-only.
 func (w *writes) identify(all []mount) (err error) {
 	if w.view, err = ReadView(); err != nil {
 		return err

@@ -107,11 +107,23 @@ func (c *Child) End(grace time.Duration) error {
 	if c.monitor != nil {
 		c.monitor.release() // it leaves when the command has
 	}
-	e := ending{look: c.tree}
+	e := treeEnding{find: c.tree}
 	if c.monitor == nil { // a monitor that was released reaps it, and its number is anybody's then
 		e.group = c.Pid
 	}
 	return e.run(grace, c.done)
+}
+
+// Exiting reports whether the process has begun to end, or has ended, by itself or by a signal. The kernel closes its
+// files before it reports the end.
+func (c *Child) Exiting() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+	}
+	st, ok := readStat(c.Pid)
+	return !ok || st.exiting || !st.alive()
 }
 
 // tree looks at what descends from the session's leader, and from orphans, which are

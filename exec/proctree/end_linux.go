@@ -10,20 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ending ends all that look finds, until it finds nothing. Looking and signalling are
+// treeEnding ends all that look finds, until it finds nothing. Looking and signalling are
 // repeated because a tree grows meanwhile.
-type ending struct {
-	look  func() snapshot
+type treeEnding struct {
+	find  func() snapshot
 	group int // a process group of theirs that cannot be reused, or 0
 
-	found      map[proc]bool // every process that a look has shown and that may still be alive
-	terminated map[proc]bool // who got TERM; a second one often means "at once"
-	beyond     map[proc]bool // whom this process may not signal: what sudo started
+	found        map[proc]bool // every process that a look has shown and that may still be alive
+	terminated   map[proc]bool // who got TERM; a second one often means "at once"
+	unsignalable map[proc]bool // whom this process may not signal: what sudo started
 }
 
 // run ends the tree. When news is closed it looks again at once.
-func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
-	e.terminated, e.beyond = map[proc]bool{}, map[proc]bool{}
+func (e *treeEnding) run(grace time.Duration, news <-chan struct{}) error {
+	e.terminated, e.unsignalable = map[proc]bool{}, map[proc]bool{}
 	if e.found == nil {
 		e.found = map[proc]bool{}
 	}
@@ -55,13 +55,13 @@ func (e *ending) run(grace time.Duration, news <-chan struct{}) error {
 // left returns who is alive and may be signalled. That nobody is counts only when all
 // who were seen dead were dead in the look before: whoever dies while it is looked has
 // passed its children on, to a place that was already looked at.
-func (e *ending) left() []proc {
+func (e *treeEnding) left() []proc {
 	known := map[int]bool(nil)
 	for {
-		s := e.look()
+		s := e.find()
 		e.addKnown(&s)
-		left := slices.DeleteFunc(s.alive, func(m proc) bool { return e.beyond[m] })
-		if len(left) > 0 || known != nil && contains(known, s.dead) {
+		left := slices.DeleteFunc(s.alive, func(m proc) bool { return e.unsignalable[m] })
+		if len(left) > 0 || known != nil && containsAll(known, s.dead) {
 			return left
 		}
 		known = s.dead
@@ -71,7 +71,7 @@ func (e *ending) left() []proc {
 // addKnown adds to s the processes that an earlier look has found and this one has not, with their
 // descendants. A process without a marker is found by its parent alone, and the parent may die
 // first.
-func (e *ending) addKnown(s *snapshot) {
+func (e *treeEnding) addKnown(s *snapshot) {
 	shown := map[proc]bool{}
 	for _, m := range s.alive {
 		shown[m] = true
@@ -100,7 +100,7 @@ func (e *ending) addKnown(s *snapshot) {
 	}
 }
 
-func contains(set, subset map[int]bool) bool {
+func containsAll(set, subset map[int]bool) bool {
 	for pid := range subset {
 		if !set[pid] {
 			return false
@@ -112,7 +112,7 @@ func contains(set, subset map[int]bool) bool {
 // terminate asks who was not asked yet to end, children before parents. It stops them first, and
 // wakes them when all have been asked. Otherwise a shell would see its child die before it gets TERM
 // itself, and would start its next command.
-func (e *ending) terminate(left []proc) {
+func (e *treeEnding) terminate(left []proc) {
 	asked := e.freeze(left, e.unasked)
 	for _, m := range slices.Backward(asked) {
 		e.terminated[m] = true
@@ -125,7 +125,7 @@ func (e *ending) terminate(left []proc) {
 
 // unasked reports whether m still has to get TERM. The child of a process that got TERM and lives
 // does not: a handler has started it, to clean up.
-func (e *ending) unasked(m proc) bool {
+func (e *treeEnding) unasked(m proc) bool {
 	if e.terminated[m] {
 		return false
 	}
@@ -139,7 +139,7 @@ func (e *ending) unasked(m proc) bool {
 
 // kill stops the tree before it kills it: nobody can fork while the others are killed,
 // and nobody can lose the parent that it is found by.
-func (e *ending) kill(left []proc) {
+func (e *treeEnding) kill(left []proc) {
 	for _, m := range slices.Backward(e.freeze(left, func(proc) bool { return true })) {
 		e.send(m, unix.SIGKILL)
 	}
@@ -150,7 +150,7 @@ func (e *ending) kill(left []proc) {
 
 // freeze stops those of left that match, and what they fork meanwhile. It returns them, parents
 // before children. Of a tree that outruns it, it returns a part.
-func (e *ending) freeze(left []proc, match func(proc) bool) (order []proc) {
+func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	frozen := map[proc]bool{}
 	for range 100 {
 		before := len(order)
@@ -171,7 +171,7 @@ func (e *ending) freeze(left []proc, match func(proc) bool) (order []proc) {
 
 // send signals m and nothing else: a pidfd is bound to one process, and the start time
 // says that it is m.
-func (e *ending) send(m proc, sig unix.Signal) {
+func (e *treeEnding) send(m proc, sig unix.Signal) {
 	fd, err := unix.PidfdOpen(m.pid, 0)
 	if err == nil {
 		defer unix.Close(fd)
@@ -185,6 +185,6 @@ func (e *ending) send(m proc, sig unix.Signal) {
 		err = unix.Kill(m.pid, sig)
 	}
 	if err == unix.EPERM {
-		e.beyond[m] = true
+		e.unsignalable[m] = true
 	}
 }

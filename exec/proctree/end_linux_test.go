@@ -84,7 +84,7 @@ func TestGrace(t *testing.T) {
 // name returns the last argument of the tree's command.
 func (tr tree) name(t *testing.T) string {
 	t.Helper()
-	args := strings.Split(string(slurp("/proc/"+strconv.Itoa(tr.Pid)+"/cmdline")), "\x00")
+	args := strings.Split(string(readProcFile("/proc/"+strconv.Itoa(tr.Pid)+"/cmdline")), "\x00")
 	return args[len(args)-2]
 }
 
@@ -188,7 +188,7 @@ func TestPidReuse(t *testing.T) {
 	if !ok {
 		t.Fatal("no stat")
 	}
-	e := ending{}
+	e := treeEnding{}
 	e.send(proc{tr.Pid, st.start - 1}, unix.SIGKILL)
 	e.send(proc{tr.Pid, st.start}, unix.SIGUSR1)
 	if ws := tr.Reap(); ws.Signal() != unix.SIGUSR1 {

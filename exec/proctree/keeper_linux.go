@@ -43,7 +43,7 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 	regular := exitedWell(w.session)
 	// Orphans first: while the watcher is not reaped its pid names nothing else.
 	gone := reapAll(w.session)
-	e := ending{look: func() snapshot {
+	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, LeaveMarker+"=")) })
 	}}
 	if err := e.run(cmp.Or(k.Grace, DefaultGrace), nil); err != nil {

@@ -16,18 +16,18 @@ import (
 
 // Start says how a process is started.
 type Start struct {
-	ID       string // of the request, for Marker
-	Session  string // for SessionMarker; empty: none
-	Path     string // absolute
-	Args     []string
-	Env      []string
-	Dir      int          // a held directory; 0: this process's own
-	Files    [3]int       // become 0, 1 and 2; all there is
-	TTY      bool         // Files[0] becomes the controlling terminal, under a monitor
-	NewPrivs bool         // setuid programs work
-	Confine  func() error // called on a new thread that then forks the process and ends; may be nil; not with NewPrivs
-	Leave    bool         // what it leaves running outlives this process
-	Adopt    bool         // what it leaves running stays below a supervisor, marker or not; not with TTY
+	ID        string // of the request, for Marker
+	Session   string // for SessionMarker; empty: none
+	Path      string // absolute
+	Args      []string
+	Env       []string
+	Dir       int          // a held directory; 0: this process's own
+	Files     [3]int       // become 0, 1 and 2; all there is
+	TTY       bool         // Files[0] becomes the controlling terminal, under a monitor
+	NewPrivs  bool         // setuid programs work
+	Confine   func() error // called on a new thread that then forks the process and ends; may be nil; not with NewPrivs
+	Leave     bool         // what it leaves running outlives this process
+	Supervise bool         // what it leaves running stays below a supervisor, marker or not; not with TTY
 }
 
 // Parent starts processes that are children of this process, each in a session of its
@@ -87,7 +87,7 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	if s.TTY {
 		return startMonitored(ctx, sp, p.exits, s)
 	}
-	if s.Adopt {
+	if s.Supervise {
 		return startSupervised(ctx, sp, p.exits, s)
 	}
 	if !s.prompt() {
@@ -134,7 +134,7 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 // that their own call has ended.
 func (p *Parent) End(grace time.Duration) error {
 	here := sessionOf(0)
-	e := ending{look: func() snapshot {
+	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, c *Child) bool {
 			if c != nil && c.monitor != nil {
 				c.monitor.release()
@@ -174,7 +174,7 @@ func (s *Start) marked() []string {
 		}
 	}
 	id := s.ID
-	if s.Adopt { // of the supervisor, which is a part of the command and not one of its own
+	if s.Supervise { // of the supervisor, which is a part of the command and not one of its own
 		id = supervised + id
 	}
 	list = append(list, Marker+"="+id)

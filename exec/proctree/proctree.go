@@ -56,7 +56,7 @@ func (k Keeper) Keep(args, env []string, extra []*os.File) int { return k.keep(a
 // Monitor is the main function of the process between a terminal and the command that
 // runs on it, and of one that becomes a command whose exec may wait; args are the process's own.
 // It returns its exit code.
-func Monitor(args []string) int { return self(args) }
+func Monitor(args []string) int { return runAs(args) }
 
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
 func BecomeSubreaper() error { return becomeSubreaper() }

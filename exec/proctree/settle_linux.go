@@ -46,5 +46,5 @@ func settled(pid int, waited time.Duration) bool {
 	if _, ok := markerOf(pid); ok || !alive(pid) || waited > settleNameless {
 		return true
 	}
-	return waited > settleNamed && len(slurp("/proc/"+strconv.Itoa(pid)+"/cmdline")) > 0
+	return waited > settleNamed && len(readProcFile("/proc/"+strconv.Itoa(pid)+"/cmdline")) > 0
 }

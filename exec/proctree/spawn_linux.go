@@ -13,12 +13,12 @@ import (
 // forked it, its signal mask and NO_NEW_PRIVS, thereby holds for children alone: the
 // runtime starts no thread from a locked one, and the rest of the process stays as it is.
 type spawner struct {
-	orders chan *order
-	done   chan struct{} // closed when the thread has ended
+	requests chan *forkRequest
+	done     chan struct{} // closed when the thread has ended
 }
 
-// order is one process to start, and what came of it.
-type order struct {
+// forkRequest is one process to start, and what came of it.
+type forkRequest struct {
 	path  string
 	args  []string
 	attr  *syscall.ProcAttr
@@ -30,7 +30,7 @@ type order struct {
 
 // newSpawner starts a thread that calls prepare before it forks anything.
 func newSpawner(prepare func() error) (*spawner, error) {
-	s := &spawner{orders: make(chan *order), done: make(chan struct{})}
+	s := &spawner{requests: make(chan *forkRequest), done: make(chan struct{})}
 	ready := make(chan error)
 	// ends when orders is closed; close waits for it.
 	go s.run(prepare, ready)
@@ -55,7 +55,7 @@ func (s *spawner) run(prepare func() error, ready chan<- error) {
 		err = prepare()
 	}
 	ready <- err
-	for o := range s.orders {
+	for o := range s.requests {
 		children.mu.Lock() // or the reaper could meet a child before it is known
 		var pid int
 		if pid, o.err = forkExec(o.path, o.args, o.attr); o.err == nil {
@@ -74,14 +74,14 @@ func keepPrivileges() error { return nil }
 
 // start starts a process and calls after before anyone can reap it.
 func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, after func(pid int)) error {
-	o := &order{path: path, args: args, attr: attr, after: after, done: make(chan struct{})}
-	s.orders <- o
+	o := &forkRequest{path: path, args: args, attr: attr, after: after, done: make(chan struct{})}
+	s.requests <- o
 	<-o.done
 	return o.err
 }
 
 func (s *spawner) close() {
-	close(s.orders)
+	close(s.requests)
 	<-s.done
 }
 

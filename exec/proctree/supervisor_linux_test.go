@@ -17,7 +17,7 @@ const detached = "(env -i setsid sh -c 'trap \"\" TERM; echo ready; sleep 1000; 
 
 func supervisedSh(script string) Start {
 	s := sh(script)
-	s.Adopt = true
+	s.Supervise = true
 	return s
 }
 
@@ -99,7 +99,7 @@ func TestAdoptPrune(t *testing.T) {
 	s.Args, s.ID = append(s.Args, name), "stem"
 	tr := start(t, newParent(t), s)
 	tr.ready(t)
-	stem := LookAt(tr.Pid, "stem")
+	stem := NewSubtree(tr.Pid, "stem")
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

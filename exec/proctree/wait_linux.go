@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change is what waitid(2) says about a child.
-type change struct {
+// childStatus is what waitid(2) says about a child.
+type childStatus struct {
 	pid    int
 	code   int32 // CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_STOPPED
 	status int32 // exit code or signal
@@ -25,7 +25,7 @@ const (
 
 // waitid is waitid(2), repeated when interrupted. It reports false when there is
 // nothing to say, and when there is no such child.
-func waitid(idType, id, options int) (change, bool) {
+func waitid(idType, id, options int) (childStatus, bool) {
 	var info unix.Siginfo
 	err := unix.EINTR
 	for err == unix.EINTR {
@@ -33,16 +33,16 @@ func waitid(idType, id, options int) (change, bool) {
 		err, _ = e.(syscall.Errno)
 	}
 	if err != 0 || info.Signo == 0 {
-		return change{}, false
+		return childStatus{}, false
 	}
 	// The union that follows three words is aligned as a pointer: pid, uid, status.
 	const word = unsafe.Sizeof(uintptr(0))
 	union := (*[3]int32)(unsafe.Add(unsafe.Pointer(&info), (12+word-1)/word*word))
-	return change{pid: int(union[0]), code: info.Code, status: union[2]}, true
+	return childStatus{pid: int(union[0]), code: info.Code, status: union[2]}, true
 }
 
 // waitStatus is ch as wait4(2) would have it.
-func (ch change) waitStatus() syscall.WaitStatus {
+func (ch childStatus) waitStatus() syscall.WaitStatus {
 	switch ch.code {
 	case cldExited:
 		return syscall.WaitStatus(ch.status&0xff) << 8

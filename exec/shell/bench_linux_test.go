@@ -11,7 +11,7 @@ import (
 // BenchmarkExec is one command of a shell that does nothing; BenchmarkFork, against which it
 // is held, a bash that forks one.
 func BenchmarkExec(b *testing.B) {
-	r := newRoom(b)
+	r := newFixture(b)
 	s := r.shell(b, "one")
 	r.text(b, s, ":")
 	for b.Loop() {

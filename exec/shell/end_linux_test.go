@@ -23,7 +23,7 @@ var errLate = errors.New("late")
 // whatever way it is held up, and the shell stays with what it had.
 func TestTimeout(t *testing.T) { everywhere(t, testTimeout) }
 
-func testTimeout(t *testing.T, r *room) {
+func testTimeout(t *testing.T, r *fixture) {
 	tests := []struct{ name, text string }{
 		{"a child", `sleep 300`},
 		{"a list", `sleep 300; echo more; sleep 300`},
@@ -59,7 +59,7 @@ func testTimeout(t *testing.T, r *room) {
 		}()
 		c.ID = newID()
 		var out bytes.Buffer
-		_, err := s.Exec(ctx, r.birth, c, Output{Out: both{&out, began}, Err: &out})
+		_, err := s.Exec(ctx, r.config, c, Output{Out: both{&out, began}, Err: &out})
 		held := late.Err()
 		cancel(nil)
 		done()
@@ -104,10 +104,10 @@ func marked(id string) (found []string) {
 	return found
 }
 
-// TestDeaf is a shell that a text has made deaf: it cannot be had back, and another is born.
-func TestDeaf(t *testing.T) { everywhere(t, testDeaf) }
+// TestNotInterruptible is a shell that a text has made deaf: it cannot be had back, and another is born.
+func TestNotInterruptible(t *testing.T) { everywhere(t, testNotInterruptible) }
 
-func testDeaf(t *testing.T, r *room) {
+func testNotInterruptible(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 5 * time.Second
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
@@ -124,7 +124,7 @@ func testDeaf(t *testing.T, r *room) {
 // TestFast is F002-073.
 func TestFast(t *testing.T) { everywhere(t, testFast) }
 
-func testFast(t *testing.T, r *room) {
+func testFast(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
 	defer cancel()
@@ -136,7 +136,7 @@ func testFast(t *testing.T, r *room) {
 // TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
 func TestDeath(t *testing.T) { everywhere(t, testDeath) }
 
-func testDeath(t *testing.T, r *room) {
+func testDeath(t *testing.T, r *fixture) {
 	tests := []struct {
 		name, text string
 		code       int
@@ -176,13 +176,13 @@ func testDeath(t *testing.T, r *room) {
 // later is not ready.
 func TestRemove(t *testing.T) { everywhere(t, testRemove) }
 
-func testRemove(t *testing.T, r *room) {
+func testRemove(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	began := make(lines, 4)
 	id := newID()
 	done := make(chan error)
 	go func() { // ends when the shell is removed
-		_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `setsid sleep 300 & echo on; sleep 300; echo went on`}, Output{Out: began, Err: began})
+		_, err := s.Exec(t.Context(), r.config, Command{ID: id, Text: `setsid sleep 300 & echo on; sleep 300; echo went on`}, Output{Out: began, Err: began})
 		done <- err
 	}()
 	<-began
@@ -211,7 +211,7 @@ func testRemove(t *testing.T, r *room) {
 // TestStart is F002-009 to F002-011, F002-018 to F002-022, F002-046 to F002-048.
 func TestStart(t *testing.T) { everywhere(t, testStart) }
 
-func testStart(t *testing.T, r *room) {
+func testStart(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	r.text(t, s, `x=5; f() { echo "f $x"; }; alias al=f; (exit 9)`)
 	got := r.run(t.Context(), s.Start, Command{Text: "echo $?; f; al; x=6; cd /; cat; echo e >&2; exit 3"})
@@ -237,7 +237,7 @@ func testStart(t *testing.T, r *room) {
 // TestKill is F002-005, F002-032 to F002-038: a copy ends whole, and only it.
 func TestKill(t *testing.T) { everywhere(t, testKill) }
 
-func testKill(t *testing.T, r *room) {
+func testKill(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	r.text(t, s, `sleep 1000 & kept=$!`)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -246,7 +246,7 @@ func testKill(t *testing.T, r *room) {
 	id := newID()
 	done := make(chan error)
 	go func() { // ends when it is cancelled
-		_, err := s.Start(ctx, r.birth, Command{ID: id, Text: `bash -c "sleep 100 & setsid sleep 100 & (trap '' TERM; sleep 100) & echo on; sleep 100"`},
+		_, err := s.Start(ctx, r.config, Command{ID: id, Text: `bash -c "sleep 100 & setsid sleep 100 & (trap '' TERM; sleep 100) & echo on; sleep 100"`},
 			Output{Out: began, Err: began, Started: func(_ string, p int) { pid = p }})
 		done <- err
 	}()
@@ -269,7 +269,7 @@ func testKill(t *testing.T, r *room) {
 	}
 	// One whose shell dies first is told of all the same.
 	go func() { // ends when its text does
-		_, err := s.Start(t.Context(), r.birth, Command{ID: newID(), Text: `echo on; sleep .3`}, Output{Out: began, Err: began})
+		_, err := s.Start(t.Context(), r.config, Command{ID: newID(), Text: `echo on; sleep .3`}, Output{Out: began, Err: began})
 		done <- err
 	}()
 	<-began
@@ -281,14 +281,14 @@ func testKill(t *testing.T, r *room) {
 // background and in copies.
 func TestRemoveDead(t *testing.T) { everywhere(t, testRemoveDead) }
 
-func testRemoveDead(t *testing.T, r *room) {
+func testRemoveDead(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	ids := []string{newID(), newID()}
 	done := make(chan error)
 	for _, id := range ids {
 		began := make(lines, 4)
 		go func() { // ends when the shell is removed
-			_, err := s.Start(t.Context(), r.birth, Command{ID: id, Text: `echo on; exec sleep 1000`}, Output{Out: began, Err: began})
+			_, err := s.Start(t.Context(), r.config, Command{ID: id, Text: `echo on; exec sleep 1000`}, Output{Out: began, Err: began})
 			done <- err
 		}()
 		<-began
@@ -316,7 +316,7 @@ func testRemoveDead(t *testing.T, r *room) {
 	}
 	s = r.shell(t, "two")
 	id := newID()
-	_, err := s.Exec(t.Context(), r.birth, Command{ID: id, Text: `sleep 1000 & exit`}, Output{Out: io.Discard, Err: io.Discard})
+	_, err := s.Exec(t.Context(), r.config, Command{ID: id, Text: `sleep 1000 & exit`}, Output{Out: io.Discard, Err: io.Discard})
 	if err == nil {
 		t.Error("it has not died")
 	}
@@ -330,7 +330,7 @@ func testRemoveDead(t *testing.T, r *room) {
 // TestCopyKilled is a copy that is killed with what was to tell of it, while its shell lives.
 func TestCopyKilled(t *testing.T) { everywhere(t, testCopyKilled) }
 
-func testCopyKilled(t *testing.T, r *room) {
+func testCopyKilled(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 2 * time.Second
 	s := r.shell(t, "one")
 	got := r.run(t.Context(), s.Start, Command{Text: `echo on; read -r _ _ _ up _ <"/proc/$BASHPID/stat"; kill -KILL "$up" $BASHPID`})
@@ -349,11 +349,11 @@ func testCopyKilled(t *testing.T, r *room) {
 // Attack 192.
 func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
 
-func testDeafPipe(t *testing.T, r *room) {
+func testDeafPipe(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 3 * time.Second
 	s := r.shell(t, "one")
 	r.text(t, s, ":")
-	life := s.process.id
+	first := s.process
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errLate)
 	defer cancel()
 	name := strings.Repeat("x", maxNames)
@@ -361,16 +361,9 @@ func testDeafPipe(t *testing.T, r *room) {
 		t.Errorf("it ended with %v", got.failed)
 	}
 	r.Remove("one")
-	eventually(t, "nothing is left", func() bool {
-		procs, _ := os.ReadDir("/proc")
-		for _, p := range procs {
-			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
-			if bytes.Contains(line, []byte("hostexec-warden\x00"+life)) {
-				return false
-			}
-		}
-		return true
-	})
+	if first.hasLeftovers() {
+		t.Error("something is left")
+	}
 	if got := r.do(t.Context(), r.shell(t, "two"), Command{Text: ":", Env: []string{name + "x=1"}}); !errors.Is(got.failed, errNames) {
 		t.Errorf("longer names: %v", got.failed)
 	}
@@ -389,7 +382,7 @@ func TestRemoveUnmarked(t *testing.T) {
 		`(env -i setsid sh -c "$0; sleep 1000; :" &); exit`,
 		`exec sh -c '(env -i setsid sh -c "$0; sleep 1000; :" &)'`,
 	} {
-		r := newRoom(t)
+		r := newFixture(t)
 		s := r.shell(t, "one")
 		file := filepath.Join(r.work, "pid")
 		text = strings.ReplaceAll(text, "$0", "echo \\$\\$ >"+file)
@@ -413,7 +406,7 @@ func TestRemoveUnmarked(t *testing.T) {
 // TestTimeoutUnmarked: INT ends the parent of what has cleared its environment, before TERM and KILL
 // end the rest. It ends with the text all the same.
 func TestTimeoutUnmarked(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.shell(t, "one")
 	text := `bash -c 'setsid env -i sh -c "trap \"\" INT TERM; echo \$\$; exec sleep 1000" & wait'`
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -423,7 +416,7 @@ func TestTimeoutUnmarked(t *testing.T) {
 		cancel(errLate)
 	}()
 	var out bytes.Buffer
-	_, err := s.Exec(ctx, r.birth, Command{Text: text, ID: newID()}, Output{Out: both{&out, began}, Err: &out})
+	_, err := s.Exec(ctx, r.config, Command{Text: text, ID: newID()}, Output{Out: both{&out, began}, Err: &out})
 	if !errors.Is(err, errLate) {
 		t.Errorf("it ended with %v: %q", err, out.String())
 	}
@@ -442,7 +435,7 @@ func commandLine(pid string) string {
 // shell.
 func TestBuiltin(t *testing.T) { everywhere(t, testBuiltin) }
 
-func testBuiltin(t *testing.T, r *room) {
+func testBuiltin(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	for _, text := range []string{
 		`builtin() { :; }`,
@@ -474,7 +467,7 @@ func testBuiltin(t *testing.T, r *room) {
 // on. A limit of what it may write does as a full disk would.
 func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
 
-func testFullDisk(t *testing.T, r *room) {
+func testFullDisk(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start, s.Exec} {
 		got := r.run(t.Context(), how, Command{Text: `trap '' XFSZ; ulimit -S -f 0; kept=$((kept + 1)); (exit 7)`})

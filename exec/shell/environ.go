@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,3 +48,7 @@ func environ(base, set []string) []string {
 	}
 	return append(env, set...)
 }
+
+// containerEnviron is the environment that a shell in this container is started with: this process's own, with
+// set.
+func containerEnviron(set []string) []string { return environ(os.Environ(), set) }

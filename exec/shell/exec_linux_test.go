@@ -92,7 +92,7 @@ var texts = []struct {
 // there for the next: the marker holds a value that all of them have to leave.
 func TestTexts(t *testing.T) { everywhere(t, testTexts) }
 
-func testTexts(t *testing.T, r *room) {
+func testTexts(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	r.text(t, s, `still=here; first=$$`)
 	for _, tt := range texts {
@@ -110,7 +110,7 @@ func testTexts(t *testing.T, r *room) {
 // TestScoped is F002-062 to F002-065: what is a command's own goes with it.
 func TestScoped(t *testing.T) { everywhere(t, testScoped) }
 
-func testScoped(t *testing.T, r *room) {
+func testScoped(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	check(t, os.MkdirAll(filepath.Join(r.work, "a b", "c"), 0o755))
 	value := "it's \"$HOME\" `x` \\ \n new"
@@ -135,7 +135,7 @@ func testScoped(t *testing.T, r *room) {
 
 func TestBadScope(t *testing.T) { everywhere(t, testBadScope) }
 
-func testBadScope(t *testing.T, r *room) {
+func testBadScope(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	here := r.text(t, s, `pwd`).out
 	for _, how := range []func(context.Context, StartConfig, Command, Output) (int, error){s.Exec, s.Start} {
@@ -163,11 +163,11 @@ func testBadScope(t *testing.T, r *room) {
 	}
 }
 
-// TestBirth is F002-058, F002-059 and F002-069.
-func TestBirth(t *testing.T) { everywhere(t, testBirth) }
+// TestStartConfig is F002-058, F002-059 and F002-069.
+func TestStartConfig(t *testing.T) { everywhere(t, testStartConfig) }
 
-func testBirth(t *testing.T, r *room) {
-	r.birth.Env = append(r.birth.Env, "TMOUT=1", "BASH_ENV=/no", "PROMPT_COMMAND=exit", "SHELLOPTS=posix:noexec", "mine=not")
+func testStartConfig(t *testing.T, r *fixture) {
+	r.config.Env = append(r.config.Env, "TMOUT=1", "BASH_ENV=/no", "PROMPT_COMMAND=exit", "SHELLOPTS=posix:noexec", "mine=not")
 	check(t, r.Create("env", Options{In: r.in, Env: []string{"mine=yes", "sp=a b"}, Dir: filepath.Join(r.work, "gone")}))
 	s, err := r.Find("env")
 	check(t, err)
@@ -183,7 +183,7 @@ func testBirth(t *testing.T, r *room) {
 // TestOutput is F002-014, F002-015, F002-055, F002-057 and F002-066.
 func TestOutput(t *testing.T) { everywhere(t, testOutput) }
 
-func testOutput(t *testing.T, r *room) {
+func testOutput(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	got := r.text(t, s, `head -c 20000000 /dev/zero | tr '\0' x; head -c 3000000 /dev/zero >&2`)
 	if len(got.out) != 20000000 || len(got.err) != 3000000 {
@@ -207,7 +207,7 @@ func testOutput(t *testing.T, r *room) {
 // TestStream is that output comes while the command runs.
 func TestStream(t *testing.T) { everywhere(t, testStream) }
 
-func testStream(t *testing.T, r *room) {
+func testStream(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
 	for name, how := range map[string]func(context.Context, StartConfig, Command, Output) (int, error){"exec": s.Exec, "start": s.Start} {
 		came := make(lines, 10)
@@ -215,7 +215,7 @@ func testStream(t *testing.T, r *room) {
 		r.text(t, s, "mkfifo "+quote(fifo))
 		done := make(chan error)
 		go func() { // ends with the command, which the fifo ends
-			_, err := how(t.Context(), r.birth, Command{ID: newID(), Text: "echo one; read x <" + quote(fifo) + "; echo $x"}, Output{Out: came, Err: came})
+			_, err := how(t.Context(), r.config, Command{ID: newID(), Text: "echo one; read x <" + quote(fifo) + "; echo $x"}, Output{Out: came, Err: came})
 			done <- err
 		}()
 		if got := <-came; got != "one\n" {
@@ -240,7 +240,7 @@ func (l lines) Write(b []byte) (int, error) {
 
 // TestPolled is a system that tells of no file: what is renamed is found all the same.
 func TestPolled(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.shell(t, "one")
 	b, err := r.ready()
 	check(t, err)

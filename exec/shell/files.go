@@ -29,16 +29,17 @@ type files struct {
 	named   []string // files that have their value in their names
 }
 
-func (g *hostBackend) open(id string, birth StartConfig) (commandFiles, error) {
-	b, err := g.pool.ready()
+// open makes the files of the command id.
+func (p *hostProcess) open(id string) (*files, error) {
+	w, err := p.pool.ready()
 	if err != nil {
 		return nil, err
 	}
-	s, err := g.pool.spare.take(g.pool.Dir)
+	s, err := p.pool.spare.take(p.pool.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return &files{fileSet: s, pool: g.pool, bash: birth.Path, text: filepath.Join(g.pool.Dir, id+".txt"), done: filepath.Join(b.dir, id), watcher: b, id: id, changes: b.listen(id)}, nil
+	return &files{fileSet: s, pool: p.pool, bash: p.bash, text: filepath.Join(p.pool.Dir, id+".txt"), done: filepath.Join(w.dir, id), watcher: w, id: id, changes: w.listen(id)}, nil
 }
 
 func (f *files) names() scriptNames {
@@ -57,16 +58,23 @@ func (f *files) write(script, text string) error {
 	return nil
 }
 
+// wakeups receives when there may be news of the command.
 func (f *files) wakeups() <-chan struct{} { return f.changes }
-func (f *files) exited() (int, bool)      { return f.number(f.done + ".exit") }
-func (f *files) pid() (int, bool)         { return f.number(f.done + ".pid") }
 
+// exited returns how the command has ended, once it has.
+func (f *files) exited() (int, bool) { return f.number(f.done + ".exit") }
+
+// pid returns the pid of the copy that runs the command, once it is known.
+func (f *files) pid() (int, bool) { return f.number(f.done + ".pid") }
+
+// reuse keeps what the next command can use. The command has ended as it should.
 func (f *files) reuse() {
 	if len(f.named) == 0 { // else the script may have got another name
 		f.pool.spare.putBack(f.fileSet)
 	}
 }
 
+// remove closes and removes the files. What is still written to them is dropped.
 func (f *files) remove() {
 	f.watcher.forget(f.id)
 	for _, file := range []**os.File{&f.out, &f.err} { // somebody may write for ever

@@ -18,7 +18,7 @@ const brief = 50 * time.Millisecond
 // TestGraceOfCause: who ends a text, or all shells, says how long there is between TERM and KILL.
 func TestGraceOfCause(t *testing.T) { everywhere(t, testGraceOfCause) }
 
-func testGraceOfCause(t *testing.T, r *room) {
+func testGraceOfCause(t *testing.T, r *fixture) {
 	const forever = time.Hour
 	r.Pool.Grace = forever
 	r.Runner.(*executor.Host).Grace = forever
@@ -33,7 +33,7 @@ func testGraceOfCause(t *testing.T, r *room) {
 			cancel(endError{brief})
 		}()
 		var out bytes.Buffer
-		_, err := how(ctx, r.birth, Command{ID: newID(), Text: `sh -c 'trap "" INT TERM; echo on; while :; do sleep 1; done'`}, Output{Out: both{&out, began}, Err: &out})
+		_, err := how(ctx, r.config, Command{ID: newID(), Text: `sh -c 'trap "" INT TERM; echo on; while :; do sleep 1; done'`}, Output{Out: both{&out, began}, Err: &out})
 		if !errors.Is(err, endError{brief}) {
 			t.Errorf("%s: %v", name, err)
 		}

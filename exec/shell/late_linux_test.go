@@ -10,7 +10,7 @@ import (
 // TestLateInterrupt: an INT that was meant for a text, and comes when it has ended, does nothing to the
 // next one.
 func TestLateInterrupt(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.shell(t, "one")
 	r.text(t, s, ":")
 	pid := s.info().PID

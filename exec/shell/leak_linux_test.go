@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -15,7 +16,7 @@ import (
 // process is left of a command, and of the shells nothing is left after Close.
 func TestLeak(t *testing.T) { everywhere(t, testLeak) }
 
-func testLeak(t *testing.T, r *room) {
+func testLeak(t *testing.T, r *fixture) {
 	warm := r.shell(t, "warm")
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
@@ -43,7 +44,7 @@ func testLeak(t *testing.T, r *room) {
 	})
 	dirs := map[string]int{r.Dir: kept, r.Dir + "/done": 0}
 	if r.in != nil {
-		dirs = map[string]int{wardenDir(warm): 3} // FIFOs
+		dirs = map[string]int{containerDir(warm): kept, containerDir(warm) + "/done": 0}
 	}
 	for dir, most := range dirs {
 		eventually(t, fmt.Sprintf("%d files in %s", most, dir), func() bool { return count(t, dir) <= most })
@@ -57,23 +58,28 @@ func testLeak(t *testing.T, r *room) {
 		s, err := r.Find(i.Name)
 		check(t, err)
 		r.Remove(i.Name)
-		if _, err := os.Stat(wardenDir(s)); r.in != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the warden's directory of shell %s is left: %v", i.Name, err)
+		for _, dir := range containerDirs(s) {
+			if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s of shell %s is left: %v", dir, i.Name, err)
+			}
 		}
 	}
 	eventually(t, "the shells' descriptors are closed", func() bool { return count(t, "/proc/self/fd") <= fds })
 }
 
-// kept is what a pool keeps in its directory: done, the drawer's sheets, and a script.
+// kept is how many entries a pool keeps in its directory: done, the files of the next command, and a script.
 const kept = 1 + 3 + 1
 
-// wardenDir is where the warden of a shell in a container has its files.
-func wardenDir(s *Shell) string {
-	if g, ok := s.process.backend.(*containerBackend); ok {
-		return g.n.exit
+// containerDirs are the directories that a shell in a container has there: of its output, and of its program.
+func containerDirs(s *Shell) []string {
+	p, ok := s.process.(*containerProcess)
+	if !ok {
+		return nil
 	}
-	return ""
+	return []string{filepath.Join(os.TempDir(), outputDir(p.id)), filepath.Join(os.TempDir(), "hostexec-"+p.id)}
 }
+
+func containerDir(s *Shell) string { return filepath.Join(containerDirs(s)[0], "shells") }
 
 func count(t *testing.T, dir string) int {
 	t.Helper()

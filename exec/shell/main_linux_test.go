@@ -21,8 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == proctree.MonitorName {
+	switch filepath.Base(os.Args[0]) {
+	case proctree.MonitorName:
 		os.Exit(proctree.Monitor(os.Args))
+	case ProgramName:
+		os.Exit(Serve(os.Args))
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())
@@ -56,32 +59,48 @@ func patient(parent context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// room is a pool of shells with a host to run them, and a directory to start in.
-type room struct {
+// fixture is a pool of shells with a host to run them, and a directory to start in.
+type fixture struct {
 	*Pool
-	work  string
-	birth StartConfig
-	in    Container // nil: on this host
+	work   string
+	config StartConfig
+	in     Container // nil: on this host
 }
 
-// everywhere runs a test on the host, and over a warden's stdio as in a container.
-func everywhere(t *testing.T, test func(*testing.T, *room)) {
-	t.Run("host", func(t *testing.T) { test(t, newRoom(t)) })
+// everywhere runs a test on the host, and over the stdio of the program as in a container.
+func everywhere(t *testing.T, test func(*testing.T, *fixture)) {
+	t.Run("host", func(t *testing.T) { test(t, newFixture(t)) })
 	t.Run("inside", func(t *testing.T) {
-		r := newRoom(t)
-		r.in = here{r.birth.Env}
-		r.birth.Env = nil
+		r := newFixture(t)
+		r.in = here{t, r.config.Env}
+		r.config.Env = nil
 		r.Pool.ReplyTimeout = 10 * patience // the tests give up before
 		test(t, r)
 	})
 }
 
 // here is a container that is none: its processes are children of this one.
-type here struct{ env []string }
+type here struct {
+	t   testing.TB
+	env []string
+}
 
 func (here) Name() string { return "here" }
 
-func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+// Program is this test.
+func (here) Program(context.Context) (io.ReadCloser, int64, error) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return nil, 0, err
+	}
+	fi, err := f.Stat()
+	return f, fi.Size(), err
+}
+
+func (h here) Start(_ context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	if root {
+		return nil, nil, errors.New("its user could not write anywhere")
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = h.env
 	in, err := cmd.StdinPipe()
@@ -95,12 +114,18 @@ func (h here) Start(_ context.Context, args []string) (io.ReadWriteCloser, func(
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	ended := make(chan error, 1)
+	ended := make(chan int, 1)
+	go func() { // ends with the process
+		st, err := cmd.Process.Wait()
+		if err != nil {
+			h.t.Error(err)
+		}
+		ended <- st.ExitCode()
+	}()
 	exit := func(ctx context.Context) (int, error) {
-		go func() { ended <- cmd.Wait() }() // ends with the process
 		select {
-		case err := <-ended:
-			return cmd.ProcessState.ExitCode(), err
+		case code := <-ended:
+			return code, nil
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -116,14 +141,14 @@ type stdio struct {
 func (s stdio) Write(b []byte) (int, error) { return s.in.Write(b) }
 func (s stdio) Close() error                { return errors.Join(s.in.Close(), s.ReadCloser.Close()) }
 
-func newRoom(t testing.TB) *room {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
 	check(t, err)
 	host.Grace = 300 * time.Millisecond
 	bash, err := exec.LookPath("bash")
 	check(t, err)
-	r := &room{work: t.TempDir(), birth: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
+	r := &fixture{work: t.TempDir(), config: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
 	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, ReplyTimeout: patience, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		check(t, r.Pool.Close())
@@ -132,8 +157,8 @@ func newRoom(t testing.TB) *room {
 	return r
 }
 
-// shell makes a shell of the room.
-func (r *room) shell(t testing.TB, name string) *Shell {
+// shell makes a shell of the fixture.
+func (r *fixture) shell(t testing.TB, name string) *Shell {
 	t.Helper()
 	check(t, r.Create(name, Options{Dir: r.work, In: r.in}))
 	s, err := r.Find(name)
@@ -149,22 +174,22 @@ type result struct {
 }
 
 // do runs c to its end.
-func (r *room) do(ctx context.Context, s *Shell, c Command) result {
+func (r *fixture) do(ctx context.Context, s *Shell, c Command) result {
 	return r.run(ctx, s.Exec, c)
 }
 
-func (r *room) run(ctx context.Context, how func(context.Context, StartConfig, Command, Output) (int, error), c Command) (got result) {
+func (r *fixture) run(ctx context.Context, how func(context.Context, StartConfig, Command, Output) (int, error), c Command) (got result) {
 	ctx, cancel := patient(ctx)
 	defer cancel()
 	c.ID = newID()
 	var out, errs bytes.Buffer
-	got.code, got.failed = how(ctx, r.birth, c, Output{Out: &out, Err: &errs})
+	got.code, got.failed = how(ctx, r.config, c, Output{Out: &out, Err: &errs})
 	got.out, got.err = out.String(), errs.String()
 	return got
 }
 
 // text runs a text that has to get as far as a status.
-func (r *room) text(t testing.TB, s *Shell, text string) result {
+func (r *fixture) text(t testing.TB, s *Shell, text string) result {
 	t.Helper()
 	got := r.do(t.Context(), s, Command{Text: text})
 	if got.failed != nil {

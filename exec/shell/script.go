@@ -5,7 +5,6 @@ package shell
 import (
 	"fmt"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +37,6 @@ type scriptNames struct {
 	script, text, out, err, exit, pid string
 
 	bash, mv string
-	fifo     string // a FIFO, opened both ways, where somebody hears what is renamed; "" where nobody does
 }
 
 // mv is not looked for on PATH, which is the text's to break.
@@ -54,28 +52,16 @@ var mv = sync.OnceValue(func() string {
 // renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv
 // cannot run. On a full disk an empty file can often still be made: then the value goes into its name.
 // Without inodes no file can be made: then the file spare, which nobody opens by its name any more, gets that
-// name. After that it notifies the host.
+// name.
 func (n scriptNames) renamed(value, file, spare string) string {
 	to := quote(file)
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
-	text := write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value +
+	return write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value +
 		` || ` + n.mv + ` ` + quote(spare) + ` ` + to + `.` + value
-	if n.fifo != "" {
-		text += `; [[ -p ` + quote(n.fifo) + ` ]] && \builtin printf '%s\n' ` + quote("new "+path.Base(file)) + ` 1<>` + quote(n.fifo)
-	}
-	return text
 }
 
-// reportPID tells the pid of a copy: into the FIFO, or, where there is none, by a file.
-func (n scriptNames) reportPID() string {
-	file := n.renamed(`"$BASHPID"`, n.pid, n.script)
-	if n.fifo == "" {
-		return file
-	}
-	news := quote(n.fifo)
-	return `[[ -p ` + news + ` ]] && \builtin printf '%s %d\n' ` + quote("pid "+strings.TrimSuffix(path.Base(n.pid), ".pid")) + ` "$BASHPID" 1<>` + news +
-		` || { ` + file + `; }`
-}
+// reportPID tells the pid of a copy by a file.
+func (n scriptNames) reportPID() string { return n.renamed(`"$BASHPID"`, n.pid, n.script) }
 
 // before is what a text finds: its request's marker, its variables and its directory, and
 // the status of the text before it.
@@ -132,7 +118,7 @@ func (c Command) names() []string {
 func eval(text string) string { return "\\builtin eval -- " + quote(text) + "\n" }
 
 // foreground is the file that runs c in the shell itself.
-func (c Command) foreground(n scriptNames, l *shellProcess) string {
+func (c Command) foreground(n scriptNames, l *hostProcess) string {
 	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
@@ -153,7 +139,7 @@ func (c Command) substitutes() bool {
 
 // background is the file that runs c in a copy of the shell, which is told by nobody but
 // its file of exit how it ended.
-func (c Command) background(n scriptNames, l *shellProcess) string {
+func (c Command) background(n scriptNames, l *hostProcess) string {
 	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
 		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +

@@ -6,11 +6,14 @@
 //	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
 //	     <--notification, or a look each 50 ms--- done/ID.exit, renamed
 //
+// A shell in a container is this package twice: on the host, and in hostexec-shell there, which calls Serve.
+//
+//	Exec --frames over docker exec--> hostexec-shell: Exec --> bash of the container
+//
 // Its one law: a shell is ready for the next command whatever the last one was. A text is
 // never part of a script that it could leave open, it gets no descriptor of ours, and only
-// exit, in its own words, ends the shell. What a text writes goes to files, so that it is all
-// there when the text has ended and no child that it left can hold the answer. It decides
-// nothing about what may run.
+// exit, in its own words, ends the shell. A text writes to files. So its output is complete when it has
+// ended, and no child that it leaves can delay the answer. The package decides nothing about what may run.
 package shell
 
 import (

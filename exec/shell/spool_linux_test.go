@@ -45,7 +45,7 @@ func (s stalled) Write(b []byte) (int, error) {
 //
 // Attack 212.
 func TestSpoolLimit(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.Limits = new(limit.Session)
 	r.Limits.Adjust(limit.Limits{limit.Spool: 8 << 20})
 	s, other := r.shell(t, "a"), r.shell(t, "b")
@@ -55,7 +55,7 @@ func TestSpoolLimit(t *testing.T) {
 	ended := make(chan error, 1)
 	// ends with the command, which the limit ends.
 	go func() {
-		_, err := s.Exec(ctx, r.birth, Command{ID: newID(), Text: "yes"}, Output{Out: slow, Err: io.Discard, Started: func(string, int) {}})
+		_, err := s.Exec(ctx, r.config, Command{ID: newID(), Text: "yes"}, Output{Out: slow, Err: io.Discard, Started: func(string, int) {}})
 		ended <- err
 	}()
 	eventually(t, "the command was told to end", func() bool {
@@ -83,7 +83,7 @@ func TestSpoolLimit(t *testing.T) {
 
 // What is passed on is given back to the disk: a command may write more than the limit.
 func TestSpoolPassesOn(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.Limits = new(limit.Session)
 	r.Limits.Adjust(limit.Limits{limit.Spool: 16 << 20})
 	s := r.shell(t, "a")
@@ -97,7 +97,7 @@ func TestSpoolPassesOn(t *testing.T) {
 //
 // Attack 212.
 func TestSpoolLeft(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.shell(t, "a")
 	r.text(t, s, "yes & echo $! >pid")
 	least := onDisk(t, r.Dir)
@@ -145,7 +145,7 @@ func TestSpoolClose(t *testing.T) {
 
 // One object holds all of a command's output on the disk: that is limited, too.
 func TestSpoolObject(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.Limits = new(limit.Session)
 	r.Limits.Adjust(limit.Limits{limit.Spool: 1 << 20})
 	o, err := Report{To: io.Discard}.Object(r.Spool)

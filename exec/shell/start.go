@@ -5,7 +5,10 @@ package shell
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
@@ -14,10 +17,21 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
 	}
+	release := sync.OnceFunc(func() { <-s.turn })
+	defer release()
 	ctx, cancel := c.within(ctx)
 	defer cancel()
-	j, err := s.fork(ctx, b, c)
-	<-s.turn
+	p, err := s.prepare(ctx, b, c)
+	if err != nil {
+		return 0, err
+	}
+	return p.start(ctx, b, c, o, release)
+}
+
+// start implements process.
+func (p *hostProcess) start(ctx context.Context, _ StartConfig, c Command, o Output, release func()) (int, error) {
+	j, err := p.fork(ctx, c)
+	release()
 	if err != nil {
 		return 0, err
 	}
@@ -30,7 +44,7 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 	t := j.files.follow(o, fail)
 	code, err := j.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
-		j.end(s.pool.graceFor(ctx))
+		j.end(p.pool.graceFor(ctx))
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -39,27 +53,27 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 type job struct {
 	run
 	pid  int // of the copy
-	copy subtree
+	copy proctree.Subtree
 }
 
 // fork makes the shell copy itself. The caller holds the turn.
-func (s *Shell) fork(ctx context.Context, b StartConfig, c Command) (*job, error) {
-	l, d, err := s.prepare(ctx, b, c)
+func (p *hostProcess) fork(ctx context.Context, c Command) (*job, error) {
+	f, err := p.open(c.ID)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{shell: s, process: l, files: d, command: c, subtree: l.look(c.ID)}}
-	n := d.names()
-	if err = d.write(c.background(n, l), ""); err == nil {
-		if err = l.writeLine(n.fork()); err != nil {
-			err = l.waitDeath()
+	j := &job{run: run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}}
+	n := f.names()
+	if err = f.write(c.background(n, p), ""); err == nil {
+		if err = p.writeLine(n.fork()); err != nil {
+			err = p.waitDeath()
 		}
 	}
 	if err == nil {
 		err = j.await(ctx)
 	}
 	if err != nil {
-		d.remove()
+		f.remove()
 		return nil, err
 	}
 	return j, nil
@@ -71,16 +85,16 @@ func (j *job) await(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if pid, ok := j.files.pid(); ok {
-			j.pid, j.copy = pid, j.process.copied(pid, j.command.ID)
+			j.pid, j.copy = pid, proctree.NewSubtree(pid, j.process.id)
 			return nil
 		}
 		select {
 		case <-j.files.wakeups():
 		case <-tick.C:
 		case <-ctx.Done():
-			j.prune(j.shell.pool.graceFor(ctx))
+			j.prune(j.process.pool.graceFor(ctx))
 			return context.Cause(ctx)
-		case <-j.process.ended:
+		case <-j.process.dead:
 			return &TerminatedError{j.process.code}
 		}
 	}
@@ -91,7 +105,7 @@ func (j *job) await(ctx context.Context) error {
 func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
-	patience := int(j.shell.pool.replyTimeout() / polling)
+	patience := int(j.process.pool.replyTimeout() / polling)
 	for silent, orphaned := 0, 0; ; {
 		if code, ok := j.files.exited(); ok {
 			return code, nil
@@ -102,7 +116,7 @@ func (j *job) wait(ctx context.Context) (int, error) {
 			switch {
 			case j.copy.Alive():
 				silent, orphaned = 0, 0
-			case j.process.alive():
+			case j.process.usable():
 				if silent++; silent > patience {
 					return 0, &TerminatedError{128 + 9}
 				}
@@ -120,7 +134,7 @@ func (j *job) wait(ctx context.Context) (int, error) {
 // end ends the copy and its tree. grace is between TERM and KILL.
 func (j *job) end(grace time.Duration) {
 	if err := j.subtree.EndSubtree(j.pid, j.command.ID, grace); err != nil {
-		j.shell.pool.Log.Error("end a command of a shell", "request", j.command.ID, "error", err)
+		j.process.pool.Log.Error("end a command of a shell", "request", j.command.ID, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -31,7 +31,7 @@ func TestJSONOfVerbs(t *testing.T) {
 		{"hostexec session exec --env 1A=b x -- true", 2, "hostexec: "},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
-			s, _ := calltest.Scene(t)
+			s, _ := calltest.NewServer(t)
 			s.Shells = &shell.Pool{}
 			c := calltest.Dial(t, s)
 			c.Env = []string{"HOSTEXEC_JSON=1"}

@@ -14,7 +14,7 @@ import (
 func TestFlags(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})
-	s := calltest.ShellScene(t, p)
+	s := calltest.NewShellServer(t, p)
 	id := calltest.Background(t, s, "sh", "-c", "echo out; exit 3")
 	calltest.Hostexec(t, s, "wait", id)
 	calltest.InSession(t, s, "create", "one")

@@ -17,7 +17,7 @@ import (
 func TestInterrupt(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})
-	s := calltest.ShellScene(t, p)
+	s := calltest.NewShellServer(t, p)
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

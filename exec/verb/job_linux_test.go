@@ -16,7 +16,7 @@ import (
 // A job goes on when its caller has gone, and what it wrote and how it ended are there for
 // who asks; the audit log has it as any call.
 func TestJob(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	go2 := filepath.Join(t.TempDir(), "go")
 	if err := calltest.MakeFIFO(go2); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestJob(t *testing.T) {
 // kill ends a job's whole tree, of whatever session and group its members are; with a signal
 // it sends that.
 func TestJobKill(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	hold, gone := calltest.Alive(t)
 	id := calltest.Background(t, s, "--wait-for-log", "up", "sh", "-c", hold+"(setsid sleep 1000 &); (trap '' HUP; sleep 1000) & echo up; wait")
 	usr1 := calltest.Background(t, s, "--wait-for-log", "up", "sh", "-c", "trap 'echo got; exit 5' USR1; echo up; while :; do sleep 0.01; done")
@@ -97,7 +97,7 @@ func TestJobKill(t *testing.T) {
 
 // What is wrong is said in one line, and nothing is left of it.
 func TestJobBadInput(t *testing.T) {
-	s, log := calltest.Scene(t)
+	s, log := calltest.NewServer(t)
 	two := []string{calltest.Background(t, s, "sh", "-c", "exit 0"), calltest.Background(t, s, "sh", "-c", "exit 0")}
 	calltest.Hostexec(t, s, "wait", two[0], two[1])
 	before := len(calltest.Audited(t, log, ""))

@@ -15,10 +15,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// codeNo is what kill exits with for a job that is not there, or has ended.
+// codeNo is the exit code of kill for an id that does not exist, or has ended.
 const codeNo = 1
 
-// kill ends the jobs and calls that its arguments name, or sends jobs a signal, and prints their ids.
+// kill ends the jobs and calls that args name, or sends jobs a signal, and prints their ids.
 func kill(ctx context.Context, c *call.Call, args []string) error {
 	flags := newFlags("kill")
 	name := flags.StringP("signal", "s", "", "")
@@ -65,12 +65,12 @@ func kill(ctx context.Context, c *call.Call, args []string) error {
 		Line: complaints.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
 }
 
-// missing answers a verb whose job is not there.
+// missing answers a verb whose job does not exist.
 func missing(err error) call.Failure {
 	return call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
 }
 
-// killFailed tells why a job was not ended.
+// killFailed says why a job was not ended.
 func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
 		return missing(err).Text()
@@ -78,7 +78,7 @@ func killFailed(err error) string {
 	return call.Line("%v", err)
 }
 
-// endEach ends all that refs name at the same time, and yields the results in the order of refs.
+// endEach ends everything that refs name at the same time, and yields the results in the order of refs.
 func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Signal) iter.Seq2[string, error] {
 	type result struct {
 		id  string
@@ -103,8 +103,8 @@ func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Sign
 	}
 }
 
-// endOne ends what hostexec ps lists by ref: a job, a call or a text of a shell that runs, or
-// what one of these has left running. It returns when that is gone.
+// endOne ends what hostexec ps lists as ref: a job, a running call, a text of a shell, or the processes
+// that one of these has left. It returns when they are gone.
 func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) (id string, err error) {
 	if id, err = listedAs(c, ref); err != nil {
 		return "", err
@@ -115,7 +115,7 @@ func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) 
 	return id, err
 }
 
-// listedAs returns the id that hostexec ps lists and that is ref, or alone begins with it.
+// listedAs returns the id in the list of hostexec ps that is ref, or the only one that begins with ref.
 func listedAs(c *call.Call, ref string) (string, error) {
 	hits := map[string]bool{} // one may be that of a job and of what this has left
 	for _, r := range rows(c) {

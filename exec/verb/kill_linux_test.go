@@ -12,7 +12,7 @@ import (
 
 // TestKillCall: hostexec kill ends a call that hostexec ps lists, by its id or the beginning of one.
 func TestKillCall(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "sh", "-c", "sleep 1000 & wait") // which says nothing of the end of a child
 	c.Read(t, wire.KindStarted)

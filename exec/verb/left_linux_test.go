@@ -11,7 +11,7 @@ import (
 
 // What a job has left running when it ended is shown, and ended by its id.
 func TestJobLeft(t *testing.T) {
-	s, _ := calltest.Scene(t)
+	s, _ := calltest.NewServer(t)
 	hold, gone := calltest.Alive(t)
 	id := calltest.Background(t, s, "sh", "-c", hold+"setsid sleep 1000 & exit 7")
 	if c := calltest.Hostexec(t, s, "wait", id); c.Exit.Code != 7 {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// logs shows what a job wrote, each stream to the caller's own.
+// logs shows the output of a job, each stream on the caller's own.
 func logs(ctx context.Context, c *call.Call, args []string) error {
 	flags := newFlags("logs")
 	follow := flags.BoolP("follow", "f", false, "")

@@ -59,8 +59,8 @@ type command struct {
 
 var host = policy.Place{}.String()
 
-// commands returns what may be called by name: what is proxied, in the order given, then
-// what only has rules. Which of these a caller's arguments meet is for Decide to say.
+// commands returns what can be called by name: proxied commands in their order, then commands that only
+// have rules. Which of these allow a caller's arguments only Decide can say.
 func commands(p *policy.Policy) []command {
 	list := []command{} // [] in JSON, not null
 	for _, c := range p.Commands {

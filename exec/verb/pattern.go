@@ -16,8 +16,8 @@ const (
 	maxPatternSize = 2000
 )
 
-// parseLine reads a pattern that a caller has written: some of few bytes would take a hundred
-// megabytes, or milliseconds for each line.
+// parseLine reads a caller's pattern. It refuses patterns of few bytes that would take a hundred megabytes,
+// or milliseconds for each line.
 func parseLine(source string) (*regexp.Regexp, error) {
 	if source == "" || len(source) > maxPattern {
 		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)
@@ -32,7 +32,7 @@ func parseLine(source string) (*regexp.Regexp, error) {
 	return regexp.Compile(source)
 }
 
-// patternSize is about how many instructions a pattern becomes; at most a little over maxWeight.
+// patternSize returns about how many instructions a pattern becomes, at most a little over maxPatternSize.
 func patternSize(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	for _, sub := range re.Sub {

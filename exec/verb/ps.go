@@ -35,7 +35,7 @@ type row struct {
 	Keep    bool       `json:"keep,omitempty"` // it may outlive the container
 }
 
-// rows returns the calls that run, all jobs, and what of either goes on, oldest first.
+// rows returns the running calls, all jobs, and the processes that either has left, oldest first.
 func rows(c *call.Call) []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
@@ -65,15 +65,15 @@ func rows(c *call.Call) []row {
 	return list
 }
 
-// KindLeft is what ps calls it.
+// KindLeft is the kind of processes that an ended command has left.
 const KindLeft = "left"
 
-// leftRow is a row of what a call or a job left.
+// leftRow returns the row for processes that a call or a job has left.
 func leftRow(l proctree.Left) row {
 	return row{ID: l.ID, Kind: KindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
 }
 
-// listed returns the beginning of args, as a list shows them.
+// listed returns the beginning of args, for a list.
 func listed(args []string) []string {
 	short, _ := names.TruncateArgs(args, names.MaxListed)
 	return short

@@ -67,7 +67,7 @@ EXIT STATUS
   127       not found on the host, or not a proxied command
 `
 
-// verbNames are those of hostexec's own that run no command; session is, but for some of its own.
+// verbNames are the verbs that run no command, except the words of session that run a text.
 var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
 // Verbs implements Verbs.
@@ -76,7 +76,7 @@ type Verbs struct{}
 // Names implements Verbs.
 func (Verbs) Names() []string { return verbNames }
 
-// Serve implements Verbs: it runs a word of hostexec's own, or the command that follows it.
+// Serve implements call.Verbs: it runs a verb, or the command that follows hostexec.
 func (Verbs) Serve(ctx context.Context, c *call.Call) error {
 	args := c.Words()
 	if len(args) == 0 {
@@ -107,8 +107,9 @@ func (Verbs) Serve(ctx context.Context, c *call.Call) error {
 	return run(ctx, c, args)
 }
 
-// unsupported says why a caller over carrier, who gets one answer, cannot have what args, the words
-// behind hostexec, ask for. Jobs, shells and times of its own are for callers that a signal can reach.
+// unsupported says why a caller over carrier cannot have what args, the words after hostexec, ask for.
+// Callers that get a single answer have no jobs, shells and timeouts, because no signal can reach these
+// calls.
 func unsupported(carrier string, args []string) string {
 	if carrier == "" {
 		return ""

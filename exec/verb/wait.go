@@ -10,8 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// wait returns when the jobs that args name have ended, and has the caller exit as the last
-// one did.
+// wait returns when the jobs that args name have ended. The caller exits with the code of the last one.
 func wait(ctx context.Context, c *call.Call, args []string) error {
 	flags := newFlags("wait")
 	if ok, err := flags.parse(c, args); !ok {

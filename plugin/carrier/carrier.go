@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package carrier is the roads by which a call arrives, each of them a net.Listener.
+// Package carrier has what the carriers share. A carrier is a way by which calls reach the watcher. Each is a package, and
+// a net.Listener whose connections are calls:
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
-//	relay    a process in the container, at the other end of an exec's stdin and stdout
-//	files    a directory that callers can write to; any script can be one
-//	http     POST /request on the container's gateway, for who has the session's token
-//	exec     one line of JSON over a unix socket, for tools of this host
+//	relay    a process in the container that carries calls over the stdin and stdout of an exec
+//	files    a directory that callers can write to, from any script
+//	http     POST /request on the container's gateway, with the session's token; and
+//	         exec.sock, one line of JSON over a unix socket, for tools of this host
 //
-// Its one law: which container calls is the listener's knowledge, for each session has
-// its own; nothing that a connection says changes it. It carries bytes and descriptors
-// and understands neither.
+// Callers over socket and relay are shims, which speak the frames of shim/wire. For the others a carrier makes the call
+// itself (Call), hands it to the server (Queue), and passes on what the server answers (Receiver).
+//
+// Its one law: the listener knows which container calls, because each session has its own. Nothing that arrives over a
+// connection changes that.
 package carrier
 
 import (
@@ -20,7 +23,7 @@ import (
 	"github.com/moby/sys/atomicwriter"
 )
 
-// File is the name of the file in a session's share that says which carrier to use: one of the words below.
+// File is the name of the file in a session's share that says which carrier to use.
 const File = "carrier"
 
 // The words in File.

@@ -9,20 +9,19 @@ import (
 	"sync"
 )
 
-// MaxUnknown is how many connections may be there that have not said whose they are.
+// MaxUnknown is the maximum number of connections that are not authenticated.
 const MaxUnknown = 128
 
-// ConnLimiter is a listener of connections that anybody can make. When there are too many of
-// strangers, the oldest goes of the address that has the most: who makes ten thousand crowds
-// out itself.
+// ConnLimiter is a listener for connections that anybody can make. If there are too many that are not authenticated, it
+// closes one: the oldest from the address that has the most. A client with ten thousand connections displaces its own.
 type ConnLimiter struct {
 	net.Listener
-	Network netip.Prefix   // where they come from, but for this host itself; the zero one is anywhere
+	Network netip.Prefix   // from which connections are accepted, except from its own address; the zero value is every network
 	mu      sync.Mutex     // guards the field below
 	unknown []*LimitedConn // oldest first
 }
 
-// LimitedConn is one of a crowd's connections.
+// LimitedConn is a connection of a ConnLimiter.
 type LimitedConn struct {
 	net.Conn
 	c    *ConnLimiter
@@ -41,20 +40,20 @@ func (c *ConnLimiter) Accept() (net.Conn, error) {
 			continue
 		}
 		if out := c.admit(g); out != nil {
-			out.Conn.Close() // its own goroutine does the rest
+			out.Conn.Close() // its own goroutine sees that and calls Close
 		}
 		return g, nil
 	}
 }
 
-// comesFrom notes where g comes from, and reports whether it may.
+// comesFrom notes the address of g, and reports whether it is accepted.
 func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	g.from = addr.String()
 	near := g.c.Network
 	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
 }
 
-// admit takes g in, and returns who has to go for it.
+// admit adds g, and returns the connection that is to be closed for it, or nil.
 func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +76,7 @@ func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
 	return out
 }
 
-// Known says that g is no stranger any more.
+// Known notes that g is authenticated.
 func (g *LimitedConn) Known() {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
@@ -91,7 +90,7 @@ func (g *LimitedConn) Close() error {
 	return g.Conn.Close()
 }
 
-// Close closes the listener, and what strangers have.
+// Close closes the listener, and the connections that are not authenticated.
 func (c *ConnLimiter) Close() error {
 	err := c.Listener.Close()
 	c.mu.Lock()

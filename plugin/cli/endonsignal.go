@@ -15,12 +15,13 @@ import (
 
 // EndOnSignal makes signals end this process with exit code 128 plus the signal's number, as a shell reports
 // it, until stop is called. Without it the kernel would end the process, and docker exits with 255 when a
-// signal kills its plugin.
+// signal kills its plugin. A standalone process handles only QUIT, because the Go runtime would print its stacks.
 func EndOnSignal(docker context.Context) (stop func()) {
-	if plugin.RunningStandalone() {
-		return func() {}
+	signals := []os.Signal{syscall.SIGQUIT}
+	if !plugin.RunningStandalone() {
+		signals = endSignals
 	}
-	return onSignals(docker, func(sig syscall.Signal) bool {
+	return onSignals(docker, signals, func(sig syscall.Signal) bool {
 		os.Exit(128 + int(sig))
 		return false
 	})
@@ -31,7 +32,7 @@ func EndOnSignal(docker context.Context) (stop func()) {
 // writing its output.
 func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
-	end := onSignals(docker, func(sig syscall.Signal) bool {
+	end := onSignals(docker, endSignals, func(sig syscall.Signal) bool {
 		if ctx.Err() != nil {
 			os.Exit(128 + int(sig))
 		}
@@ -44,10 +45,15 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// onSignals calls act with each signal to this process until act returns false or stop is called.
-func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func()) {
+// endSignals are the signals that end a verb.
+var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+
+// onSignals calls act with each of the given signals to this process until act returns false or stop is called.
+func onSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, noticed(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)...)
+	if which = notIgnored(which...); len(which) > 0 { // none would be all
+		signal.Notify(signals, which...)
+	}
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	word := docker.Done()
@@ -72,10 +78,10 @@ func onSignals(docker context.Context, act func(syscall.Signal) bool) (stop func
 	}
 }
 
-// noticed returns the signals that this process does not ignore. signal.Notify would undo the effect of
+// notIgnored returns the signals that this process does not ignore. signal.Notify would undo the effect of
 // nohup(1).
-func noticed(signals ...os.Signal) []os.Signal {
-	return slices.DeleteFunc(signals, signal.Ignored)
+func notIgnored(signals ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
 // firstSignal waits for a signal to this process, or for docker's report of a signal. docker does not say
@@ -92,7 +98,7 @@ func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig sy
 	select {
 	case s := <-signals:
 		return s.(syscall.Signal), false
-	case <-time.After(settling):
+	case <-time.After(signalDelay):
 		return syscall.SIGTERM, true
 	}
 }

@@ -36,19 +36,19 @@ func FailRun(err error) error {
 	return &Failure{Code: CodeRun, Err: err}
 }
 
-// hinted is an error with the next command to type.
-type hinted struct {
+// hintError is an error with the next command to type.
+type hintError struct {
 	error
 	hint string
 }
 
-func (h *hinted) Unwrap() error { return h.error }
+func (h *hintError) Unwrap() error { return h.error }
 
 // Hint returns the next command to type.
-func (h *hinted) Hint() string { return h.hint }
+func (h *hintError) Hint() string { return h.hint }
 
 // Hint returns err with the next command to type.
-func Hint(err error, next string) error { return &hinted{error: err, hint: next} }
+func Hint(err error, next string) error { return &hintError{error: err, hint: next} }
 
 // HintOf returns the hint of err, or "".
 func HintOf(err error) string {

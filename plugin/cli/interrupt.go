@@ -31,26 +31,26 @@ func (i *Interrupted) Code() int { return 128 + int(i.sig) }
 // Status returns docker run's silent error with the signal's exit code.
 func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: i.Code()} }
 
-// patience is the number of signals after which run leaves its container alone, as in docker.
-const patience = 3
+// maxSignals is the number of signals after which run leaves its container alone, as in docker.
+const maxSignals = 3
 
-// settling is the time limit for a signal to arrive after docker has reported it.
-const settling = 100 * time.Millisecond
+// signalDelay is the time limit for a signal to arrive after docker has reported it.
+const signalDelay = 100 * time.Millisecond
 
 // Interruptible returns a context that ends, with an Interrupted as its cause, when this process gets a
-// signal or docker reports one. The signals are INT, TERM, and those of also. After the container has
-// started, docker run passes on the signals that this process gets; bridge adds those that only docker got.
+// signal or docker reports one. The signals are INT, TERM, QUIT, and those of also. After the container has
+// started, docker run passes on the signals that this process gets; raiseSignal adds those that only docker got.
 func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
-	// parent ends when docker reports a signal, but without its number. attend handles that.
+	// parent ends when docker reports a signal, but without its number. handleSignals handles that.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	signals := make(chan os.Signal, patience)
-	signal.Notify(signals, append(noticed(also...), os.Interrupt, syscall.SIGTERM)...)
+	signals := make(chan os.Signal, maxSignals)
+	signal.Notify(signals, append(notIgnored(append(also, syscall.SIGQUIT)...), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
 	go func() {
 		defer close(ended)
-		attend(signals, parent.Done(), done, cancel, dockerCLI)
+		handleSignals(signals, parent.Done(), done, cancel, dockerCLI)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
@@ -60,9 +60,9 @@ func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Sig
 	}
 }
 
-// attend handles signals and docker's report until done is closed.
-func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
-	heard := 0
+// handleSignals handles signals and docker's report until done is closed.
+func handleSignals(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
+	heard, ends := 0, 0
 	parent := os.Getppid()
 	var settle <-chan time.Time
 	for {
@@ -72,12 +72,15 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 		case s := <-signals:
 			heard++
 			cancel(&Interrupted{s.(syscall.Signal)}) // every signal here is a syscall.Signal
-			if heard == patience {
-				giveUp(dockerCLI)
+			if s == syscall.SIGQUIT {                // docker run passes on as many as come
+				continue
+			}
+			if ends++; ends == maxSignals {
+				exitRun(dockerCLI)
 			}
 		case <-docker:
 			docker = nil
-			settle = time.After(settling)
+			settle = time.After(signalDelay)
 		case <-settle:
 			// A key press signals docker and this process; kill(1) signals only docker.
 			if heard > 0 {
@@ -88,13 +91,13 @@ func attend(signals <-chan os.Signal, docker, done <-chan struct{}, cancel conte
 				continue
 			}
 			cancel(&Interrupted{syscall.SIGTERM}) // the most likely signal: docker does not say which
-			bridge()
+			raiseSignal()
 		}
 	}
 }
 
-// bridge sends this process the signal that docker got, so that docker run passes it on to the container.
-func bridge() {
+// raiseSignal sends this process the signal that docker got, so that docker run passes it on to the container.
+func raiseSignal() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		// It cannot fail on systems with these signals; docker kills this process in the end.
 		_ = self.Signal(syscall.SIGTERM)
@@ -107,9 +110,9 @@ func DockerKilled(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL
 }
 
-// giveUp exits as docker's own main does, because docker run waits for its container in any case.
-func giveUp(dockerCLI command.Cli) {
-	fmt.Fprintf(dockerCLI.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", patience)
+// exitRun exits as docker's own main does, because docker run waits for its container in any case.
+func exitRun(dockerCLI command.Cli) {
+	fmt.Fprintf(dockerCLI.Err(), "\ngot %d SIGTERM/SIGINTs, forcefully exiting\n", maxSignals)
 	dockerCLI.In().RestoreTerminal()
 	dockerCLI.Out().RestoreTerminal()
 	os.Exit(1)

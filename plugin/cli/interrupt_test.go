@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
-// attending runs attend until the test ends.
+// attending runs handleSignals until the test ends.
 func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -26,7 +26,7 @@ func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx 
 	dockerCLI := clitest.New(t, io.Discard)
 	var wg sync.WaitGroup
 	// ends when done is closed.
-	wg.Go(func() { attend(signals, docker, done, cancel, dockerCLI) })
+	wg.Go(func() { handleSignals(signals, docker, done, cancel, dockerCLI) })
 	t.Cleanup(func() {
 		close(done)
 		wg.Wait()
@@ -36,7 +36,7 @@ func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx 
 }
 
 func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
-	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGQUIT: 131, syscall.SIGTERM: 143} {
 		signals, _, ctx := attending(t)
 		signals <- sig
 		<-ctx.Done()
@@ -136,10 +136,10 @@ func TestHangUpInterrupts(t *testing.T) {
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	if got := noticed(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
-		t.Errorf("noticed = %v, want TERM alone", got)
+	if got := notIgnored(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
+		t.Errorf("notIgnored = %v, want TERM alone", got)
 	}
-	stop := onSignals(context.Background(), func(sig syscall.Signal) bool {
+	stop := onSignals(context.Background(), endSignals, func(sig syscall.Signal) bool {
 		t.Errorf("got %v", sig)
 		return true
 	})

@@ -28,7 +28,7 @@ func (g *containerProcess) begin(p Spec, c executor.Command, files [3]int, size 
 	if err != nil {
 		return fmt.Errorf("meet the container's first process: %w", err)
 	}
-	err = p.shown(kind, c.Dir, fds)
+	err = p.checkView(kind, c.Dir, fds)
 	dir.Close(fds...)
 	if err != nil {
 		return err
@@ -56,9 +56,9 @@ func (g *containerProcess) begin(p Spec, c executor.Command, files [3]int, size 
 	return err
 }
 
-// shown checks the working directory and the mounts of the container. fds are the working directory of its
+// checkView checks the working directory and the mounts of the container. fds are the working directory of its
 // first process and its root directory.
-func (p Spec) shown(kind wire.Kind, cwd int, fds []int) error {
+func (p Spec) checkView(kind wire.Kind, cwd int, fds []int) error {
 	switch {
 	case kind != wire.KindNotice || len(fds) != 2:
 		return wire.ErrKind

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
@@ -22,10 +24,15 @@ import (
 type Inside struct {
 	api      insideEngine
 	id, name string
+	programs Programs
 }
+
+// Programs opens the program that runs shells in containers, for an architecture as an engine names it.
+type Programs func(arch string) (*os.File, error)
 
 // insideEngine is the part of the engine's API that Inside uses.
 type insideEngine interface {
+	Info(ctx context.Context) (system.Info, error)
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
 	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
@@ -34,7 +41,7 @@ type insideEngine interface {
 
 // Find returns the running container with the name ref. Unless exact is set, ref may also be an id or the
 // beginning of one.
-func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Inside, error) {
+func Find(ctx context.Context, api insideEngine, ref string, exact bool, programs Programs) (*Inside, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	c, err := api.ContainerInspect(ctx, ref)
@@ -46,16 +53,43 @@ func Find(ctx context.Context, api insideEngine, ref string, exact bool) (*Insid
 	case !c.State.Running || c.State.Paused:
 		return nil, fmt.Errorf("container %s does not run: it is %s", ref, c.State.Status)
 	}
-	return &Inside{api, c.ID, c.Name[1:]}, nil
+	return &Inside{api, c.ID, c.Name[1:], programs}, nil
 }
 
 // Name returns the container's name.
 func (c *Inside) Name() string { return c.name }
 
-// Start starts args in the container, without a terminal. Read reads its stdout, Write writes its stdin,
-// and Close closes the connection. After Read has returned EOF, exit returns the exit status.
-func (c *Inside) Start(ctx context.Context, args []string) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
-	e, err := c.api.ContainerExecCreate(ctx, c.id, container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true})
+// Program opens the program that runs shells, and returns its size. It is of the engine's architecture, which
+// also runs in images of another one.
+func (c *Inside) Program(ctx context.Context) (io.ReadCloser, int64, error) {
+	info, err := c.api.Info(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask the engine of container %s for its architecture: %w", c.name, err)
+	}
+	f, err := c.programs(info.Architecture)
+	if err != nil {
+		return nil, 0, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, fi.Size(), nil
+}
+
+// rootEnv keeps a container's environment from choosing what root runs.
+var rootEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "LD_AUDIT="}
+
+// Start starts args in the container, without a terminal, as the container's user or as root. Read reads its
+// stdout, Write writes its stdin, and Close closes the connection. After Read has returned EOF, exit returns the
+// exit status.
+func (c *Inside) Start(ctx context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+	o := container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true}
+	if root {
+		o.User, o.Env = "0:0", rootEnv
+	}
+	e, err := c.api.ContainerExecCreate(ctx, c.id, o)
 	if err != nil {
 		return nil, nil, c.refused(err)
 	}

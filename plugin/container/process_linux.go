@@ -81,6 +81,16 @@ func (g *containerProcess) noteStop() {
 	}
 }
 
+// Exiting implements executor.BackendCommand. It reports an end that the first process has told.
+func (g *containerProcess) Exiting() bool {
+	select {
+	case <-g.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // endSlack is the extra time for the first process to end before the container is killed.
 const endSlack = 2 * time.Second
 

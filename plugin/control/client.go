@@ -40,7 +40,8 @@ var ErrCalled = errors.New("a command that a container called may not answer for
 // ErrNotRunning means that no command runs for a request.
 var ErrNotRunning = errors.New("no command runs for that request")
 
-// Client sends requests to the watcher of one session.
+// Client sends requests to the watcher of one session. It has a method for each request of the API, and so more
+// methods than other types.
 type Client struct {
 	http http.Client
 	pid  atomic.Int64 // the watcher's, from the last connection; 0 if the system does not report it

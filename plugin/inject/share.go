@@ -5,6 +5,7 @@ package inject
 import (
 	"archive/tar"
 	"bytes"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -181,7 +182,7 @@ func Archive(goarch string, names, ruled []string, base string, links ...string)
 	return &buf, nil
 }
 
-// unpacked returns the path of the unpacked shim and creates it if needed. Concurrent runs each write
+// unpacked returns the path of the unpacked program and creates it if needed. Concurrent runs each write
 // their own file; the last rename wins, with equal bytes.
 func unpacked(home, goarch string, z packed) (string, error) {
 	dir := filepath.Join(shimsDir(home), z.key(), goarch)
@@ -202,7 +203,7 @@ func unpacked(home, goarch string, z packed) (string, error) {
 
 func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
-// Sweep removes the unpacked shims of other builds, and the findings about images.
+// Sweep removes the unpacked programs of other builds, and the findings about images.
 func Sweep(home string) error {
 	return errors.Join(sweepShims(home), removeFindings(home))
 }
@@ -210,8 +211,10 @@ func Sweep(home string) error {
 func sweepShims(home string) error {
 	keep := make(map[string]bool)
 	for _, arch := range Arches() {
-		if z, err := shimFor(arch); err == nil {
-			keep[z.key()] = true
+		for kind, all := range map[string]embed.FS{"shims": shims, "shells": shells} {
+			if z, err := program(all, kind, arch); err == nil {
+				keep[z.key()] = true
+			}
 		}
 	}
 	entries, err := os.ReadDir(shimsDir(home))

@@ -3,6 +3,7 @@
 package inject
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,6 +17,13 @@ import (
 )
 
 func compressed(t *testing.T, text string) packed {
+	t.Helper()
+	return packedFrame(frameOf(t, text))
+}
+
+func packedFrame(frame []byte) packed { return packed{bytes.NewReader(frame), int64(len(frame))} }
+
+func frameOf(t *testing.T, text string) []byte {
 	t.Helper()
 	w, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true)) // stores the content size even of short texts
 	if err != nil {
@@ -80,9 +88,9 @@ func TestUnpackedMendsTruncated(t *testing.T) {
 }
 
 func TestUnpackRefusesDamaged(t *testing.T) {
-	home, z := t.TempDir(), compressed(t, strings.Repeat("the shim", 100))
-	z[len(z)-2] ^= 1 // part of the checksum
-	if file, err := unpacked(home, "amd64", z); err == nil {
+	home, frame := t.TempDir(), frameOf(t, strings.Repeat("the shim", 100))
+	frame[len(frame)-2] ^= 1 // part of the checksum
+	if file, err := unpacked(home, "amd64", packedFrame(frame)); err == nil {
 		t.Errorf("a damaged shim was unpacked to %s", file)
 	}
 	filepath.WalkDir(home, func(p string, d fs.DirEntry, _ error) error {

@@ -21,36 +21,35 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // Attach creates a session for a running container.
 func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.InspectResponse) (l *Launch, err error) {
 	api := dockerCLI.Client()
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := attachOne(ctx, store)
+	unlock, err := lockAttach(ctx, store)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	arch := AskArch(ctx, api)
-	remote := ahead(func() (bool, error) { return apart(ctx, api, store.Home, c) })
+	remote := startEarly(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
 	defer func() { // waits for both requests
 		_, _ = arch()
 		_, _ = remote()
 	}()
-	if err := rootsAlone(ctx, api, c); err != nil {
+	if err := checkShimsProtected(ctx, api, c); err != nil {
 		return nil, err
 	}
-	if err := unattached(ctx, dockerCLI, store, c); err != nil {
+	if err := checkNotAttached(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.RuleCommands, err = unnamed(ctx, api, c, p.Record.RuleCommands); err != nil {
+	if p.Record.RuleCommands, err = freeNames(ctx, api, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
 	if p.Record.RemoteFiles, err = remote(); err != nil {
@@ -66,7 +65,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 			err = ferr
 		}
 	}()
-	if err := l.putIn(ctx, api, c, arch); err != nil {
+	if err := l.copyShims(ctx, api, c, arch); err != nil {
 		return nil, err
 	}
 	<-l.Ready
@@ -77,7 +76,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		l.Notice("warning: %s", w)
 	}
 	if err != nil {
-		_, terr := takeOut(context.WithoutCancel(ctx), api, c.ID, p.Record)
+		_, terr := removeShims(context.WithoutCancel(ctx), api, c.ID, p.Record)
 		return nil, errors.Join(err, terr)
 	}
 	l.ID = c.ID
@@ -85,9 +84,9 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	return l, nil
 }
 
-// attachOne waits until no other attach is running. Of two for one container, the second must see the first's
+// lockAttach waits until no other attach is running. Of two for one container, the second must see the first's
 // session.
-func attachOne(ctx context.Context, store *state.Store) (unlock func(), err error) {
+func lockAttach(ctx context.Context, store *state.Store) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("wait for another attach: %w", err)
@@ -95,14 +94,14 @@ func attachOne(ctx context.Context, store *state.Store) (unlock func(), err erro
 	return func() { _ = lock.Close() }, nil // the end of the process closes it, too
 }
 
-// rootsAlone refuses a container in which users other than root could replace the shims.
-func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
-	err := watch.RootsAlone(ctx, api, c.ID)
+// checkShimsProtected refuses a container in which users other than root could replace the shims.
+func checkShimsProtected(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
+	err := watchcontainer.CheckShimOwner(ctx, api, c.ID)
 	if err == nil {
 		return nil
 	}
 	name, instead := path.Base(c.Name), "make it with docker hostexec run"
-	var replaceable *watch.ReplaceableError
+	var replaceable *watchcontainer.ReplaceableError
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
@@ -112,12 +111,12 @@ func rootsAlone(ctx context.Context, api client.APIClient, c container.InspectRe
 	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
 }
 
-// unattached refuses a container that has a session, also one of another state directory. It ends a session
+// checkNotAttached refuses a container that has a session, also one of another state directory. It ends a session
 // whose shims the container's root has removed.
-func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
+func checkNotAttached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	shim := inject.Bin + "/" + inject.Shim
-	f, err := lookAtPath(ctx, dockerCLI.Client(), c.ID, shim)
+	f, err := statPath(ctx, dockerCLI.Client(), c.ID, shim)
 	if err != nil {
 		return err
 	}
@@ -134,9 +133,9 @@ func unattached(ctx context.Context, dockerCLI command.Cli, store *state.Store, 
 	return nil
 }
 
-// putIn copies shims and links into a running container in one archive, because the engine starts a program
+// copyShims copies shims and links into a running container in one archive, because the engine starts a program
 // to unpack each archive. If the links cannot be copied, it copies only the shims and warns the user.
-func (l *Launch) putIn(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
+func (l *Launch) copyShims(ctx context.Context, api client.APIClient, c container.InspectResponse, arch func() (string, error)) error {
 	goarch, err := arch()
 	if err != nil {
 		return err
@@ -174,7 +173,7 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 	}
 	names := append(l.Plan.Record.Linked(), inject.Shim)
 	above, paths := linkPaths(names)
-	found, err := lookAtPaths(ctx, api, c.ID, slices.Concat(above, paths))
+	found, err := statPaths(ctx, api, c.ID, slices.Concat(above, paths))
 	if err != nil {
 		return nil, err
 	}
@@ -197,10 +196,10 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 	return free, nil
 }
 
-// apart reports whether the engine does not see this host's directories. It has the engine create a container
+// hasRemoteFiles reports whether the engine does not see this host's directories. It has the engine create a container
 // with a new, empty directory mounted, which never runs. If the engine does not see it, its mounts are not
 // used.
-func apart(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
+func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)
@@ -209,7 +208,7 @@ func apart(ctx context.Context, api client.APIClient, home string, c container.I
 	probe := Creation{Config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
 	probe.Host.Mounts = append(probe.Host.Mounts, inject.Mount(dir))
 	resp, err := probe.send(ctx, api)
-	if unseen(err, dir) {
+	if sourceMissing(err, dir) {
 		return true, nil
 	}
 	if errdefs.IsNotFound(err) {

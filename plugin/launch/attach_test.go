@@ -54,7 +54,7 @@ func TestApartIsSeen(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{Name: "/c", Image: "x"}}
-			got, err := apart(t.Context(), api, home, c)
+			got, err := hasRemoteFiles(t.Context(), api, home, c)
 			if got != tt.apart || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("apart = %t, %v", got, err)
 			}

@@ -88,12 +88,12 @@ func (l *Launch) banner() {
 	confined := func(name string) bool { return rules.Place(name).Sandboxed }
 	if on := Allowed(here); len(on) > 0 {
 		if free := slices.DeleteFunc(slices.Clone(on), confined); len(free) > 0 {
-			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, run(free))
+			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
 		}
 		if boxed := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return !confined(name) }); len(boxed) > 0 {
-			l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, run(boxed))
+			l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(boxed))
 		}
-		if at := l.where(); at != "" {
+		if at := l.commandDirs(); at != "" {
 			l.Notice("%s", at)
 		}
 	}
@@ -106,7 +106,7 @@ func (l *Launch) banner() {
 		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
-		l.Notice("you are asked before %s: docker hostexec pending --watch", run(asked))
+		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))
 	}
 	if len(l.Writable) == 0 {
 		return
@@ -134,21 +134,21 @@ func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 // bannerOfRules prints for which commands there are rules, and how to call those that are not proxied.
 func (l *Launch) bannerOfRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
-	if only := l.Plan.ruled(os.Getenv("PATH")); len(only) > 0 {
+	if only := l.Plan.ruleCommands(os.Getenv("PATH")); len(only) > 0 {
 		l.Notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
 	}
 }
 
-// where says in which host directories commands run.
-func (l *Launch) where() string {
+// commandDirs says in which host directories commands run.
+func (l *Launch) commandDirs() string {
 	if l.Place == "" && l.Link != nil {
 		return l.Link.Where()
 	}
 	return l.Place
 }
 
-// run joins names with the verb in singular or plural.
-func run(names []string) string {
+// runPhrase joins names with the verb in singular or plural.
+func runPhrase(names []string) string {
 	if len(names) == 1 {
 		return names[0] + " runs"
 	}
@@ -191,8 +191,8 @@ func Allowed(commands []state.Command) []string {
 	return names
 }
 
-// writable returns the host directories that a container of want can write.
-func writable(want Creation) []string {
+// writableSources returns the host directories that a container of want can write.
+func writableSources(want Creation) []string {
 	var dirs []string
 	for _, b := range want.Host.Binds {
 		parts := strings.Split(b, ":")

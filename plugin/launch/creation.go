@@ -22,8 +22,8 @@ type Creation struct {
 	Name     string
 }
 
-// patientFor is the time limit for the engine's answer after the creation was cancelled.
-const patientFor = 5 * time.Second
+// creationTimeout is the time limit for the engine's answer after the creation was cancelled.
+const creationTimeout = 5 * time.Second
 
 // send has the engine create the container. It waits for the answer even when ctx ends. Otherwise the engine
 // would still create the container, and its ID would be unknown.
@@ -31,6 +31,6 @@ func (c Creation) send(ctx context.Context, api client.APIClient) (container.Cre
 	ended := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ended, func() { time.AfterFunc(patientFor, cancel) })()
+	defer context.AfterFunc(ended, func() { time.AfterFunc(creationTimeout, cancel) })()
 	return api.ContainerCreate(ctx, c.Config, c.Host, c.Network, c.Platform, c.Name)
 }

@@ -17,7 +17,7 @@ import (
 // Detach ends a session that attach started, and removes the files that attach copied into the container. A
 // container that does not run keeps them: nothing can be executed in it.
 func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
-	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
+	s, err := sessions.Inspect(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 		return err
 	}
 	defer api.Close()
-	found, err := takeOut(ctx, api, s.Container, s.Session)
-	var left *leftError
+	found, err := removeShims(ctx, api, s.Container, s.Session)
+	var left *notRemovedError
 	switch {
 	case err != nil && !errors.As(err, &left):
 		return err // and keeps the session's record for another try

@@ -116,11 +116,11 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 // AskArch starts EngineArch early, because the engine starts programs to find its versions. The returned
 // function waits for the result.
 func AskArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	return ahead(func() (string, error) { return EngineArch(ctx, api) })
+	return startEarly(func() (string, error) { return EngineArch(ctx, api) })
 }
 
-// ahead starts f. The returned function waits for f and returns its results, as often as it is called.
-func ahead[T any](f func() (T, error)) func() (T, error) {
+// startEarly starts f. The returned function waits for f and returns its results, as often as it is called.
+func startEarly[T any](f func() (T, error)) func() (T, error) {
 	var value T
 	var err error
 	done := make(chan struct{})

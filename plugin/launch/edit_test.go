@@ -71,7 +71,7 @@ func TestEditedKeepsTheUsersDirectory(t *testing.T) {
 }
 
 func TestWritable(t *testing.T) {
-	got := writable(Creation{Host: &container.HostConfig{
+	got := writableSources(Creation{Host: &container.HostConfig{
 		Binds: []string{"/rw:/a", "/ro:/b:ro", "/z:/c:z", "/rz:/d:z,ro", "volume:/e"},
 		Mounts: []mount.Mount{
 			{Type: mount.TypeBind, Source: "/m"}, {Type: mount.TypeBind, Source: "/mro", ReadOnly: true}, {Type: mount.TypeVolume, Source: "v"},

@@ -27,8 +27,8 @@ import (
 // atGateway is the value of --http without an argument.
 const atGateway = "gateway"
 
-// httpWish has the values of --http and --cloister-compat. The zero value means no HTTP.
-type httpWish struct {
+// httpOptions has the values of --http and --cloister-compat. The zero value means no HTTP.
+type httpOptions struct {
 	wanted bool
 	addr   netip.Addr // the zero value means the address of the gateway
 	port   uint16     // 0 means the first free port
@@ -36,14 +36,14 @@ type httpWish struct {
 }
 
 // parseHTTP reads the flags --http and --cloister-compat.
-func parseHTTP(text string, compat bool) (w httpWish, err error) {
+func parseHTTP(text string, compat bool) (w httpOptions, err error) {
 	if text == "" {
 		if compat {
 			return w, cli.Hint(errors.New("--cloister-compat is about calls over HTTP"), "add --http")
 		}
 		return w, nil
 	}
-	w = httpWish{wanted: true, compat: compat}
+	w = httpOptions{wanted: true, compat: compat}
 	if text == atGateway {
 		return w, nil
 	}

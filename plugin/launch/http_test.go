@@ -16,16 +16,16 @@ func TestParseHTTP(t *testing.T) {
 	for _, tt := range []struct {
 		text   string
 		compat bool
-		want   httpWish
+		want   httpOptions
 	}{
-		{"", false, httpWish{}},
-		{"gateway", false, httpWish{wanted: true}},
-		{"gateway", true, httpWish{wanted: true, compat: true}},
-		{":9999", false, httpWish{wanted: true, port: 9999}},
-		{"172.17.0.1", false, httpWish{wanted: true, addr: v4}},
-		{"172.17.0.1:9998", false, httpWish{wanted: true, addr: v4, port: 9998}},
-		{"[fd00::1]:9998", false, httpWish{wanted: true, addr: v6, port: 9998}},
-		{"[fd00::1]", false, httpWish{wanted: true, addr: v6}},
+		{"", false, httpOptions{}},
+		{"gateway", false, httpOptions{wanted: true}},
+		{"gateway", true, httpOptions{wanted: true, compat: true}},
+		{":9999", false, httpOptions{wanted: true, port: 9999}},
+		{"172.17.0.1", false, httpOptions{wanted: true, addr: v4}},
+		{"172.17.0.1:9998", false, httpOptions{wanted: true, addr: v4, port: 9998}},
+		{"[fd00::1]:9998", false, httpOptions{wanted: true, addr: v6, port: 9998}},
+		{"[fd00::1]", false, httpOptions{wanted: true, addr: v6}},
 	} {
 		if got, err := parseHTTP(tt.text, tt.compat); err != nil || got != tt.want {
 			t.Errorf("parseHTTP(%q) = %+v, %v, want %+v", tt.text, got, err, tt.want)

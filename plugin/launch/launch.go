@@ -54,7 +54,7 @@ type Launch struct {
 	filled func() error // waits until the share is filled; nil before Create
 
 	Link  *watch.Link
-	Page  sync.WaitGroup // the start of the page
+	Aside sync.WaitGroup // what the container need not wait for
 	Ready chan struct{}  // closed when the watcher serves, or Err is set
 	Err   error          // why the watcher does not serve
 
@@ -70,7 +70,7 @@ type Launch struct {
 // Begin creates the session's record and starts its watcher, which is ready when Create needs it. The caller
 // calls Finish. stdio is passed to watch.Start.
 func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.File) (*Launch, error) {
-	store, err := sessions.OpenSwept()
+	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,9 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}()
 	rec := p.Record
 	// ends when the page has started or is not needed; Finish waits for it.
-	l.Page.Go(func() { StartPage(store, rec, p.Config) })
+	l.Aside.Go(func() { StartPage(store, rec, p.Config) })
+	// ends when the commands that killed watchers left have ended; Finish waits for it.
+	l.Aside.Go(func() { sessions.EndUnkept(store) })
 	return l, nil
 }
 
@@ -110,7 +112,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	path, err := containerPath(ctx, api, want)
 	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker run has messages for these
-		return missing(ctx, api, want)
+		return createUnchanged(ctx, api, want)
 	}
 	if client.IsErrConnectionFailed(err) || ctx.Err() != nil {
 		return container.CreateResponse{}, errors.Join(err, ctx.Err()) // docker run has messages for these
@@ -124,9 +126,9 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	if err != nil {
 		return l.fail(l.cause(err))
 	}
-	resp, err := l.sendSeen(ctx, api, want, path)
+	resp, err := l.createContainer(ctx, api, want, path)
 	want = l.edited(want, path)
-	l.Writable = writable(want)
+	l.Writable = writableSources(want)
 	if err != nil {
 		if ferr := l.filled(); ferr != nil {
 			return l.fail(l.cause(ferr))
@@ -137,7 +139,7 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	if err := l.RemoveIfInterrupted(api); err != nil {
 		return resp, err
 	}
-	if err := l.adopt(api, want); err != nil {
+	if err := l.bindContainer(api, want); err != nil {
 		l.discard(api)
 		return l.fail(l.cause(err))
 	}
@@ -150,10 +152,10 @@ func (l *Launch) fail(err error) (container.CreateResponse, error) {
 	return container.CreateResponse{}, err
 }
 
-// missing creates the container without changes, so that the engine's own error reaches docker run, which
+// createUnchanged creates the container without changes, so that the engine's own error reaches docker run, which
 // pulls the image. If the image has appeared meanwhile, the container lacks the session's parts: missing
 // removes it and returns an error.
-func missing(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
+func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	resp, err := want.send(ctx, api)
 	if err != nil {
 		return resp, err
@@ -163,7 +165,7 @@ func missing(ctx context.Context, api client.APIClient, want Creation) (containe
 }
 
 // prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory
-// at the creation, and its content at the start: adopt waits for that. The watcher may not serve yet.
+// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
@@ -209,18 +211,18 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 
 // explain sets Failed to the likely reason if the engine does not find a directory of this host.
 func (l *Launch) explain(err error) error {
-	if unseen(err, l.Dir) && l.withdrawn() {
+	if sourceMissing(err, l.Dir) && l.watcherFailed() {
 		l.Failed = l.Err
 		return err
 	}
 	switch dir := l.Plan.Workspace; {
-	case unseen(err, l.Dir) && l.Plan.Record.Carrier == carrier.BySocket:
+	case sourceMissing(err, l.Dir) && l.Plan.Record.Carrier == carrier.BySocket:
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.Dir),
 			"run with --carrier auto, or use an engine on this host: docker context ls")
-	case unseen(err, l.Dir):
+	case sourceMissing(err, l.Dir):
 		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.Engine{}) // the next run determines it again
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.Dir), "run again: it is looked at anew")
-	case dir != "" && unseen(err, dir):
+	case dir != "" && sourceMissing(err, dir):
 		l.Failed = cli.Hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
 			"leave --workspace away: commands run in "+l.Plan.Record.InvokedIn+", or where --workdir-host says")
 	}
@@ -230,14 +232,14 @@ func (l *Launch) explain(err error) error {
 // cause returns the reason for err. If the watcher could not start, it has removed files that were then
 // missing.
 func (l *Launch) cause(err error) error {
-	if l.withdrawn() {
+	if l.watcherFailed() {
 		return l.Err
 	}
 	return err
 }
 
-// withdrawn reports whether the watcher could not start and has removed the session's directory.
-func (l *Launch) withdrawn() bool {
+// watcherFailed reports whether the watcher could not start and has removed the session's directory.
+func (l *Launch) watcherFailed() bool {
 	if _, err := os.Stat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
@@ -245,11 +247,11 @@ func (l *Launch) withdrawn() bool {
 	return l.Err != nil
 }
 
-// adopt tells the watcher the container's ID, and copies the links for login shells.
-func (l *Launch) adopt(api client.APIClient, want Creation) error {
+// bindContainer tells the watcher the container's ID, and copies the links for login shells.
+func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	c, raw, lerr := l.inspectForLinks(api, want)
 	linked := make(chan error, 1)
-	// ends with its requests to the engine; adopt waits for it.
+	// ends with its requests to the engine; bindContainer waits for it.
 	go func() {
 		if raw != nil {
 			lerr = l.copyLinks(api, want, c)
@@ -302,7 +304,7 @@ func remove(api client.APIClient, id string) {
 // Finish waits for everything that Begin and Create started. Without a container it removes the session.
 func (l *Launch) Finish() error {
 	<-l.Ready
-	l.Page.Wait()
+	l.Aside.Wait()
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
@@ -325,12 +327,12 @@ func (l *Launch) EndAgent() error {
 		return l.Finish()
 	}
 	<-l.Ready
-	l.Page.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), LeaveTime)
+	l.Aside.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
 	_ = l.Link.Over(ctx) // fails if the watcher has ended
 	return watch.EndLost(l.Dir)
 }
 
-// LeaveTime is the time limit for a watcher to end its session. After it, its keeper ends what is left.
-const LeaveTime = 2 * time.Second
+// WatcherEndTimeout is the time limit for a watcher to end its session. After it, its keeper ends what is left.
+const WatcherEndTimeout = 2 * time.Second

@@ -63,11 +63,11 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
 	all := append(l.Plan.Record.Names(), inject.Shim)
-	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notOurs))
+	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notTarget))
 	if err != nil {
 		return err
 	}
-	ruled, err := l.unnamed(ctx, api, c, targets)
+	ruled, err := l.freeNames(ctx, api, c, targets)
 	if err != nil {
 		return err
 	}
@@ -87,25 +87,25 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	return nil
 }
 
-// unnamed returns the commands that have only rules, and for which login shells find no program in the
+// freeNames returns the commands that have only rules, and for which login shells find no program in the
 // container. It returns none if a mount covers a directory of PATH, because the mount may have such a
 // program.
-func (l *Launch) unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
-	dirs := searched(c.Config.Env)
+func (l *Launch) freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
+	dirs := searchDirs(c.Config.Env)
 	if len(l.Plan.Record.RuleCommands) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
 		return nil, nil
 	}
 	var paths []string
 	for _, name := range l.Plan.Record.RuleCommands {
-		paths = append(paths, places(dirs, name)...)
+		paths = append(paths, candidatePaths(dirs, name)...)
 	}
-	found, err := l.look(ctx, api, c.Image, paths)
+	found, err := l.statPaths(ctx, api, c.Image, paths)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range l.Plan.Record.RuleCommands {
 		taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
-		if !slices.ContainsFunc(places(dirs, name), taken) {
+		if !slices.ContainsFunc(candidatePaths(dirs, name), taken) {
 			free = append(free, name)
 		}
 	}
@@ -121,13 +121,13 @@ func MountTargets(c container.InspectResponse) (targets []string) {
 	return targets
 }
 
-func notOurs(target string) bool { return target != inject.Target }
+func notTarget(target string) bool { return target != inject.Target }
 
 // linkable returns the names that are free for a link in a container of image. If the container has mounts,
 // no parent directory may be a symbolic link, because it could lead into a mount.
 func (l *Launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
 	above, paths := linkPaths(names)
-	found, err := l.look(ctx, api, image, slices.Concat(above, paths))
+	found, err := l.statPaths(ctx, api, image, slices.Concat(above, paths))
 	if err != nil {
 		return nil, err
 	}
@@ -145,9 +145,9 @@ func (l *Launch) linkable(ctx context.Context, api client.APIClient, image strin
 	return free, nil
 }
 
-// look returns what exists at paths in the container. It stores the findings by image, because the engine
+// statPaths returns what exists at paths in the container. It stores the findings by image, because the engine
 // mounts the container for each request.
-func (l *Launch) look(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
+func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
 	found := inject.LoadFindings(l.Store.Home, image)
 	var unknown []string
 	for _, p := range paths {
@@ -158,7 +158,7 @@ func (l *Launch) look(ctx context.Context, api client.APIClient, image string, p
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	news, err := lookAtPaths(ctx, api, l.ID, unknown)
+	news, err := statPaths(ctx, api, l.ID, unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -181,19 +181,19 @@ func linkPaths(names []string) (above, links []string) {
 	return above, links
 }
 
-// lookAtPaths calls lookAtPath for all paths concurrently.
-func lookAtPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.Found, error) {
+// statPaths calls statPath for all paths concurrently.
+func statPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.Found, error) {
 	found, errs := make([]inject.Found, len(paths)), make([]error, len(paths))
 	var wg sync.WaitGroup
 	for i, p := range paths {
-		// ends with its request; lookAtPaths waits for it.
-		wg.Go(func() { found[i], errs[i] = lookAtPath(ctx, api, id, p) })
+		// ends with its request; statPaths waits for it.
+		wg.Go(func() { found[i], errs[i] = statPath(ctx, api, id, p) })
 	}
 	wg.Wait()
 	return found, errors.Join(errs...)
 }
 
-func lookAtPath(ctx context.Context, api client.APIClient, id, p string) (inject.Found, error) {
+func statPath(ctx context.Context, api client.APIClient, id, p string) (inject.Found, error) {
 	st, err := api.ContainerStatPath(ctx, id, p)
 	switch {
 	case errdefs.IsNotFound(err):

@@ -68,7 +68,7 @@ type Plan struct {
 	Workspace string // host directory to mount and to work in, or ""
 	KeepDir   bool   // whether the user gave a working directory
 	Config    *config.Config
-	http      httpWish
+	http      httpOptions
 }
 
 // Plan checks the flags against the host. A plan that fails leaves nothing behind.
@@ -107,7 +107,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	if p.Record.Shell, err = parseShell(o.Shell, os.Getenv("PATH")); err != nil {
 		return nil, err
 	}
-	p.Record.RuleCommands = p.ruled(os.Getenv("PATH"))
+	p.Record.RuleCommands = p.ruleCommands(os.Getenv("PATH"))
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 

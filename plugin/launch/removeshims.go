@@ -23,7 +23,7 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
@@ -31,36 +31,36 @@ import (
 //
 //	find what is left -> copy the shim into a new directory -> execute that copy once -> check again
 
-// takingOut is the time limit for the removal.
-const takingOut = 15 * time.Second
+// removalTimeout is the time limit for the removal.
+const removalTimeout = 15 * time.Second
 
-// leftError is the reason why files stay in a container. The container causes it, so another try would fail
+// notRemovedError is the reason why files stay in a container. The container causes it, so another try would fail
 // too.
-type leftError struct{ why error }
+type notRemovedError struct{ why error }
 
-func (e *leftError) Error() string { return "remove the shims: " + e.why.Error() }
-func (e *leftError) Unwrap() error { return e.why }
+func (e *notRemovedError) Error() string { return "remove the shims: " + e.why.Error() }
+func (e *notRemovedError) Unwrap() error { return e.why }
 
-// takeOut removes the files from container id that attach copied for rec's commands. It reports whether any
-// file was left to remove. The error is a leftError if files stay.
-func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, takingOut, errors.New("what removes them does not end in the container"))
+// removeShims removes the files from container id that attach copied for rec's commands. It reports whether any
+// file was left to remove. The error is a notRemovedError if files stay.
+func removeShims(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("what removes them does not end in the container"))
 	defer cancel()
 	names := rec.Linked()
-	there, err := remains(ctx, api, id, placed(names), names)
+	there, err := remainingPaths(ctx, api, id, shimPaths(names), names)
 	if err == nil && len(there) == 0 {
 		return false, nil
 	}
 	own, said := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
 	if err == nil {
-		err = passable(ctx, api, id)
+		err = checkRemovable(ctx, api, id)
 	}
 	if err == nil {
-		said, err = leave(ctx, api, id, own, names)
+		said, err = runRemoval(ctx, api, id, own, names)
 	}
 	var left []string
 	if err == nil {
-		left, err = remains(ctx, api, id, append(placed(names), own+"/bin/"+inject.Shim), names)
+		left, err = remainingPaths(ctx, api, id, append(shimPaths(names), own+"/bin/"+inject.Shim), names)
 	}
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), said)
@@ -70,7 +70,7 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
-		return true, cli.Hint(&leftError{context.Cause(ctx)}, byHand)
+		return true, cli.Hint(&notRemovedError{context.Cause(ctx)}, byHand)
 	case errdefs.IsConflict(err):
 		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
 	case errors.Is(err, errNoExec):
@@ -78,14 +78,14 @@ func takeOut(ctx context.Context, api client.APIClient, id string, rec state.Ses
 	case client.IsErrConnectionFailed(err):
 		return true, fmt.Errorf("remove the shims: %w", err)
 	}
-	return true, cli.Hint(&leftError{err}, byHand)
+	return true, cli.Hint(&notRemovedError{err}, byHand)
 }
 
-// passable refuses a container in which users other than root could make the removal delete other files. If a
+// checkRemovable refuses a container in which users other than root could make the removal delete other files. If a
 // directory was replaced, the shim notices that itself and does not enter it.
-func passable(ctx context.Context, api client.APIClient, id string) error {
-	err := watch.RootsAlone(ctx, api, id)
-	var replaceable *watch.ReplaceableError
+func checkRemovable(ctx context.Context, api client.APIClient, id string) error {
+	err := watchcontainer.CheckShimOwner(ctx, api, id)
+	var replaceable *watchcontainer.ReplaceableError
 	if errors.As(err, &replaceable) && replaceable.NoDir && names.Within(replaceable.Path, inject.Target) {
 		return nil
 	}
@@ -95,8 +95,8 @@ func passable(ctx context.Context, api client.APIClient, id string) error {
 // errNoExec means that the container cannot start a process.
 var errNoExec = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
-// placed returns the files that attach copies below its directory.
-func placed(names []string) []string {
+// shimPaths returns the files that attach copies below its directory.
+func shimPaths(names []string) []string {
 	all := []string{inject.Target + "/carrier", inject.Target + "/relay/socket", inject.Bin + "/" + inject.Shim}
 	for _, name := range names {
 		all = append(all, inject.Bin+"/"+name)
@@ -104,8 +104,8 @@ func placed(names []string) []string {
 	return all
 }
 
-// remains returns the paths that exist in a container, and its links to the commands.
-func remains(ctx context.Context, api client.APIClient, id string, paths, names []string) ([]string, error) {
+// remainingPaths returns the paths that exist in a container, and its links to the commands.
+func remainingPaths(ctx context.Context, api client.APIClient, id string, paths, names []string) ([]string, error) {
 	links := map[string]string{}
 	for _, name := range append([]string{inject.Shim}, names...) {
 		link := inject.LinkDir + "/" + name
@@ -115,7 +115,7 @@ func remains(ctx context.Context, api client.APIClient, id string, paths, names 
 	errs := make([]error, len(paths))
 	var wg sync.WaitGroup
 	for i, p := range paths {
-		// ends with its request; remains waits for it.
+		// ends with its request; remainingPaths waits for it.
 		wg.Go(func() { found[i], errs[i] = api.ContainerStatPath(ctx, id, p) })
 	}
 	wg.Wait()
@@ -137,9 +137,9 @@ func remains(ctx context.Context, api client.APIClient, id string, paths, names 
 	return there, nil
 }
 
-// leave copies the shim into the directory own and executes it. The shim removes what attach has copied, and
+// runRemoval copies the shim into the directory own and executes it. The shim removes what attach has copied, and
 // then itself. leave returns the shim's messages after a colon, in printable ASCII.
-func leave(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
+func runRemoval(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
 	arch, err := EngineArch(ctx, api)
 	if err != nil {
 		return "", err

@@ -20,8 +20,8 @@ import (
 // A command that only rules of the configuration allow has no --proxy for this container. It can be
 // called by name if the container has no program of that name.
 
-// ruled returns the names of these commands that are found in a PATH of this host.
-func (p *Plan) ruled(search string) (names []string) {
+// ruleCommands returns the names of these commands that are found in a PATH of this host.
+func (p *Plan) ruleCommands(search string) (names []string) {
 	rules := p.Config.Policy(nil)
 	for _, name := range rules.Names() {
 		set := rules.Rules[name]
@@ -39,28 +39,28 @@ func (p *Plan) ruled(search string) (names []string) {
 	return names
 }
 
-// searched returns the directories in which the programs of a container look for commands: those of
+// searchDirs returns the directories in which the programs of a container look for commands: those of
 // its own PATH, and of the PATH of login shells.
-func searched(env []string) []string {
+func searchDirs(env []string) []string {
 	dirs := append(filepath.SplitList(pathOf(env)), filepath.SplitList(inject.DefaultPath)...)
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || names.Within(dir, inject.Target) })
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }
 
-// places returns the paths at which a container could have a program called name.
-func places(dirs []string, name string) (list []string) {
+// candidatePaths returns the paths at which a container could have a program called name.
+func candidatePaths(dirs []string, name string) (list []string) {
 	for _, dir := range dirs {
 		list = append(list, path.Join(dir, name))
 	}
 	return list
 }
 
-// unnamed returns the names for which a running container has no program.
-func unnamed(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
-	dirs := searched(c.Config.Env)
+// freeNames returns the names for which a running container has no program.
+func freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
+	dirs := searchDirs(c.Config.Env)
 	for _, name := range names {
-		found, err := lookAtPaths(ctx, api, c.ID, places(dirs, name))
+		found, err := statPaths(ctx, api, c.ID, candidatePaths(dirs, name))
 		if err != nil {
 			return nil, err
 		}

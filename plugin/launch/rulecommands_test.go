@@ -37,13 +37,13 @@ commands:
 		t.Fatal(c.Err)
 	}
 	p := &Plan{Config: c, Record: state.Session{Commands: []state.Command{{Name: "proxied", Action: "allow"}}}}
-	if got, want := p.ruled(bin), []string{"asks", "gh", "placed"}; !slices.Equal(got, want) {
+	if got, want := p.ruleCommands(bin), []string{"asks", "gh", "placed"}; !slices.Equal(got, want) {
 		t.Errorf("ruled() = %q, want %q", got, want)
 	}
 }
 
 func TestSearched(t *testing.T) {
-	got := searched([]string{"PATH=/run/hostexec/bin:/opt/x::.:/usr/bin:/run/hostexec/rules"})
+	got := searchDirs([]string{"PATH=/run/hostexec/bin:/opt/x::.:/usr/bin:/run/hostexec/rules"})
 	want := []string{"/bin", "/opt/x", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin"}
 	if !slices.Equal(got, want) {
 		t.Errorf("searched() = %q, want %q", got, want)

@@ -24,30 +24,30 @@ import (
 // engines on other hosts, and for those with a file system of their own. The container then gets a volume of
 // the engine, which the engine's copy API fills, and a relay carries the calls.
 
-// unseen reports whether an engine refused a container because it does not see dir.
-func unseen(err error, dir string) bool {
+// sourceMissing reports whether an engine refused a container because it does not see dir.
+func sourceMissing(err error, dir string) bool {
 	return err != nil && strings.Contains(err.Error(), "bind source path does not exist") && strings.Contains(err.Error(), dir)
 }
 
-// sendSeen creates the container with the share or, if the engine does not see the share, with a volume.
-func (l *Launch) sendSeen(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
+// createContainer creates the container with the share or, if the engine does not see the share, with a volume.
+func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
 	resp, err := l.edited(want, path).send(ctx, api)
-	if !unseen(err, l.Dir) || !l.Plan.Record.Relay {
+	if !sourceMissing(err, l.Dir) || !l.Plan.Record.Relay {
 		return resp, err
 	}
 	if l.http.Address != "" {
-		return resp, l.failWith(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+		return resp, l.noteFailure(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
 	}
 	if l.volume == "" { // docker run may create the container again after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {
-			return resp, l.failWith(err)
+			return resp, l.noteFailure(err)
 		}
 	}
 	return l.edited(want, path).send(ctx, api)
 }
 
-// failWith notes that err is not from the engine, and returns it.
-func (l *Launch) failWith(err error) error {
+// noteFailure notes that err is not from the engine, and returns it.
+func (l *Launch) noteFailure(err error) error {
 	l.Failed = err
 	return err
 }

@@ -16,10 +16,10 @@ import (
 // Before a session exists, these functions determine what it would remove from the environment, and which
 // files of the configuration its container could write.
 
-// ownerHere returns the directories that containers can probably write: those of all sessions, and the current
+// containerAccess returns the directories that containers can probably write: those of all sessions, and the current
 // directory. The current directory is left out if run would refuse to mount it, or if it contains the home
 // directory.
-func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
+func containerAccess(store *state.Store, workspace string) (*mount.Table, error) {
 	var mounts []mount.Point
 	view, err := mount.ReadView()
 	if err != nil {
@@ -35,7 +35,7 @@ func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
 			mounts = append(mounts, mount.Point{Source: source})
 		}
 		if rec.Proxy != nil {
-			mounts = append(mounts, watch.Requested(rec)...)
+			mounts = append(mounts, watch.WritableByRequesters(rec)...)
 		}
 	}
 	table, terr := mount.NewTable(mounts, mount.Default{})
@@ -45,9 +45,9 @@ func ownerHere(store *state.Store, workspace string) (*mount.Table, error) {
 	return table, err
 }
 
-// SuppliedHere returns the findings for the environment and the configuration. None of them is fatal.
-func SuppliedHere(store *state.Store, src config.Source) ([]policy.Problem, error) {
-	owner, err := ownerHere(store, src.Workspace)
+// WritableSettings returns the findings for the environment and the configuration. None of them is fatal.
+func WritableSettings(store *state.Store, src config.Source) ([]policy.Problem, error) {
+	owner, err := containerAccess(store, src.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -150,13 +150,13 @@ func TestCode(t *testing.T) {
 	if a.code != 200 {
 		t.Fatalf("the first use: %d, %s", a.code, a.body)
 	}
-	stream := s.listen(set(tokenHeader, token))
-	stream.hear("pending", "")
+	stream := s.readEvents(set(tokenHeader, token))
+	stream.next("pending", "")
 	again, a := s.present(code)
 	if a.code != 403 || again != "" || !strings.Contains(a.body, "revoked") || !strings.Contains(a.body, `"revoked":true`) || !strings.Contains(a.body, "docker hostexec ui") {
 		t.Errorf("the second use: %d, %s", a.code, a.body)
 	}
-	if told := stream.hear("revoked", ""); told != revoked {
+	if told := stream.next("revoked", ""); told != revoked {
 		t.Errorf("who listens is told %q", told)
 	}
 	for stream.lines.Scan() { // until the stream ends

@@ -17,14 +17,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// ear reads a page's events.
-type ear struct {
+// eventReader reads a page's events.
+type eventReader struct {
 	t     *testing.T
 	lines *bufio.Scanner
 	stop  context.CancelFunc
 }
 
-func (s *served) listen(edit func(*http.Request)) *ear {
+func (s *served) readEvents(edit func(*http.Request)) *eventReader {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	s.t.Cleanup(cancel)
@@ -44,13 +44,13 @@ func (s *served) listen(edit func(*http.Request)) *ear {
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		s.t.Fatalf("events: %s, %s", resp.Status, resp.Header.Get("Content-Type"))
 	}
-	e := &ear{s.t, bufio.NewScanner(resp.Body), cancel}
+	e := &eventReader{s.t, bufio.NewScanner(resp.Body), cancel}
 	e.lines.Buffer(nil, 16<<20)
 	return e
 }
 
-// hear returns the data of the next event called name that contains part.
-func (e *ear) hear(name, part string) string {
+// next returns the data of the next event called name that contains part.
+func (e *eventReader) next(name, part string) string {
 	e.t.Helper()
 	var event string
 	var data []string
@@ -80,26 +80,26 @@ func TestEvents(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
 	first := w.ask(t, ask1, "make", "one")
-	json, cards := s.listen(nil), s.listen(html)
-	if got := json.hear("pending", ""); !strings.Contains(got, ask1) {
+	json, cards := s.readEvents(nil), s.readEvents(html)
+	if got := json.next("pending", ""); !strings.Contains(got, ask1) {
 		t.Errorf("the first event lacks what waits: %s", got)
 	}
-	if got := cards.hear("pending", ""); !strings.Contains(got, `id="r-`+ask1) || !strings.Contains(got, "\n") {
+	if got := cards.next("pending", ""); !strings.Contains(got, `id="r-`+ask1) || !strings.Contains(got, "\n") {
 		t.Errorf("the first event lacks the card of what waits: %s", got)
 	}
 	second := w.ask(t, "00000000000000a2", "make", "two")
-	cards.hear("pending", `id="r-00000000000000a2`)
+	cards.next("pending", `id="r-00000000000000a2`)
 	later := newWatcher(t, store) // a new session
 	third := later.ask(t, "00000000000000a3", "make", "three")
-	json.hear("pending", "00000000000000a3")
+	json.next("pending", "00000000000000a3")
 	s.try(http.MethodPost, "/deny/00000000000000a2", "", nil)
 	<-second
-	cards.hear("pending", "request settled denied")
+	cards.next("pending", "request settled denied")
 	s.try(http.MethodPost, "/deny/"+ask1, "", nil)
 	s.try(http.MethodPost, "/deny/00000000000000a3", "", nil)
 	<-first
 	<-third
-	if got := json.hear("pending", "[]"); got != "[]" {
+	if got := json.next("pending", "[]"); got != "[]" {
 		t.Errorf("when all are answered: %s", got)
 	}
 }
@@ -117,8 +117,8 @@ func TestAttends(t *testing.T) {
 	if !refused() {
 		t.Error("with no browser, somebody is asked")
 	}
-	e := s.listen(nil)
-	e.hear("pending", "")
+	e := s.readEvents(nil)
+	e.next("pending", "")
 	for changed := s.state.Changed(); s.state.sessions() == 0; changed = s.state.Changed() {
 		<-changed
 	}
@@ -223,7 +223,7 @@ func TestStart(t *testing.T) {
 func TestTooManyStreams(t *testing.T) {
 	s := newPage(t, newStore(t))
 	for range maxStreams {
-		s.listen(nil).hear("pending", "")
+		s.readEvents(nil).next("pending", "")
 	}
 	if a := s.try(http.MethodGet, "/events", "", nil); a.code != 503 {
 		t.Errorf("one more = %d", a.code)

@@ -26,8 +26,8 @@ func TestGrants(t *testing.T) {
 	store := newStore(t)
 	other, w, s := newWatcher(t, store), newWatcher(t, store), newPage(t, store)
 	other.allowed(t, "git", "fetch")
-	events, cards := s.listen(nil), s.listen(html)
-	events.hear("grants", "fetch")
+	events, cards := s.readEvents(nil), s.readEvents(html)
+	events.next("grants", "fetch")
 	for i, terms := range []control.Decision{{For: "15m"}, {Times: 5}, {Always: true}} {
 		answer := w.ask(t, ask1, "make", strings.Repeat("x", i+1))
 		a := s.try(http.MethodPost, "/approve/"+ask1, on(s.only(), terms), nil)
@@ -38,8 +38,8 @@ func TestGrants(t *testing.T) {
 			t.Errorf("on %+v the answer is %+v", terms, got)
 		}
 	}
-	events.hear("grants", "xxx")
-	cards.hear("grants", "4 more calls")
+	events.next("grants", "xxx")
+	cards.next("grants", "4 more calls")
 	var all []control.Grant
 	if s.get("/grants", &all); len(all) != 4 {
 		t.Fatalf("/grants = %+v, want four", all)
@@ -58,7 +58,7 @@ func TestGrants(t *testing.T) {
 	if len(w.queue.Grants())+len(other.queue.Grants()) != 0 {
 		t.Error("what was revoked holds")
 	}
-	events.hear("grants", "[]")
+	events.next("grants", "[]")
 }
 
 // TestBadTerms checks that invalid terms approve nothing.

@@ -31,8 +31,8 @@ func set(kv ...string) func(*http.Request) {
 func host(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 func drop(name string) func(*http.Request) { return func(r *http.Request) { r.Header.Del(name) } }
 
-// strangers returns requests of clients that are not the page, or lack its token.
-func strangers(s *served, approve string) []attempt {
+// foreignRequests returns requests of clients that are not the page, or lack its token.
+func foreignRequests(s *served, approve string) []attempt {
 	port := s.ln.Addr().(*net.TCPAddr).Port
 	return []attempt{
 		{"another site's fetch", "POST", approve, set("Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"), 403},
@@ -111,7 +111,7 @@ func TestGuard(t *testing.T) {
 	w, s := newWatcher(t, store), newPage(t, store)
 	got := w.ask(t, ask1, "make")
 	approve, body := "/approve/"+ask1, decision(s.only(), "")
-	for _, tt := range append(strangers(s, approve), shapes(approve)...) {
+	for _, tt := range append(foreignRequests(s, approve), shapes(approve)...) {
 		a := s.try(tt.method, tt.path, map[bool]string{true: body}[tt.method == "POST"], tt.edit)
 		if a.code != tt.code {
 			t.Errorf("%s: %s %s = %d, want %d: %s", tt.name, tt.method, tt.path, a.code, tt.code, a.body)

@@ -30,11 +30,11 @@ func AgentName(id string) string { return "hostexec-agent-" + id }
 
 // Orphaned reports whether s is an agent's session that no process ends any more.
 func Orphaned(s Session, now time.Time) bool {
-	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && settled(s, now)
+	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && created(s, now)
 }
 
-// settled returns false for a session that is being created: its watcher starts after its record is written.
-func settled(s Session, now time.Time) bool {
+// created returns false for a session that is being created: its watcher starts after its record is written.
+func created(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
@@ -69,7 +69,7 @@ func Locked(store *state.Store, id string) bool {
 // Served reports whether a session has a watcher. It waits for a process that answers the callers of a killed
 // watcher.
 func Served(store *state.Store, id string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), AnswerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), LockTimeout)
 	defer cancel()
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
 	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
@@ -90,18 +90,23 @@ func SweepLost(store *state.Store) error {
 	return errors.Join(errs...)
 }
 
-// OpenSwept opens the state directory, and ends the commands of sessions whose watcher and keeper were killed
+// OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed
 // together. Errors are ignored: prune reports what cannot be ended.
-func OpenSwept() (*state.Store, error) {
+func OpenStore() (*state.Store, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
 	}
+	EndUnkept(store)
+	return store, nil
+}
+
+// EndUnkept ends the commands of sessions whose watcher and keeper were killed together.
+func EndUnkept(store *state.Store) {
 	ids, _ := store.IDs() // callers that list the sessions report the error
 	for _, id := range ids {
-		_ = watch.EndUnkept(store.Dir(id)) // prune reports the error
+		_ = watch.EndUnkept(store.Dir(id)) // prune reports what cannot be ended
 	}
-	return store, nil
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
@@ -110,7 +115,7 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 		return err
 	}
 	defer api.Close()
-	ctx, cancel := context.WithTimeout(ctx, sweeping)
+	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
 	defer cancel()
 	list, err := api.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession+"="+s.ID)),
@@ -131,22 +136,22 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 	return nil
 }
 
-// AnswerTime is the maximum time for which the lock of a killed watcher's session is held to answer its
+// LockTimeout is the maximum time for which the lock of a killed watcher's session is held to answer its
 // callers.
-const AnswerTime = 2 * time.Second
+const LockTimeout = 2 * time.Second
 
-// sweeping is the time limit for an engine to remove one container.
-const sweeping = 30 * time.Second
+// removalTimeout is the time limit for an engine to remove one container.
+const removalTimeout = 30 * time.Second
 
 // Prunable reports whether only the folder of s is left. If s has no container, the folder of its jobs shows
 // that it was served.
 func Prunable(store *state.Store, s Session, now time.Time) bool {
-	if s.State != StateGone || settled(s, now) {
+	if s.State != StateGone || created(s, now) {
 		return s.State == StateGone
 	}
 	_, err := os.Stat(state.JobsDir(store.Dir(s.ID)))
 	return s.OnHost() && err == nil && !Served(store, s.ID)
 }
 
-// HalfMade is the age after which no process is creating or removing a folder without a record.
-const HalfMade = time.Minute
+// MinAge is the age after which no process is creating or removing a folder without a record.
+const MinAge = time.Minute

@@ -15,7 +15,7 @@ import (
 
 // What a killed watcher and a killed keeper have left ends when the state is opened next, but not while
 // the keeper runs.
-func TestOpenSwept(t *testing.T) {
+func TestOpenStore(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", t.TempDir())
 	store, err := state.Open()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestOpenSwept(t *testing.T) {
 		}
 	}
 	defer left.Process.Kill() // it may have ended
-	if _, err := OpenSwept(); err != nil {
+	if _, err := OpenStore(); err != nil {
 		t.Fatal(err)
 	}
 	if err := left.Process.Signal(syscall.Signal(0)); err != nil || !exists(state.ControlSock(dir)) {
@@ -57,7 +57,7 @@ func TestOpenSwept(t *testing.T) {
 	}
 	lifeline.Close()
 	keeper.Wait() // its exit status is that of read
-	if _, err := OpenSwept(); err != nil {
+	if _, err := OpenStore(); err != nil {
 		t.Fatal(err)
 	}
 	left.Wait() // ends if it was ended

@@ -56,13 +56,13 @@ func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, rec
 		}
 		found := rebuild(folders, args, list)
 		more = append(more, found...)
-		folders = slices.DeleteFunc(folders, func(dir string) bool { return Knows(found, filepath.Base(dir)) })
+		folders = slices.DeleteFunc(folders, func(dir string) bool { return Contains(found, filepath.Base(dir)) })
 	}
 	return more, answered
 }
 
-// Knows reports whether recs has session id.
-func Knows(recs []state.Session, id string) bool {
+// Contains reports whether recs has session id.
+func Contains(recs []state.Session, id string) bool {
 	return slices.ContainsFunc(recs, func(rec state.Session) bool { return rec.ID == id })
 }
 
@@ -73,7 +73,7 @@ func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) (
 		return nil, err
 	}
 	defer api.Close()
-	ctx, cancel := context.WithTimeout(ctx, PingTime)
+	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
 	defer cancel()
 	return api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession))})
 }
@@ -91,19 +91,19 @@ func rebuild(folders, globalArgs []string, list []container.Summary) (recs []sta
 			continue
 		}
 		c := slices.MinFunc(own, func(a, b container.Summary) int {
-			return cmp.Or(cmp.Compare(down(a), down(b)), cmp.Compare(b.Created, a.Created))
+			return cmp.Or(cmp.Compare(notRunning(a), notRunning(b)), cmp.Compare(b.Created, a.Created))
 		})
 		recs = append(recs, state.Session{
 			ID: id, Version: cmp.Or(c.Labels[inject.LabelVersion], "unknown"), Created: time.Unix(c.Created, 0).UTC(),
-			Container: c.ID, ContainerName: nameOf(c.Names), Image: c.Image, Commands: namesOf(c.Labels[inject.LabelCommands]),
+			Container: c.ID, ContainerName: nameOf(c.Names), Image: c.Image, Commands: commandsOf(c.Labels[inject.LabelCommands]),
 			GlobalArgs: globalArgs, Damaged: true,
 		})
 	}
 	return recs
 }
 
-// down returns 0 for a running container, else 1.
-func down(c container.Summary) int {
+// notRunning returns 0 for a running container, else 1.
+func notRunning(c container.Summary) int {
 	if c.State == container.StateRunning {
 		return 0
 	}
@@ -118,8 +118,8 @@ func mounts(c container.Summary, dir string) bool {
 	})
 }
 
-// namesOf returns commands with names only. The empty action denies.
-func namesOf(label string) (commands []state.Command) {
+// commandsOf returns commands with names only. The empty action denies.
+func commandsOf(label string) (commands []state.Command) {
 	for name := range strings.SplitSeq(label, ",") {
 		if config.CheckName(name) == nil {
 			commands = append(commands, state.Command{Name: name, Action: "unknown"})

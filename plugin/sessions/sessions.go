@@ -44,27 +44,27 @@ const (
 // Session is a session's record and its state.
 type Session struct {
 	state.Session
-	State   string          `json:"state"`
-	Watcher *control.Status `json:"watcher"` // nil if there is no watcher, or it does not answer
-	silent  error           // why an existing watcher has not answered
+	State      string          `json:"state"`
+	Watcher    *control.Status `json:"watcher"` // nil if there is no watcher, or it does not answer
+	unanswered error           // why an existing watcher has not answered
 }
 
 // Unanswered returns why an existing watcher has not answered, or nil.
-func (s Session) Unanswered() error { return s.silent }
+func (s Session) Unanswered() error { return s.unanswered }
 
 // Survey finds the watcher and the container of each record. If a session's engine does not answer, the
 // session's state is unknown.
 func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
-	engines := make(map[string]map[string]seen) // containers by ID, by engine
+	engines := make(map[string]map[string]containerState) // containers by ID, by engine
 	watchers, silent := askEach(ctx, store, recs)
 	all := make([]Session, len(recs))
 	for i, rec := range recs {
 		rec = restored(store, rec, watchers[i])
-		s := Session{Session: rec, Watcher: watchers[i], silent: silent[i]}
+		s := Session{Session: rec, Watcher: watchers[i], unanswered: silent[i]}
 		switch {
-		case errors.As(s.silent, new(*control.StoppedError)):
+		case errors.As(s.unanswered, new(*control.StoppedError)):
 			s.State = StateSuspended
-		case s.silent != nil:
+		case s.unanswered != nil:
 			s.State = StateUnknown
 		case s.Watcher == nil && (rec.Proxy != nil || rec.OnHost()): // no engine is involved
 			s.State = StateGone
@@ -116,7 +116,7 @@ func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*
 
 // stateOf returns the state of a session without a watcher from its engine's containers; found is nil if the
 // engine did not answer. stopped means that a person has ended the session.
-func stateOf(id string, found map[string]seen, stopped bool) string {
+func stateOf(id string, found map[string]containerState, stopped bool) string {
 	if found == nil {
 		return StateUnknown
 	}
@@ -161,14 +161,14 @@ func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.St
 	return &st, nil
 }
 
-// seen is a container as an engine lists it.
-type seen struct {
+// containerState is a container as an engine lists it.
+type containerState struct {
 	state string
 	name  string // it may have been renamed since the watcher ended
 }
 
 // containers returns an engine's containers by ID.
-func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]seen {
+func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string) map[string]containerState {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), globalArgs)
 	if err != nil {
 		return nil
@@ -180,9 +180,9 @@ func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string)
 	if err != nil {
 		return nil
 	}
-	found := make(map[string]seen, len(list))
+	found := make(map[string]containerState, len(list))
 	for _, c := range list {
-		found[c.ID] = seen{c.State, nameOf(c.Names)}
+		found[c.ID] = containerState{c.State, nameOf(c.Names)}
 	}
 	return found
 }
@@ -197,8 +197,8 @@ func nameOf(names []string) string {
 	return ""
 }
 
-// LookAt returns the session that ref names, with its state.
-func LookAt(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (Session, error) {
+// Inspect returns the session that ref names, with its state.
+func Inspect(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (Session, error) {
 	rec, err := Find(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return Session{}, cli.Hint(err, "docker hostexec status -a")
@@ -221,7 +221,7 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if damaged, derr := state.FindIn(more, ref); derr == nil {
 		return damaged, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, PingTime)
+	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
 	defer cancel()
 	api, ierr := cli.Connect(dockerCLI.ConfigFile(), cli.GlobalArgs(dockerCLI))
 	if ierr != nil {
@@ -252,8 +252,8 @@ func findRestored(ctx context.Context, store *state.Store, ref string) (state.Se
 	return store.Find(ref)
 }
 
-// PingTime is the time limit for an engine's first answer.
-const PingTime = 5 * time.Second
+// EngineTimeout is the time limit for an engine's first answer.
+const EngineTimeout = 5 * time.Second
 
 // FindAll returns the sessions that refs name, or all sessions.
 func FindAll(store *state.Store, refs []string) ([]state.Session, error) {

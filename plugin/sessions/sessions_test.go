@@ -9,7 +9,7 @@ import (
 )
 
 func TestStateOf(t *testing.T) {
-	found := map[string]seen{"r": {state: "running"}, "p": {state: "paused"}, "s": {state: "restarting"},
+	found := map[string]containerState{"r": {state: "running"}, "p": {state: "paused"}, "s": {state: "restarting"},
 		"e": {state: "exited"}, "c": {state: "created"}, "d": {state: "dead"}}
 	for id, want := range map[string]string{
 		"r": StateLost, "p": StateLost, "s": StateLost, "e": StateExited, "c": StateExited, "d": StateExited, "x": StateGone, "": StateGone,

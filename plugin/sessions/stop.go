@@ -15,16 +15,16 @@ import (
 // DefaultGrace lets the watcher choose the grace period.
 const DefaultGrace = time.Duration(-1)
 
-// ending is the time limit for a watcher to end, in addition to the grace period: it removes an agent's
+// endTimeout is the time limit for a watcher to end, in addition to the grace period: it removes an agent's
 // container, and ends the processes that commands have left.
-const ending = 20 * time.Second
+const endTimeout = 20 * time.Second
 
 // StopWatcher asks the watcher to end, and waits for it. Processes have the grace period between TERM and
 // KILL. Without a watcher it returns nil.
 func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
 	c := control.Dial(dir)
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, max(grace, watch.AgentGrace)+ending)
+	ctx, cancel := context.WithTimeout(ctx, max(grace, watch.AgentGrace)+endTimeout)
 	defer cancel()
 	err := c.Stop(ctx, grace)
 	for tick := time.NewTicker(20 * time.Millisecond); err == nil; {

@@ -17,7 +17,7 @@ func TestAgentEndGraceful(t *testing.T) {
 	if got := e.graceful(why); got != why {
 		t.Errorf("by itself: %v", got)
 	}
-	e.stopped.Store(&stopError{time.Minute})
+	e.stopped.Store(&StopError{time.Minute})
 	got := e.graceful(why)
 	var says executor.Graceful
 	if !errors.Is(got, why) || !errors.As(got, &says) || says.Grace() != time.Minute || got.Error() != why.Error() {

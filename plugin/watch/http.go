@@ -44,36 +44,37 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
-func (u *watcherLink) listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+// Listening says at which address calls over HTTP come.
+func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
-func (w *Watcher) openOtherListeners() (doors []net.Listener, err error) {
-	token, err := http.KeptKey(state.TokenFile(w.Dir))
+func (c *Carriers) openOtherListeners() (doors []net.Listener, err error) {
+	token, err := http.KeptKey(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := http.MadeKey(state.ExecSecret(w.Dir))
+	secret, err := http.MadeKey(state.ExecSecret(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	ln, err := socket.Bind(w.Dir, filepath.Base(state.ExecSock(w.Dir)), 0o600)
+	ln, err := socket.Bind(c.record.Dir, filepath.Base(state.ExecSock(c.record.Dir)), 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
-	keys := http.Keys{Secret: secret, Token: token, Cwd: w.cwdOf}
-	doors = append(doors, &removed{http.ListenExecSocket(control.OwnUser(ln), w.Dir, keys), state.ExecSock(w.Dir)})
-	if w.rec.HTTP == nil {
+	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
+	doors = append(doors, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	if c.record.HTTP == nil {
 		return doors, nil
 	}
-	if err := http.WriteToken(state.ShareDir(w.Dir), token); err != nil {
+	if err := http.WriteToken(state.ShareDir(c.record.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(doors))
 	}
-	w.http = http.New(w.Dir, token, w.workdir)
-	if w.rec.HTTP.Address != "" { // resumed
-		w.reopenHTTP()
+	c.http = http.New(c.record.Dir, token, c.calls.Workdir)
+	if c.record.HTTP.Address != "" { // resumed
+		c.reopenHTTP()
 	}
-	return append(doors, w.http), nil
+	return append(doors, c.http), nil
 }
 
 // removed is a listener whose socket is removed with it.
@@ -88,9 +89,9 @@ func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listen
 var errDown = errors.New("the container does not run at the moment")
 
 // cwdOf returns what the container calls the host's directory workdir.
-func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
-	sc := w.server.State()
-	if sc == nil || w.down.Load() {
+func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
+	sc := c.calls.Server.State()
+	if sc == nil || c.life.Down.Load() {
 		return "", errDown
 	}
 	if real, err := filepath.EvalSymlinks(workdir); err == nil && filepath.IsAbs(workdir) {
@@ -101,37 +102,39 @@ func (w *Watcher) cwdOf(workdir string) (cwd string, err error) {
 	return "", http.ErrNoWorkdir
 }
 
-// openHTTP listens where run has found the container's gateway to be, as it says in text.
-func (w *Watcher) openHTTP(text string) (address string, err error) {
+// OpenHTTP listens where run has found the container's gateway to be, as it says in text.
+func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	var at Gateway
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		return "", err
 	}
-	if w.http == nil {
+	if c.http == nil {
 		return "", errors.New("this session has no calls over HTTP")
 	}
-	ports, err := w.portsAt(at)
+	ports, err := c.portsAt(at)
 	if err != nil {
 		return "", err
 	}
-	got, err := w.http.Open(at.Device, at.Addr, ports...)
+	got, err := c.http.Open(at.Device, at.Addr, ports...)
 	if err != nil {
 		return "", err
 	}
-	w.rec.HTTP = &state.HTTP{Device: at.Device, Address: got}
-	w.log.Info("http", "address", got, "device", at.Device)
+	c.record.HTTP = &state.HTTP{Device: at.Device, Address: got}
+	c.log.Info("http", "address", got, "device", at.Device)
 	return got, nil
 }
 
 // portsAt are those to be tried, which no other session has, not even one that may be resumed.
-func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
-	all, err := w.store.List()
+func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
+	all, err := c.record.Store.List()
 	if err != nil {
-		w.log.Warn("look for ports", "error", err)
+		c.log.Warn("look for ports", "error", err)
 	}
 	holder := func(port uint16) int {
 		address := netip.AddrPortFrom(at.Addr, port).String()
-		return slices.IndexFunc(all, func(rec state.Session) bool { return rec.ID != w.id && rec.HTTP != nil && rec.HTTP.Address == address })
+		return slices.IndexFunc(all, func(rec state.Session) bool {
+			return rec.ID != c.record.ID && rec.HTTP != nil && rec.HTTP.Address == address
+		})
 	}
 	if at.Port != 0 {
 		if i := holder(at.Port); i >= 0 {
@@ -150,13 +153,13 @@ func (w *Watcher) portsAt(at Gateway) (ports []uint16, err error) {
 
 // reopenHTTP listens where it did before: the container knows no other place. That it cannot
 // is no reason not to answer by other roads.
-func (w *Watcher) reopenHTTP() {
-	at, err := netip.ParseAddrPort(w.rec.HTTP.Address)
+func (c *Carriers) reopenHTTP() {
+	at, err := netip.ParseAddrPort(c.record.HTTP.Address)
 	if err == nil {
-		_, err = w.http.Open(w.rec.HTTP.Device, at.Addr(), at.Port())
+		_, err = c.http.Open(c.record.HTTP.Device, at.Addr(), at.Port())
 	}
 	if err != nil {
-		w.log.Error("http", "error", err)
-		w.unreachable = "calls over HTTP are not answered: " + err.Error()
+		c.log.Error("http", "error", err)
+		c.Unreachable = "calls over HTTP are not answered: " + err.Error()
 	}
 }

@@ -26,9 +26,9 @@ func TestPortsAt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &Watcher{id: own, store: store}
+	c := &Carriers{record: NewRecord(store, state.Session{ID: own}, nil)}
 	at := func(addr string, port uint16) ([]uint16, error) {
-		return w.portsAt(Gateway{Addr: netip.MustParseAddr(addr), Port: port})
+		return c.portsAt(Gateway{Addr: netip.MustParseAddr(addr), Port: port})
 	}
 	if _, err := at("172.17.0.1", 9998); !errors.Is(err, http.ErrTaken) || !strings.Contains(err.Error(), "172.17.0.1:9998 is that of session "+other) {
 		t.Errorf("another session's: %v", err)

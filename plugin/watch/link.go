@@ -20,7 +20,7 @@ import (
 // Between run and the watcher goes one line at a time:
 //
 //	run -> watcher    recorded               the session's folder and record are there
-//	run <- watcher    ready                  the doors are open
+//	run <- watcher    ready                  calls are accepted
 //	run -> watcher    http JSON              listen there for HTTP, a Gateway
 //	run <- watcher    listening ADDRESS      it does
 //	run -> watcher    inspected JSON         what the engine says of the container that comes next
@@ -208,10 +208,11 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// watcherLink is the watcher's end.
-type watcherLink struct {
+// Launcher is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
+// agent, or proxy.
+type Launcher struct {
 	f      *os.File
-	lines  chan string // closed when run has gone; it ends with "" if it was killed
+	Lines  chan string // closed when run has gone; it ends with "" if it was killed
 	closed chan struct{}
 	reader sync.WaitGroup
 }
@@ -219,20 +220,20 @@ type watcherLink struct {
 // maxLine is more than an agent's arguments and environment can have: the kernel takes less.
 const maxLine = 16 << 20
 
-func newWatcherLink(f *os.File) *watcherLink {
-	u := &watcherLink{f: f, lines: make(chan string), closed: make(chan struct{})}
+func newLauncher(f *os.File) *Launcher {
+	u := &Launcher{f: f, Lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
 	u.reader.Go(u.read)
 	return u
 }
 
-func (u *watcherLink) read() {
-	defer close(u.lines)
+func (u *Launcher) read() {
+	defer close(u.Lines)
 	in := bufio.NewScanner(u.f)
 	in.Buffer(nil, maxLine)
 	for in.Scan() {
 		select {
-		case u.lines <- in.Text():
+		case u.Lines <- in.Text():
 		case <-u.closed:
 			return
 		}
@@ -240,37 +241,42 @@ func (u *watcherLink) read() {
 }
 
 // recorded waits for the session's record; it reports false when there will be none.
-func (u *watcherLink) recorded(ctx context.Context) bool {
+func (u *Launcher) recorded(ctx context.Context) bool {
 	select {
-	case line := <-u.lines:
+	case line := <-u.Lines:
 		return line == "recorded"
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (u *watcherLink) stopping() { fmt.Fprintln(u.f, "stopping") }
+// Stopping says that the container is being stopped, because somebody stops the session.
+func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
 
-func (u *watcherLink) ready() { fmt.Fprintln(u.f, "ready") }
+// Ready says that calls are accepted.
+func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
 
-func (u *watcherLink) bound(warnings []string, where string) {
-	u.warn(warnings)
+// Bound says that the container may start, what should be known of its mounts, and where commands run.
+func (u *Launcher) Bound(warnings []string, where string) {
+	u.Warn(warnings)
 	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 
-func (u *watcherLink) warn(warnings []string) {
+// Warn says what should be known of the session.
+func (u *Launcher) Warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
 }
 
-func (u *watcherLink) fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+// Fail says why the session cannot be served.
+func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
 
-// letGo ends the link before the watcher does: run need not wait for that.
-func (u *watcherLink) letGo() { u.f.Close() }
+// LetGo ends the link before the watcher does: run need not wait for that.
+func (u *Launcher) LetGo() { u.f.Close() }
 
-func (u *watcherLink) close() {
+func (u *Launcher) close() {
 	u.f.Close()
 	close(u.closed)
 	u.reader.Wait()

@@ -18,11 +18,11 @@ var errKeeper = errors.New("the keeper of the session was killed")
 
 // watchKeeper ends the session when its keeper dies: nobody else would end the session's
 // commands, should this process be killed, too.
-func (w *Watcher) watchKeeper(ctx context.Context) {
-	stop := context.AfterFunc(ctx, func() { w.Keeper.Close() })
+func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
+	stop := context.AfterFunc(ctx, func() { keeper.Close() })
 	defer stop()
-	if _, err := w.Keeper.Read(make([]byte, 1)); ctx.Err() == nil && errors.Is(err, io.EOF) {
-		w.stop(errKeeper)
+	if _, err := keeper.Read(make([]byte, 1)); ctx.Err() == nil && errors.Is(err, io.EOF) {
+		l.Stop(errKeeper)
 	}
 }
 
@@ -88,12 +88,12 @@ func endLost(dir string) error {
 }
 
 // endLost ends what the watcher before this one left running, and tells the callers.
-func (w *Watcher) endLost() {
-	if !killed(w.Dir) {
+func (s *Session) endLost() {
+	if !killed(s.Record.Dir) {
 		return
 	}
-	if err := endLost(w.Dir); err != nil {
-		w.log.Error("resume", "error", err)
+	if err := endLost(s.Record.Dir); err != nil {
+		s.Log.Error("resume", "error", err)
 	}
-	answerLost(w.store, w.rec)
+	answerLost(s.Record.Store, s.Record.Session)
 }

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -26,26 +27,34 @@ type Notify struct {
 	Bell    *bool    // nil: yes
 }
 
-// newQueue returns the session's queue of questions, with the grants that it had before.
-func (w *Watcher) newQueue() *approval.Queue {
-	q := &approval.Queue{
-		CanNotify: notify.Terminal(w.rec.Terminal).Open,
-		Notifies:  w.notifier.Reachable(),
-		File:      state.GrantsFile(w.Dir),
-	}
-	if err := q.Load(w.rec.ID); err != nil {
-		w.log.Error("no grant of before holds", "error", err)
+// Questions are the requests that wait for a person. It tells people that there are some.
+type Questions struct {
+	Notifier notify.Notifier
+
+	queue    *approval.Queue
+	options  Notify
+	terminal notify.Terminal // where the session was started
+	log      *slog.Logger
+}
+
+// newQuestions returns the session's questions, with the grants that it had before. run runs the notifier.
+func newQuestions(record *Record, options Notify, run notify.Runner, log *slog.Logger) *Questions {
+	q := &Questions{Notifier: NewNotifier(record.Session, options, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
+	q.Notifier.Run = run
+	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable(), File: state.GrantsFile(record.Dir)}
+	if err := q.queue.Load(record.ID); err != nil {
+		log.Error("no grant of before holds", "error", err)
 	}
 	return q
 }
 
-// newNotifier returns what runs the programs that w.Notify wants, those that there are.
-// They are found now, before the container runs.
-func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
-	n := notify.Notifier{Session: w.rec.ID, Run: w.runner(host)}
+// NewNotifier returns the programs that options name, those that there are. They are found now, before the
+// container runs.
+func NewNotifier(rec state.Session, options Notify, log *slog.Logger) notify.Notifier {
+	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
-	if w.rec.Proxy != nil { // who makes requests may have been there before
-		owner, _ := mount.NewTable(Requested(w.rec), mount.Default{}) // it fails only for a Default with a directory
+	if rec.Proxy != nil { // who makes requests may have been there before
+		owner, _ := mount.NewTable(WritableByRequesters(rec), mount.Default{}) // it fails only for a Default with a directory
 		own, _ := executor.Path(os.Getenv("PATH"), owner)
 		getenv = func(name string) string {
 			if name == "PATH" {
@@ -54,31 +63,40 @@ func (w *Watcher) newNotifier(host *executor.Host) notify.Notifier {
 			return os.Getenv(name)
 		}
 	}
-	if wanted(w.Notify.Desktop) {
+	if wanted(options.Desktop) {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
-	if len(w.Notify.Command) > 0 {
-		if path, ok := osenv.LookPath(w.Notify.Command[0], getenv("PATH")); ok {
-			n.Command = append([]string{path}, w.Notify.Command[1:]...)
+	if len(options.Command) > 0 {
+		if path, ok := osenv.LookPath(options.Command[0], getenv("PATH")); ok {
+			n.Command = append([]string{path}, options.Command[1:]...)
 		} else {
-			w.log.Error("notify.command is not found in PATH", "command", w.Notify.Command[0])
+			log.Error("notify.command is not found in PATH", "command", options.Command[0])
 		}
 	}
 	return n
 }
 
-func wanted(option *bool) bool { return option == nil || *option }
+// WritableNotifier returns a file in notify.command that owner can change. What a container requests
+// starts that, and nobody is asked: what an interpreter reads is as good as a program.
+func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at string, ok bool) {
+	for _, word := range n.Command {
+		if at, ok = executor.WritablePath(word, owner); ok {
+			return at, true
+		}
+	}
+	return "", false
+}
 
-// runner runs programs as calls run: in a tree that ends whole, with nothing on its
+// notifierRunner runs programs as calls run: in a tree that ends whole, with nothing on its
 // descriptors, and in the environment of one. So whatever they do, they approve nothing.
-func (w *Watcher) runner(host *executor.Host) notify.Runner {
+func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 	return func(ctx context.Context, argv, env []string) error {
 		root, err := os.Open("/")
 		if err != nil {
 			return err
 		}
 		defer root.Close()
-		if sc := w.server.State(); sc != nil { // there is one before there are requests
+		if sc := c.Server.State(); sc != nil { // there is one before there are requests
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
@@ -90,22 +108,24 @@ func (w *Watcher) runner(host *executor.Host) notify.Runner {
 	}
 }
 
+func wanted(option *bool) bool { return option == nil || *option }
+
 // announce tells of questions whenever there is one that was not there before, until ctx
 // is done. What comes while somebody is being told is told of at once, by one number.
-func (w *Watcher) announce(ctx context.Context) {
+func (q *Questions) announce(ctx context.Context) {
 	known := map[string]bool{}
 	for {
-		changed := w.queue.Changed()
+		changed := q.queue.Changed()
 		now := map[string]bool{}
 		var fresh []string
-		for _, q := range w.queue.Pending() {
+		for _, q := range q.queue.Pending() {
 			if now[q.ID] = true; !known[q.ID] {
 				fresh = append(fresh, q.ID)
 			}
 		}
 		known = now
 		if len(fresh) > 0 {
-			w.notify(ctx, fresh, len(now))
+			q.notify(ctx, fresh, len(now))
 		}
 		select {
 		case <-changed:
@@ -116,15 +136,15 @@ func (w *Watcher) announce(ctx context.Context) {
 }
 
 // notify rings and notifies. Questions that reach nobody are not left waiting.
-func (w *Watcher) notify(ctx context.Context, fresh []string, waiting int) {
-	if wanted(w.Notify.Bell) {
-		notify.Terminal(w.rec.Terminal).Bell()
+func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
+	if wanted(q.options.Bell) {
+		q.terminal.Bell()
 	}
-	if !w.notifier.Reachable() {
+	if !q.Notifier.Reachable() {
 		return
 	}
-	if err := w.notifier.Notify(ctx, waiting); err != nil {
-		w.log.Warn("notify", "error", err)
-		w.queue.NotificationFailed(fresh)
+	if err := q.Notifier.Notify(ctx, waiting); err != nil {
+		q.log.Warn("notify", "error", err)
+		q.queue.NotificationFailed(fresh)
 	}
 }

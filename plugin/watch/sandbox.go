@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
@@ -25,9 +26,9 @@ var plainVariables = []string{
 	"LC_NUMERIC", "LC_TIME", "LC_MONETARY",
 }
 
-// confined returns the Confined of a session whose container has the directories dirs. environ is
-// the environment of other commands.
-func (w *Watcher) confined(dirs *mount.Table, environ []string) func(policy.Verdict) (*sandbox.Sandbox, []string, error) {
+// confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs; environ
+// is the environment of other commands.
+func confined(rec *Record, dirs *mount.Table, environ []string) func(policy.Verdict) (*sandbox.Sandbox, []string, error) {
 	return func(v policy.Verdict) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
@@ -36,7 +37,7 @@ func (w *Watcher) confined(dirs *mount.Table, environ []string) func(policy.Verd
 		if err != nil {
 			return nil, nil, err
 		}
-		private, err := w.store.SandboxDirs(w.Dir, w.rec.Workspace)
+		private, err := rec.Store.SandboxDirs(rec.Dir, rec.Workspace)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,7 +45,7 @@ func (w *Watcher) confined(dirs *mount.Table, environ []string) func(policy.Verd
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
-		if d := dirs.Default(); d.Source != "" && !within(resolved(w.store.Home), resolved(d.Source)) && !within(resolved(osenv.Get(environ, "HOME")), resolved(d.Source)) {
+		if d := dirs.Default(); d.Source != "" && !names.Within(Resolved(rec.Store.Home), Resolved(d.Source)) && !names.Within(Resolved(osenv.Get(environ, "HOME")), Resolved(d.Source)) {
 			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
 		}
 		box, err := prepare(dirs, paths, v.Sandbox.Net)
@@ -98,7 +99,7 @@ func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err e
 func unreadable(program string, paths []sandbox.Path) string {
 	for _, at := range append(mount.Links(program), program) {
 		if !slices.ContainsFunc(paths, func(p sandbox.Path) bool {
-			return at == p.Name || strings.HasPrefix(at, strings.TrimSuffix(p.Name, "/")+"/")
+			return names.Within(at, p.Name)
 		}) {
 			return at
 		}
@@ -147,12 +148,10 @@ func furnish(private, home string, s policy.Sandbox) error {
 	return nil
 }
 
+// below returns the rest of the path name below home, if it is below.
 func below(name, home string) (rest string, ok bool) {
-	if home == "" {
-		return "", false
-	}
-	rest, ok = strings.CutPrefix(name, filepath.Clean(home)+"/")
-	return rest, ok && rest != ""
+	rest, ok = names.CutDir(name, filepath.Clean(home))
+	return rest, ok && home != "" && rest != "."
 }
 
 // link has rest in root lead to the file called to, unless something is there already.

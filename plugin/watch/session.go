@@ -4,92 +4,216 @@ package watch
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/approval"
-	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// What the control API asks of a session.
+// Session is a session that is served.
+type Session struct {
+	Record   *Record
+	Config   *Configuration
+	Warnings *Warnings
+	Calls    *Calls
+	Carriers *Carriers
+	Life     *Lifetime
+	Engine   func() (Engine, error) // connects to the session's engine
+	Log      *slog.Logger
 
-// Queue implements control.Session.
-func (w *Watcher) Queue() *approval.Queue { return w.queue }
-
-// Stop implements control.Session. Whoever asks for it wants it to last.
-func (w *Watcher) Stop(grace time.Duration) {
-	if err := w.store.NoteStopped(w.id, true); err != nil {
-		w.log.Error("stop", "error", err)
-	}
-	w.stopWithin(grace)
+	mode  Mode
+	atEnd []func() error
+	wg    sync.WaitGroup // all goroutines that the session's end waits for
 }
 
-// Kill implements control.Session.
-func (w *Watcher) Kill(id string) bool { return w.server.Kill(id) }
+// Go runs f in a goroutine. The session's end waits for it.
+func (s *Session) Go(f func()) { s.wg.Go(f) }
 
-// Left implements control.Session.
-func (w *Watcher) Left() []control.Leftover {
-	var all []control.Leftover
-	for _, l := range proctree.AllLeft() {
-		all = append(all, control.Leftover{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
-	}
-	return all
+// AtEnd has f run when the session has ended and nobody can reach its watcher any more.
+func (s *Session) AtEnd(f func() error) { s.atEnd = append(s.atEnd, f) }
+
+// NewSession returns the session with a record. It answers no calls yet.
+func NewSession(record *Record, log *slog.Logger) *Session {
+	s := &Session{Record: record, Config: NewConfiguration(record, log), Log: log}
+	s.Warnings = &Warnings{record: record, config: s.Config}
+	s.Calls = &Calls{Server: &call.Server{}, record: record, config: s.Config, log: log}
+	return s
 }
 
-// EndLeft implements control.Session.
-func (w *Watcher) EndLeft(id string) bool { return w.server.EndLeft(id) }
+// settling is how long after its start a watcher begins to save memory. By then its container runs, also on a
+// busy machine, and relays are up: collections would delay both.
+const settling = 3 * time.Second
 
-// Jobs implements control.Session.
-func (w *Watcher) Jobs() []job.Info {
-	var all []job.Info
-	for _, j := range w.server.Jobs.All() {
-		all = append(all, j.Info())
-	}
-	return all
+// saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
+// all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
+func saveMemory() {
+	debug.SetGCPercent(10)
+	debug.FreeOSMemory()
 }
 
-// EndJob implements control.Session.
-func (w *Watcher) EndJob(ctx context.Context, id, sig string) error {
-	_, err := w.server.EndJob(ctx, id, sig)
+// serve opens the listeners, and follows what makes calls until that is over. It returns when every call has
+// been answered and everything that calls started has ended.
+func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *Launcher) (err error) {
+	host, err := executor.NewHost(s.Log)
+	if err != nil {
+		return err
+	}
+	host.Session = s.Record.ID
+	s.endLost()
+	if err := w.openCalls(s, host, log); err != nil {
+		return errors.Join(err, host.Close())
+	}
+	s.Carriers = &Carriers{record: s.Record, calls: s.Calls, life: s.Life, log: s.Log}
+	s.mode = w.Mode(s.Record.Session)
+	listeners, err := s.mode.Listen(s)
+	if err != nil {
+		return errors.Join(err, host.Close())
+	}
+	ctl, err := socket.Bind(s.Record.Dir, filepath.Base(state.ControlSock(s.Record.Dir)), 0o600)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
+	}
+	s.Life.begin(ctx)
+	var controlled sync.WaitGroup
+	api := controlAPI{s, w.Version, time.Now()}
+	// end when their listeners are closed, below.
+	s.Go(func() { s.serveListeners(ctx, listeners) })
+	controlled.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
+	// end with ctx.
+	s.Go(func() { s.signals(ctx) })
+	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
+	s.Go(func() { s.Calls.Questions.announce(ctx) })
+	s.Go(func() { s.Calls.review(ctx) })
+
+	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
+	settled := time.AfterFunc(settling, saveMemory)
+	defer settled.Stop()
+	err = s.mode.Follow(ctx, link)
+	if s.Record.Container != "" {
+		s.Record.restore() // nobody can when this process has gone
+	}
+	s.Life.Stop(err) // calls in flight and jobs end, whole trees of them
+	s.Log.Info("ending", "reason", err)
+	err = s.end(ctx, listeners, host)
+	// Last, for who asks whether the watcher is gone asks whether all of it is.
+	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
+	controlled.Wait()
+	for _, f := range s.atEnd {
+		err = errors.Join(err, f())
+	}
+	if s.Calls.dirs != nil {
+		s.Calls.dirs.Close()
+	}
+	// What was kept is asked about when it has ended, and by then its container may be gone.
+	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.keeps() {
+		err = s.Record.Store.Remove(s.Record.ID)
+	}
 	return err
 }
 
-// Record implements control.Session: what is written down, for the rest is another
-// goroutine's.
-func (w *Watcher) Record() state.Session {
-	rec, err := w.store.Load(w.id)
-	if err != nil {
-		w.log.Error("read session", "error", err)
-		return state.Session{ID: w.id}
-	}
-	return rec
+// end returns when calls, shells, and everything that they started have ended.
+func (s *Session) end(ctx context.Context, listeners []net.Listener, host *executor.Host) error {
+	err := closeAll(listeners)
+	s.wg.Wait()
+	s.Carriers.Decide(carrier.Gone, "the session has ended")
+	s.Calls.Containers.containers.Close()
+	s.Calls.Server.Shells.Within(s.Life.graceOf(ctx))
+	err = errors.Join(err, s.Calls.Server.Shells.Close())
+	host.Grace = s.Life.graceOf(ctx)
+	return errors.Join(err, host.Close())
 }
 
-// AuditLog implements control.Session.
-func (w *Watcher) AuditLog() string { return w.store.Audit() }
+func closeAll(listeners []net.Listener) (err error) {
+	for _, d := range listeners {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
 
-// Status implements control.Session. Whoever asks may have found the record damaged.
-func (w *Watcher) Status() control.Status {
-	w.restoreServed()
-	st := control.Status{
-		API: control.API, Version: w.Version, State: control.StateRunning,
-		Since: w.since, Calls: w.server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+// serveListeners serves what comes to listeners until they are closed. It returns when all calls, and
+// the jobs that they began, have ended.
+func (s *Session) serveListeners(ctx context.Context, listeners []net.Listener) {
+	var wg sync.WaitGroup
+	for _, ln := range listeners {
+		// ends when ln is closed.
+		wg.Go(func() { s.accept(ctx, ln) })
 	}
-	if r := w.transport.Load(); r != nil {
-		st.Carrier, st.CarrierWhy = r.carrier, r.why
+	wg.Wait()
+	s.Calls.Server.Wait()
+}
+
+// accept serves each call in a goroutine of its own, until ln is closed, and returns
+// when all of them have ended.
+func (s *Session) accept(ctx context.Context, ln net.Listener) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		conn, err := ln.Accept()
+		if err == nil && !s.mode.Admit(ctx) {
+			conn.Close()
+			return
+		}
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // out of descriptors, for one
+			s.Log.Error("accept", "error", err)
+			if !Pause(ctx, 50*time.Millisecond) {
+				return
+			}
+			continue
+		}
+		// ends when the caller hangs up, the command has ended, or ctx is done.
+		wg.Go(func() {
+			// What was never heard is not written down: a container could fill the disk with it.
+			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
+				s.Log.Warn("call", "error", err)
+			}
+		})
 	}
-	switch {
-	case w.keeping.Load():
-		st.State = control.StateKeeping
-	case w.down.Load():
-		st.State = control.StateWaiting
+}
+
+// signals ends the session on TERM and INT. HUP has the configuration looked at, which the
+// next call would have done.
+func (s *Session) signals(ctx context.Context) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(c)
+	for {
+		select {
+		case sig := <-c:
+			switch why := fmt.Errorf("%w: %v", ErrStopped, sig); {
+			case sig == syscall.SIGHUP:
+			case s.Life.Interrupt != nil:
+				s.Life.Interrupt(why)
+				continue
+			case s.Life.Agent != nil && s.Life.Agent.Asked.Err() == nil:
+				s.Life.stopWithin(usual)
+				continue
+			default:
+				s.Life.Stop(why)
+				return
+			}
+			if s.Calls.Server.State() != nil {
+				s.Calls.refresh()
+			}
+		case <-ctx.Done():
+			return
+		}
 	}
-	for _, r := range w.server.Running() {
-		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
-	}
-	st.Shells, st.Warnings = w.Shells(), w.known()
-	return st
 }

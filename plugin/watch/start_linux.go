@@ -75,12 +75,12 @@ func KeeperPipe() *os.File {
 	return os.NewFile(uintptr(unix.Stdin), "keeper")
 }
 
-// stdio are an agent's descriptors, at its watcher.
-var stdio = [3]int{stdioFD, stdioFD + 1, stdioFD + 2}
+// AgentStdio are an agent's descriptors, at its watcher.
+var AgentStdio = [3]int{stdioFD, stdioFD + 1, stdioFD + 2}
 
-// closeStdio lets go of them, so that whoever reads the agent's output sees the end of it.
-func closeStdio() {
-	for _, fd := range stdio {
+// CloseAgentStdio lets go of them, so that whoever reads the agent's output sees the end of it.
+func CloseAgentStdio() {
+	for _, fd := range AgentStdio {
 		unix.Close(fd)
 	}
 }

@@ -21,9 +21,10 @@ func Start(string, []string, ...*os.File) (*Link, error) { return nil, errSystem
 // InheritedLink returns nothing: there is no link.
 func InheritedLink() *os.File { return nil }
 
-var stdio = [3]int{-1, -1, -1}
+var AgentStdio = [3]int{-1, -1, -1}
 
-func closeStdio() {}
+// CloseAgentStdio does nothing: there are none.
+func CloseAgentStdio() {}
 
 // KeeperPipe returns nothing: there is no keeper.
 func KeeperPipe() *os.File { return nil }

@@ -3,130 +3,65 @@
 package watch
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
+	"sync/atomic"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// warnings tells what makes the container's walls thinner than the user may think, and which of
-// the user's own files it can change.
-func (w *Watcher) warnings(c container.InspectResponse) []string {
-	list := warnings(c)
-	if w.rec.RemoteFiles {
-		return list
-	}
-	look := sync.OnceValues(w.newLook) // as in preflight
-	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
-			continue
-		}
-		l, err := look()
-		if err != nil {
-			return append(list, err.Error())
-		}
-		list = append(list, l.warn(m.Source)...)
-	}
-	return list
+const (
+	maxWarnings = 64   // of a session
+	maxWarning  = 1024 // bytes of one
+)
+
+// Warnings are the risks of the session. A person who starts it on a terminal is told of them there, and a
+// script is not. So they are also written down in the record, and status and inspect show them.
+type Warnings struct {
+	record    *Record
+	config    *Configuration
+	container atomic.Pointer[[]string] // of the container that the session shows
+	others    atomic.Pointer[[]string] // of the service's other containers
 }
 
-// warnings tells what makes the container's walls thinner than the user may think.
-func warnings(c container.InspectResponse) (list []string) {
-	h := c.HostConfig
-	if h == nil {
-		return nil
+// Set notes what there is to know of the session's container, in the record that is saved next. It replaces
+// what was known of an earlier one.
+func (l *Warnings) Set(list []string) {
+	shown := printableAll(list)
+	l.record.Warnings = shown
+	l.container.Store(&shown)
+}
+
+// SetOthers notes what there is to know of other containers that make calls of the session.
+func (l *Warnings) SetOthers(list []string) {
+	shown := printableAll(list)
+	l.others.Store(&shown)
+}
+
+// printableAll returns list as it is shown.
+func printableAll(list []string) []string {
+	shown := make([]string, 0, len(list))
+	for _, text := range list[:min(len(list), maxWarnings)] {
+		shown = append(shown, printable(text))
 	}
-	if h.Privileged {
-		list = append(list, "the container is privileged: it can take over this host without hostexec")
-	}
-	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return m.Type == mount.TypeBind && resolved(m.Source) == "/proc" }) {
-		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
-	}
-	if h.NetworkMode.IsHost() {
-		list = append(list, "the container is on the host's network (--network host): it reaches everything that listens on localhost")
-	}
-	if h.IpcMode.IsHost() {
-		list = append(list, "the container shares the memory of the host's processes (--ipc host): it can change what those of its own uid share")
-	}
-	for _, o := range h.SecurityOpt {
-		if name, value, _ := strings.Cut(strings.Replace(o, ":", "=", 1), "="); value == "unconfined" {
-			list = append(list, fmt.Sprintf("the container runs without %s (--security-opt %s)", name, o))
+	return shown
+}
+
+// printable is a warning as it is shown: the beginning of text, in printable ASCII.
+func printable(text string) string {
+	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
+}
+
+// list returns what there is to know of the session now: of its container, of others that have its
+// share, and of the configuration.
+func (l *Warnings) list() (list []string) {
+	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
+		if p != nil {
+			list = append(list, *p...)
 		}
 	}
-	for _, name := range h.CapAdd {
-		if what, ok := dangerous[strings.TrimPrefix(strings.ToUpper(name), "CAP_")]; ok {
-			list = append(list, fmt.Sprintf("the container has the capability %s: it can %s", strings.ToUpper(name), what))
+	if c := l.config.Current(); c != nil {
+		for _, text := range c.Warnings {
+			list = append(list, printable(text))
 		}
 	}
-	if len(h.Devices) > 0 {
-		list = append(list, "the container has devices of the host's (--device): what is behind them is its own")
-	}
-	for _, m := range c.Mounts {
-		switch {
-		case m.Type == mount.TypeVolume:
-		case engineIn(m.Source):
-			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case shownIn(m.Source, managers()...):
-			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
-		case typesIn(m.Source):
-			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
-		}
-		if p := m.Propagation; p == mount.PropagationShared || p == mount.PropagationRShared {
-			list = append(list, fmt.Sprintf("what the container mounts below %s, the host has mounted, too (%s)", m.Destination, p))
-		}
-	}
-	return list
-}
-
-// dangerous are capabilities with which a container does not need hostexec, and what it can
-// do with each.
-var dangerous = map[string]string{
-	"ALL":             "take over this host",
-	"SYS_ADMIN":       "mount what it likes, and so take over this host",
-	"SYS_MODULE":      "load code into this host's kernel",
-	"SYS_RAWIO":       "read and write this host's memory and ports",
-	"SYS_PTRACE":      "change other processes that it sees",
-	"DAC_READ_SEARCH": "open files of this host by their numbers",
-}
-
-// engineIn reports whether source is an engine's socket, or a directory that holds one: one of
-// those where it usually is, or of sockets.
-func engineIn(source string, sockets ...string) bool {
-	if filepath.Base(source) == "docker.sock" {
-		return true
-	}
-	return shownIn(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
-}
-
-// xServers is where the sockets of X servers are. One that may use it may send keys to any window.
-const xServers = "/tmp/.X11-unix"
-
-// typesIn reports whether source has the socket of an X server, and not only the place for one.
-func typesIn(source string) bool {
-	_, err := os.Stat(xServers)
-	return shownIn(source, xServers) && (err == nil || within(resolved(source), xServers))
-}
-
-// managers are the session bus and the systemd of the user's login session.
-func managers() []string {
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
-	}
-	return []string{filepath.Join(dir, "bus"), filepath.Join(dir, "systemd")}
-}
-
-// shownIn reports whether source is one of paths, or holds one, or is below one.
-func shownIn(source string, paths ...string) bool {
-	source = resolved(source)
-	return slices.ContainsFunc(paths, func(p string) bool {
-		p = resolved(p)
-		return within(p, source) || within(source, p)
-	})
+	return list[:min(len(list), maxWarnings)]
 }

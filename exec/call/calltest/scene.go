@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/verb"
 )
 
-// Scene is a server with sh and a few others proxied, and the path of its audit log.
-func Scene(t *testing.T) (*call.Server, string) {
+// NewServer is a server with sh and a few others proxied, and the path of its audit log.
+func NewServer(t *testing.T) (*call.Server, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "audit.log")
 	a, err := audit.Open(log, audit.SessionInfo{Project: "app", Session: "0123456789ab"}, audit.Options{})
@@ -55,10 +55,10 @@ func Scene(t *testing.T) (*call.Server, string) {
 	return s, log
 }
 
-// ShellScene is a scene with shells, of which p says what it may.
-func ShellScene(t *testing.T, p *policy.Policy) *call.Server {
+// NewShellServer is a scene with shells, of which p says what it may.
+func NewShellServer(t *testing.T, p *policy.Policy) *call.Server {
 	t.Helper()
-	s, _ := Scene(t)
+	s, _ := NewServer(t)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal(err)

@@ -13,25 +13,25 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// maxAnswer is how many bytes a command may write to one stream: they stay on the host's
-// disk until somebody fetches them.
-const maxAnswer = 1 << 30
+// maxOutput is how many bytes a command may write to one stream. They stay on the host's disk until the caller fetches
+// them.
+const maxOutput = 1 << 30
 
 var errFull = errors.New("more than 1 GiB was written to one stream")
 
-// output is a stream of the command's, and how much was written to it.
+// output is the file of an output stream.
 type output struct {
 	f    *os.File
 	n    int64
 	held limit.Reservation
 }
 
-// add appends b. A nil output takes everything: nobody can have it.
+// add appends b. A nil output drops it.
 func (o *output) add(b []byte) error {
 	if o == nil || len(b) == 0 {
 		return nil
 	}
-	if o.n+int64(len(b)) > maxAnswer {
+	if o.n+int64(len(b)) > maxOutput {
 		return errFull
 	}
 	if err := o.held.Set(o.n + int64(len(b))); err != nil {
@@ -57,13 +57,13 @@ func (o *output) size() int64 {
 	return o.n
 }
 
-// open makes the files of the streams before the command starts: they can be followed.
+// open makes the files of the output streams. Callers can read them while the command runs.
 func (c *call) open() error {
 	for _, s := range []struct {
 		name string
 		o    **output
 	}{{".stdout", &c.out}, {".stderr", &c.err}} {
-		f, err := c.p.Dir.Create(c.ask.id+s.name, c.ask.owner)
+		f, err := c.p.Dir.Create(c.req.id+s.name, c.req.owner)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c *call) open() error {
 	return nil
 }
 
-// answer is what <id>.status says, in this order, on one line.
+// answer is the JSON object in <id>.status, on one line.
 type answer struct {
 	Status string `json:"status"`
 	Code   byte   `json:"code"`
@@ -88,8 +88,8 @@ var statuses = map[wire.Outcome]string{
 	wire.Failed: "failed", wire.Exited: "exited", wire.Signaled: "signaled", wire.Refused: "refused", wire.TimedOut: "timeout",
 }
 
-// finish writes the end of the call: when <id>.exit is there all else is. Who asked without
-// a .cmd removes what it knows, and knows of no .status unless there is something to say.
+// finish writes the end of the call. <id>.exit is written last. Callers without a .cmd do not know .status and would not
+// remove it: they get one only if the command did not exit by itself.
 func (c *call) finish(e wire.Exit) {
 	unread := ""
 	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
@@ -97,9 +97,9 @@ func (c *call) finish(e wire.Exit) {
 	}
 	c.err.add([]byte(e.Text))
 	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
-		c.p.Dir.Remove(c.ask.id + "." + what)
+		c.p.Dir.Remove(c.req.id + "." + what)
 	}
-	if c.ask.hasCmdFile || e.Outcome != wire.Exited {
+	if c.req.hasCmdFile || e.Outcome != wire.Exited {
 		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		if err == nil {
@@ -107,15 +107,15 @@ func (c *call) finish(e wire.Exit) {
 		}
 	}
 	c.p.finish(c, func() {
-		// Not once .exit is there: a reader that fetches removes these one by one. What one
-		// that goes from here on misses is swept.
+		// Not after .exit: a caller that fetches the answer removes these files one by one. If it dies from here on,
+		// sweep removes the rest.
 		if c.callerGone || c.abandoned() {
 			c.discard()
 			return
 		}
 		c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
 		c.wakeup.Notify()
-		// Who ends a call mostly removes all that it finds, and may have looked just before.
+		// A caller that cancels removes the files that it finds, and may have looked before .exit was there.
 		if c.ended && c.abandoned() {
 			c.discard()
 		}
@@ -125,15 +125,15 @@ func (c *call) finish(e wire.Exit) {
 // discard removes the answer.
 func (c *call) discard() {
 	for _, what := range []string{"stdout", "stderr", "status", "exit"} {
-		c.p.Dir.Remove(c.ask.id + "." + what)
+		c.p.Dir.Remove(c.req.id + "." + what)
 	}
 }
 
-// put makes a file in one step. One that cannot be made is one that its reader has planted
-// a directory for.
+// put makes a file in one step. If the disk is full it uses the reserved space. Other failures are ignored: the caller
+// has made a directory of that name.
 func (c *call) put(what string, text []byte) {
-	err := c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
-	if isFull(err) && c.reserve.release() {
-		_ = c.p.Dir.Write(c.ask.id+"."+what, text, c.ask.owner)
+	err := c.p.Dir.Write(c.req.id+"."+what, text, c.req.owner)
+	if limit.DiskFull(err) && c.reserve.release() {
+		_ = c.p.Dir.Write(c.req.id+"."+what, text, c.req.owner)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/limit"
@@ -18,36 +17,35 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: between frames, which whoever accepts it speaks, and files.
+// call is one call: it translates between frames and files.
 type call struct {
-	p       *requestDir
-	ask     request
-	conn    net.Conn // our end
+	p       *servedDir
+	req     request
+	frames  *carrier.Call
 	wakeups chan struct{}
 
 	out, err   *output
-	wakeup     *dir.Wakeup                 // has the caller look; nil if it has none
-	ungranted  int                         // bytes of output that are written, but not granted again yet
-	ended      bool                        // the caller has said so; tend's, then finish's
-	cancels    atomic.Bool                 // the caller has said that it goes
+	wakeup     *dir.Wakeup                 // wakes the caller; nil: the caller has no named pipe
+	ended      bool                        // the caller has cancelled the call; used by watchCaller, then by finish
+	cancels    atomic.Bool                 // the caller has cancelled the call; used by follow
 	stale      atomic.Bool                 // the caller no longer touches .heartbeat
-	over       atomic.Pointer[limit.Error] // why the call was given up, if a limit is why
-	callerGone bool                        // the caller has gone without a word; tend's, then finish's
+	over       atomic.Pointer[limit.Error] // the limit for which the call was ended
+	callerGone bool                        // the caller has died; used by watchCaller, then by finish
 
 	limits  *limit.Session
-	ending  func() bool // the host refuses requests
+	ending  func() bool // reports whether the host refuses requests
 	reserve *reserve
 	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
 
-	mu    sync.Mutex // guards the fields below, and writing to conn
+	mu    sync.Mutex // guards the field below
 	stdin *input
 }
 
-func newCall(p *requestDir, ask request) *call {
-	return &call{p: p, ask: ask, wakeups: make(chan struct{}, 1)}
+func newCall(p *servedDir, req request) *call {
+	return &call{p: p, req: req, wakeups: make(chan struct{}, 1)}
 }
 
-// lookNow has the call look at its files.
+// lookNow has watchCaller look at the files now.
 func (c *call) lookNow() {
 	select {
 	case c.wakeups <- struct{}{}:
@@ -59,147 +57,121 @@ func (c *call) lookNow() {
 func (c *call) serve(l *Listener) {
 	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
 	l.reserve.fill(c.p.Dir)
-	c.wakeup = c.p.Dir.Wakeup(c.ask.id + ".bell")
+	c.wakeup = c.p.Dir.Wakeup(c.req.id + ".bell")
 	defer c.wakeup.Close()
-	if err := c.open(); isFull(err) {
-		c.ask.refuse(wire.CodeFailed, "%s", c.noSpace())
+	if err := c.open(); limit.DiskFull(err) {
+		c.req.refuse(wire.CodeFailed, "%s", c.noSpace())
 	} else if err != nil {
-		c.ask.refuse(wire.CodeFailed, "the answer cannot be written")
+		c.req.refuse(wire.CodeFailed, "the answer cannot be written")
 	}
 	c.wakeup.Notify()
 	defer c.out.close()
 	defer c.err.close()
-	exec := c.ask.exec.Append(nil)
+	exec := c.req.exec.Append(nil)
 	size := len(exec)
-	l.hold(size)
-	var heard sync.Once
-	hear := func() { heard.Do(func() { l.hold(-size) }) }
-	defer hear()
-	if len(exec) > wire.MaxExec { // many empty arguments become longer
-		c.ask.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
+	l.addQueued(size)
+	var sent sync.Once
+	noteSent := func() { sent.Do(func() { l.addQueued(-size) }) }
+	defer noteSent()
+	if len(exec) > wire.MaxExec { // its encoding is longer than the file if it has many empty arguments
+		c.req.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
 	}
-	c.ask.exec.Args, c.ask.exec.Env = nil, nil // nothing is held for as long as the call takes
-	if c.ask.refusal != "" {
-		c.finish(refused(c.ask))
+	c.req.exec.Args, c.req.exec.Env = nil, nil // a call may take long: free the memory
+	if c.req.refusal != "" {
+		c.finish(refused(c.req))
 		return
 	}
-	theirs, done := c.connect()
+	host, done := c.connect()
 	defer done()
-	select {
-	case l.calls <- theirs:
-	case <-l.done:
-		theirs.Close()
+	if !l.Offer(host, nil) {
+		host.Close()
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
 	over := make(chan struct{})
-	var tending sync.WaitGroup
+	var watching sync.WaitGroup
 	// ends when over is closed.
-	tending.Go(func() {
-		// Not before follow reads: a host that does not want it says so while it is sent.
-		_ = c.send(wire.KindExec, exec) // else follow finds the host gone
-		hear()
+	watching.Go(func() {
+		_ = c.frames.Send(wire.KindExec, exec) // if it fails, follow finds the host gone
+		noteSent()
 		exec = nil
 		c.watchCaller(over)
 	})
 	end := c.follow()
 	close(over)
-	tending.Wait()
+	watching.Wait()
 	c.finish(end)
 }
 
-func (c *call) connect() (theirs net.Conn, done func()) {
-	c.conn, theirs = net.Pipe()
-	return theirs, func() {
-		c.conn.Close()
+func (c *call) connect() (host net.Conn, done func()) {
+	c.frames, host = carrier.NewCall()
+	return host, func() {
+		c.frames.Close()
 		if c.stdin != nil {
 			c.stdin.close()
 		}
 	}
 }
 
-// follow writes down what comes of the call, until it ends. Without an Exit it has not
-// ended well.
+// follow writes down the answer of the call, until it ends.
 func (c *call) follow() wire.Exit {
-	gone := carrier.Failed("the host's side of this call has gone: docker hostexec logs on the host may tell more")
-	buf := make([]byte, 0, 16<<10)
-	for {
-		kind, b, err := wire.ReadFrame(c.conn, buf)
-		if over := c.over.Load(); err != nil && over != nil {
-			return carrier.Failed("stdin: " + over.Error())
-		}
-		if err != nil && c.cancels.Load() {
-			return carrier.Failed("the caller has cancelled the call")
-		}
-		if err != nil && c.stale.Load() {
-			return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
-		}
-		if err != nil && c.ending() {
-			return carrier.Failed("the proxy is shutting down: the command was ended")
-		}
-		if err != nil {
-			return gone
-		}
-		if cap(b) > cap(buf) {
-			buf = b[:0] // who writes much will go on so
-		}
-		switch kind {
-		case wire.KindExit:
-			e, err := wire.ParseExit(b)
-			if err != nil {
-				return gone
-			}
-			return e
-		case wire.KindStdout:
-			err = c.write(c.out, b)
-		case wire.KindStderr:
-			err = c.write(c.err, b)
-		case wire.KindNotice:
-			err = c.err.add(b)
-			c.wakeup.Notify()
-		case wire.KindStarted:
-			s, perr := wire.ParseStarted(b)
-			if err = perr; err == nil && s.FDs[0] == wire.Pumped {
-				err = c.openInput()
-			}
-		case wire.KindCapture:
-			err = c.openInput()
-		case wire.KindCredit:
-			n, perr := wire.ParseCredit(b)
-			err = perr
-			c.credit(int(n))
-		case wire.KindStdinClosed:
-			c.credit(-1)
-		}
-		if isFull(err) {
-			return carrier.Failed(c.noSpace())
-		}
-		if err != nil {
-			return carrier.Failed("the answer cannot be written: " + reasonOf(err))
-		}
+	e, err := c.frames.Follow(c)
+	over := c.over.Load()
+	switch {
+	case err == nil:
+		return e
+	case limit.DiskFull(err):
+		return carrier.Failed(c.noSpace())
+	case err != carrier.ErrGone:
+		return carrier.Failed("the answer cannot be written: " + reasonOf(err))
+	case over != nil:
+		return carrier.Failed("stdin: " + over.Error())
+	case c.cancels.Load():
+		return carrier.Failed("the caller has cancelled the call")
+	case c.stale.Load():
+		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+	case c.ending():
+		return carrier.Failed("the proxy is shutting down: the command was ended")
 	}
+	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may tell more")
 }
 
-// write appends output, and lets the host send as much again.
-func (c *call) write(o *output, b []byte) error {
-	if err := o.add(b); err != nil {
-		return err
+// Output implements carrier.Receiver.
+func (c *call) Output(stream wire.Kind, b []byte) error {
+	o := c.out
+	if stream == wire.KindStderr {
+		o = c.err
 	}
-	c.wakeup.Notify()
-	if c.ungranted += len(b); c.ungranted < wire.Window/4 {
-		return nil
+	err := o.add(b)
+	if err == nil {
+		c.wakeup.Notify()
 	}
-	n := c.ungranted
-	c.ungranted = 0
-	return c.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n)))
-}
-
-// send writes one frame.
-func (c *call) send(kind wire.Kind, payload []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err := c.conn.Write(wire.AppendFrame(nil, kind, payload))
 	return err
+}
+
+// Event implements carrier.Receiver.
+func (c *call) Event(kind wire.Kind, b []byte) error {
+	switch kind {
+	case wire.KindNotice:
+		err := c.err.add(b)
+		c.wakeup.Notify()
+		return err
+	case wire.KindStarted:
+		s, err := wire.ParseStarted(b)
+		if err == nil && s.FDs[0] == wire.Pumped {
+			err = c.openInput()
+		}
+		return err
+	case wire.KindCapture:
+		return c.openInput()
+	case wire.KindCredit:
+		n, err := wire.ParseCredit(b)
+		c.credit(int(n))
+		return err
+	case wire.KindStdinClosed:
+		c.credit(-1)
+	}
+	return nil
 }
 
 func refused(a request) wire.Exit {
@@ -208,14 +180,14 @@ func refused(a request) wire.Exit {
 	return e
 }
 
-// reasonOf is an error in printable words, without a name that others have chosen.
+// reasonOf describes an error without file names, which the container may have chosen.
 func reasonOf(err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = path.Err
 	}
 	var over *limit.Error
-	if errors.As(err, &over) || errors.Is(err, errFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.As(err, &over) || errors.Is(err, errFull) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err.Error()
 	}
 	return "input/output error"

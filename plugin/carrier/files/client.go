@@ -12,19 +12,19 @@ import (
 //go:embed client.sh
 var clientText string
 
-// Client is what a client of the files carrier is to know.
+// Client is the configuration of a client of the files carrier.
 type Client struct {
-	Command string   // empty: the name it is called by
-	Dir     string   // of requests; those of each command, if Command is empty, are in one below it
+	Command string   // empty: the name by which the client is called
+	Dir     string   // of requests; if Command is empty, each command has a directory below it
 	Pass    []string // variables that it passes on, beyond those of the terminal
-	Served  string   // a file that is there as long as somebody answers; empty: none
+	Served  string   // a file that exists while calls are answered; empty: none
 }
 
 // Script returns the client as a program for a POSIX shell.
 func (c Client) Script() []byte {
 	dir := shellescape.Quote(c.Dir)
 	if c.Command == "" {
-		dir = `"` + c.Dir + `/$cmd"` // of ours, without anything to quote
+		dir = `"` + c.Dir + `/$cmd"` // chosen by hostexec, so that it needs no quotes
 	}
 	served := ""
 	if c.Served != "" {

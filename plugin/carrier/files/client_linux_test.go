@@ -155,14 +155,14 @@ func servedYet(id string) bool {
 
 // TestNextWait has a directory deleted again and again: it is made again ever less often.
 func TestNextWait(t *testing.T) {
-	wait := newRequestDir(RequestDir{}).wait
+	wait := newServedDir(RequestDir{}).wait
 	for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
 		if wait = nextWait(wait, wait); wait != want*time.Second {
 			t.Errorf("waits %v, want %v", wait, want*time.Second)
 		}
 	}
-	if got := nextWait(wait, maxRenewInterval+1); got != renewing {
-		t.Errorf("after a while it waits %v, want %v", got, renewing)
+	if got := nextWait(wait, maxRenewInterval+1); got != minRenewInterval {
+		t.Errorf("after a while it waits %v, want %v", got, minRenewInterval)
 	}
 }
 

@@ -8,10 +8,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// A caller shows that it lives by a file that it changes each second: <id>.alive for one call,
-// or .heartbeat, which swe-swe's clients share. The caller controls both files, so they
-// are hints: they can only end the caller's own calls. Only changes count, by the host's clock: the
-// caller's clock may differ.
+// A caller shows that it is alive by changing a file each second: <id>.alive for one call, or .heartbeat, which swe-swe's
+// clients share. The caller controls both files, so they are hints: they can only end the caller's own calls. Only
+// changes count, by the host's clock: the caller's clock may differ.
 
 const (
 	// heartbeat is the file that all callers of a directory share.
@@ -30,19 +29,19 @@ type changingFile struct {
 	max     time.Duration // how long it may stay the same
 	shows   bool          // the caller changes it
 	version string
-	changed time.Time // when it was seen to change
+	changed time.Time // when a change was last seen
 }
 
 // missed reports whether the caller changed the file before and has stopped.
-func (p *changingFile) missed(box *dir.SharedDir, now time.Time) bool {
-	if e, err := box.Stat(p.name); err == nil && e.Version() != p.version {
+func (p *changingFile) missed(requests *dir.SharedDir, now time.Time) bool {
+	if e, err := requests.Stat(p.name); err == nil && e.Version() != p.version {
 		p.version, p.changed, p.shows = e.Version(), now, true
 	}
 	return p.shows && now.Sub(p.changed) > p.max
 }
 
 // share makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
-func (l *Listener) share(p *requestDir) {
+func (l *Listener) share(p *servedDir) {
 	if err := p.putHeartbeat(); err != nil {
 		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
 	}
@@ -50,7 +49,7 @@ func (l *Listener) share(p *requestDir) {
 
 // putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it.
 // The time of 1970 means that nobody has touched it yet.
-func (p *requestDir) putHeartbeat() error {
+func (p *servedDir) putHeartbeat() error {
 	if e, err := p.Dir.Stat(heartbeat); err == nil && e.Regular && e.Mode == 0o666 {
 		return nil
 	}
@@ -60,7 +59,7 @@ func (p *requestDir) putHeartbeat() error {
 // hasHeartbeat reports whether the caller that made a request touches .heartbeat. swe-swe's client
 // does so between writing its request and renaming it. If no other call in flight touches the
 // file, or did so lately, a touch shortly before the request counts, too.
-func (p *requestDir) hasHeartbeat(request dir.Entry, now time.Time) bool {
+func (p *servedDir) hasHeartbeat(request dir.Entry, now time.Time) bool {
 	e, err := p.Dir.Stat(heartbeat)
 	if err != nil || !e.Regular || e.Mod.Unix() == 0 {
 		return false

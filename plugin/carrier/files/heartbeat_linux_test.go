@@ -16,7 +16,7 @@ import (
 )
 
 // openPlace returns an empty place and its directory.
-func openPlace(t *testing.T) (*requestDir, string) {
+func openPlace(t *testing.T) (*servedDir, string) {
 	t.Helper()
 	base := t.TempDir()
 	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
@@ -24,7 +24,7 @@ func openPlace(t *testing.T) (*requestDir, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { box.Close() })
-	return newRequestDir(RequestDir{Dir: box}), filepath.Join(base, "x")
+	return newServedDir(RequestDir{Dir: box}), filepath.Join(base, "x")
 }
 
 // touch gives a file, which it makes, a time.

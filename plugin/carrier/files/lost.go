@@ -13,16 +13,16 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// AnswerLost answers the calls of commands in box that a watcher had begun when it was killed.
+// AnswerLost answers the calls of commands in requests that a watcher had begun when it was killed.
 // If others serve the same directory, a call that does not name its command is not answered.
-func AnswerLost(box *dir.SharedDir, commands []string, others bool) {
-	p := &requestDir{RequestDir: RequestDir{Dir: box, Commands: commands}, flying: map[string]*call{}}
+func AnswerLost(requests *dir.SharedDir, commands []string, others bool) {
+	p := &servedDir{RequestDir: RequestDir{Dir: requests, Commands: commands}, inFlight: map[string]*call{}}
 	var ids []string
-	box.Names(func(name string) bool { // a call that cannot be read gets no answer
+	requests.Names(func(name string) bool { // if the directory cannot be read, no call is answered
 		if id, what, ok := split(name); ok && what == "stdout" && p.abandoned(id, others) {
 			ids = append(ids, id)
 		}
-		return len(ids) < maxFlying
+		return len(ids) < maxCalls
 	})
 	for _, id := range ids {
 		p.answerLost(id)
@@ -30,7 +30,7 @@ func AnswerLost(box *dir.SharedDir, commands []string, others bool) {
 }
 
 // abandoned reports whether a call was begun, has no answer, and is not another watcher's.
-func (p *requestDir) abandoned(id string, others bool) bool {
+func (p *servedDir) abandoned(id string, others bool) bool {
 	for _, what := range []string{".req", ".exit"} {
 		if _, err := p.Dir.Stat(id + what); err == nil {
 			return false
@@ -43,7 +43,7 @@ func (p *requestDir) abandoned(id string, others bool) bool {
 	return !others
 }
 
-func (p *requestDir) answerLost(id string) {
+func (p *servedDir) answerLost(id string) {
 	out, e, err := p.Dir.Append(id + ".stdout")
 	if err != nil {
 		return

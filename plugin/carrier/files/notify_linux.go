@@ -11,37 +11,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notifier tells of files that come whole into directories: those that were renamed, and
-// those that were written and closed. What else happens to a file is no news to us, and for
-// the most part our own doing: to be woken by each step of a call would cost more than the call.
+// notifier reports files that were renamed into directories, or written and closed there. Other changes are mostly this
+// process's own: a wakeup for each step of a call would cost more than the call.
 type notifier struct {
 	Events chan event
-	Errors chan error // the queue has run over
+	Errors chan error // the queue has overflowed
 	f      *os.File   // the inotify(7)
 	fd     int        // the same
 	done   chan struct{}
 	ended  sync.WaitGroup
 
-	mu     sync.Mutex            // guards the field below
-	places map[int32]*requestDir // by watch descriptor
+	mu   sync.Mutex           // guards the field below
+	dirs map[int32]*servedDir // by watch descriptor
 }
 
-// event is a file that has come.
+// event is a new file.
 type event struct {
-	p    *requestDir
+	p    *servedDir
 	name string
 }
 
-func newNotifier(places []*requestDir) (*notifier, error) {
+func newNotifier(dirs []*servedDir) (*notifier, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil { // too many instances, for one: fs.inotify.max_user_instances
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
 	n := &notifier{
 		Events: make(chan event), Errors: make(chan error), done: make(chan struct{}),
-		f: os.NewFile(uintptr(fd), "inotify"), fd: fd, places: map[int32]*requestDir{},
+		f: os.NewFile(uintptr(fd), "inotify"), fd: fd, dirs: map[int32]*servedDir{},
 	}
-	for _, p := range places {
+	for _, p := range dirs {
 		if err := n.add(p); err != nil {
 			return nil, errors.Join(err, n.f.Close())
 		}
@@ -52,23 +51,23 @@ func newNotifier(places []*requestDir) (*notifier, error) {
 }
 
 // add watches p.
-func (n *notifier) add(p *requestDir) error {
+func (n *notifier) add(p *servedDir) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wd, err := unix.InotifyAddWatch(n.fd, p.Dir.FDPath(), unix.IN_MOVED_TO|unix.IN_CLOSE_WRITE)
 	if err != nil {
 		return os.NewSyscallError("inotify_add_watch", err)
 	}
-	n.places[int32(wd)] = p
+	n.dirs[int32(wd)] = p
 	return nil
 }
 
 // exchange watches next in place of p.
-func (n *notifier) exchange(p, next *requestDir) error {
+func (n *notifier) exchange(p, next *servedDir) error {
 	n.mu.Lock()
-	for wd, known := range n.places {
+	for wd, known := range n.dirs {
 		if known == p {
-			delete(n.places, wd)
+			delete(n.dirs, wd)
 			_, _ = unix.InotifyRmWatch(n.fd, uint32(wd)) // the kernel may have removed it
 		}
 	}
@@ -76,14 +75,14 @@ func (n *notifier) exchange(p, next *requestDir) error {
 	return n.add(next)
 }
 
-// requestDir returns the directory of the watch descriptor wd, or nil.
-func (n *notifier) requestDir(wd int32) *requestDir {
+// servedDir returns the directory of the watch descriptor wd, or nil.
+func (n *notifier) servedDir(wd int32) *servedDir {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.places[wd]
+	return n.dirs[wd]
 }
 
-// Close ends it.
+// Close ends the notifications.
 func (n *notifier) Close() error {
 	close(n.done)
 	err := n.f.Close()
@@ -108,7 +107,7 @@ func (n *notifier) read() {
 	}
 }
 
-// dispatch passes on what is news.
+// dispatch passes on the events of requests and calls.
 func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
 		select {
@@ -118,7 +117,7 @@ func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 		return
 	}
 	text := unix.ByteSliceToString(name)
-	p := n.requestDir(wd)
+	p := n.servedDir(wd)
 	if p == nil {
 		return
 	}
@@ -131,5 +130,5 @@ func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 	}
 }
 
-// watchedSuffixes is what files of a call's are looked at as soon as they come.
+// watchedSuffixes are the kinds of files that are looked at as soon as they appear.
 var watchedSuffixes = map[string]bool{"req": true, "cancel": true, "stdin": true, "eof": true}

@@ -6,21 +6,21 @@ package files
 
 import "errors"
 
-// notifier is not needed here: there are no calls by files.
+// notifier is not supported: there are no calls by files.
 type notifier struct {
 	Events chan event
 	Errors chan error
 }
 
 type event struct {
-	p    *requestDir
+	p    *servedDir
 	name string
 }
 
-func newNotifier([]*requestDir) (*notifier, error) {
+func newNotifier([]*servedDir) (*notifier, error) {
 	return nil, errors.New("calls by files are not supported on this system")
 }
 
-func (*notifier) exchange(*requestDir, *requestDir) error { return nil }
+func (*notifier) exchange(*servedDir, *servedDir) error { return nil }
 
 func (*notifier) Close() error { return nil }

@@ -8,29 +8,28 @@ import (
 	"time"
 )
 
-// Requests are found by looking. Events only say that it is worth looking now: a directory
-// that is shared with a virtual machine, or by FUSE, may have none, and a queue of events
-// may run over. So one looks often as long as it is not known that events come.
+// Requests are found by reading the directories. Notifications only say that it is worth doing so now: a directory that
+// is shared with a virtual machine, or by FUSE, may have none, and their queue may overflow. So the interval of polling
+// is short until notifications have proven to work.
 
 const (
-	// polling is how often one looks when that is all there is.
-	polling = 50 * time.Millisecond
-	// idling is how often one looks where events have proven to come.
-	idling = 500 * time.Millisecond
-	// forcedPoll is how often a directory is read whether it seems to have changed or not: its
-	// owner can set its time.
-	forcedPoll = 5 * time.Second
-	// sweeping is how often what nobody has fetched is looked for.
-	sweeping = time.Minute
+	// pollInterval is the interval of polling without notifications.
+	pollInterval = 50 * time.Millisecond
+	// idleInterval is the interval of polling where notifications work.
+	idleInterval = 500 * time.Millisecond
+	// maxReadInterval is the longest time for which a directory is not read because its time is the same: its owner
+	// can set that time.
+	maxReadInterval = 5 * time.Second
+	// sweepInterval is how often old files are removed.
+	sweepInterval = time.Minute
 )
 
-// probe is what a box has for a moment, so that its event tells that events come.
+// probe is a file that a directory has for a moment, to see whether it causes a notification.
 const probe = ".probe"
 
-// watch asks to be told of changes, and proves that it is: each directory gets a file whose
-// event is awaited in the loop.
+// watch starts the notifications, and tests them.
 func (l *Listener) watch() {
-	w, err := newNotifier(l.places)
+	w, err := newNotifier(l.dirs)
 	if err != nil {
 		l.log.Warn("no notification of files: polling", "error", err)
 		return
@@ -39,11 +38,11 @@ func (l *Listener) watch() {
 	l.eventsWork = l.selfTest()
 }
 
-// selfTest reports whether a file that is made is told of soon, in every directory.
+// selfTest reports whether a new file causes a notification soon, in every directory.
 func (l *Listener) selfTest() bool {
 	late := time.NewTimer(time.Second)
 	defer late.Stop()
-	for _, p := range l.places {
+	for _, p := range l.dirs {
 		f, err := p.Dir.Create(probe, ownEntry)
 		if err != nil {
 			return false
@@ -59,7 +58,7 @@ func (l *Listener) selfTest() bool {
 	return true
 }
 
-// await drops events until that one comes. What they tell of is found by the first look.
+// await drops events until last comes. The first scan finds the requests of those that it drops.
 func (l *Listener) await(last event, late <-chan time.Time) bool {
 	for {
 		select {
@@ -75,32 +74,32 @@ func (l *Listener) await(last event, late <-chan time.Time) bool {
 	}
 }
 
-// look is the loop: it takes requests by events, by polling and when there is room again.
-func (l *Listener) look() {
+// run is the loop: it takes requests after notifications, by polling, and when calls have ended.
+func (l *Listener) run() {
 	var events <-chan event
 	var errs <-chan error
 	if l.notify != nil {
 		events, errs = l.notify.Events, l.notify.Errors
 	}
-	tick := time.NewTimer(polling)
+	tick := time.NewTimer(pollInterval)
 	defer tick.Stop()
-	l.scan(time.Time{}) // what was there before
+	l.scan(time.Time{}) // requests from before
 	swept := time.Now()
 	for {
 		select {
-		case <-l.done:
+		case <-l.Done():
 			return
 		case ev := <-events:
 			l.handleEvent(ev)
 			continue
-		case <-errs: // the queue has run over, mostly
+		case <-errs: // mostly an overflow of the queue
 			l.scan(time.Time{})
-		case <-l.again:
+		case <-l.retry:
 			l.scan(time.Time{})
 		case now := <-tick.C:
-			if now.Sub(swept) >= sweeping {
+			if now.Sub(swept) >= sweepInterval {
 				swept = now
-				for _, p := range l.places {
+				for _, p := range l.dirs {
 					p.sweep(now)
 					l.share(p)
 				}
@@ -115,21 +114,20 @@ func (l *Listener) look() {
 	}
 }
 
-// nextPoll is how long until the next look.
+// nextPoll returns the time until the next poll.
 func (l *Listener) nextPoll() time.Duration {
 	if l.eventsWork && !l.awaitsEnd() {
-		return idling
+		return idleInterval
 	}
-	return polling
+	return pollInterval
 }
 
-// awaitsEnd reports whether a request waits for its end to be written.
+// awaitsEnd reports whether a request may be unfinished.
 func (l *Listener) awaitsEnd() bool {
-	return slices.ContainsFunc(l.places, func(p *requestDir) bool { return len(p.empty) > 0 })
+	return slices.ContainsFunc(l.dirs, func(p *servedDir) bool { return len(p.unfinished) > 0 })
 }
 
-// checkEvents has one look more often when a request was found of which no event tells, not even
-// a second later.
+// checkEvents returns to frequent polling if a request was found for which no notification came within a second.
 func (l *Listener) checkEvents(now time.Time) {
 	if l.missedSince.IsZero() || now.Sub(l.missedSince) < time.Second {
 		return
@@ -140,14 +138,14 @@ func (l *Listener) checkEvents(now time.Time) {
 	l.eventsWork, l.missedSince = false, time.Time{}
 }
 
-// noteEvent takes an event of a request as the proof that events come.
+// noteEvent notes that notifications work.
 func (l *Listener) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
 
-// handleEvent takes an event for what it is worth: a name to look at.
+// handleEvent looks at the file that an event names.
 func (l *Listener) handleEvent(ev event) {
 	id, what, ok := split(ev.name)
 	switch {
-	case !ok, !slices.Contains(l.places, ev.p): // a directory that was deleted
+	case !ok, !slices.Contains(l.dirs, ev.p): // a directory that was deleted
 	case what == "req":
 		l.noteEvent()
 		l.take(ev.p, id)
@@ -158,51 +156,28 @@ func (l *Listener) handleEvent(ev event) {
 	}
 }
 
-// scan reads the directories that have changed since they were read, all of them if now is
-// zero. It reports whether a request was taken.
+// scan takes requests from the directories that have changed, or from all if now is zero. It reports whether it took
+// one.
 func (l *Listener) scan(now time.Time) (taken bool) {
-	for _, p := range l.places {
+	for _, p := range l.dirs {
 		if !now.IsZero() && !p.changed(now) {
 			continue
 		}
 		var ids []string
-		p.Dir.Names(func(name string) bool { // what cannot be read now is read the next time
+		p.Dir.Names(func(name string) bool { // a directory that cannot be read now is read the next time
 			if id, what, ok := split(name); ok && what == "req" && !p.blocked(name) {
 				ids = append(ids, id)
 			}
-			return len(ids) < maxFlying
+			return len(ids) < maxCalls
 		})
-		// Who thought better of a request is not waited for.
-		maps.DeleteFunc(p.empty, func(id string, _ time.Time) bool { return !slices.Contains(ids, id) })
+		// Requests that were removed are not waited for.
+		maps.DeleteFunc(p.unfinished, func(id string, _ time.Time) bool { return !slices.Contains(ids, id) })
 		for _, id := range ids {
 			taken = l.take(p, id) || taken
 		}
-		if len(ids) == maxFlying { // there may be more
-			l.leaveSome()
+		if len(ids) == maxCalls { // there may be more
+			l.noteSkipped()
 		}
 	}
 	return taken
-}
-
-// blocked reports whether there is a directory under the name of a request: it stays, and is
-// not to keep others from being heard.
-func (p *requestDir) blocked(name string) bool {
-	e, err := p.Dir.Stat(name)
-	return err == nil && e.Dir
-}
-
-// changed reports whether the directory is to be read: it has a new time, one so young that
-// something may have come in it since, or it was not read for long. One with an empty
-// request is: that may be a beginning.
-func (p *requestDir) changed(now time.Time) bool {
-	mod, err := p.Dir.Mod()
-	if err != nil {
-		return false
-	}
-	young := now.Sub(mod) < time.Second && now.After(mod)
-	if mod.Equal(p.mod) && !young && now.Sub(p.read) < forcedPoll && len(p.empty) == 0 {
-		return false
-	}
-	p.mod, p.read = mod, now
-	return true
 }

@@ -7,13 +7,13 @@ import "time"
 // A directory of requests can be deleted while it is served, by git clean -fdx for example. Requests
 // in a new directory of the same name would then wait for ever.
 
-// renewing is how often a directory that is gone is to be made again. Where that happens again and
-// again it takes longer each time, up to seldom: making one costs the host more than deleting it.
-const renewing, maxRenewInterval = time.Second, time.Minute
+// minRenewInterval and maxRenewInterval are the shortest and the longest time between two tries to make a directory
+// again. The interval doubles while the directory is deleted again and again: making it costs more than deleting it.
+const minRenewInterval, maxRenewInterval = time.Second, time.Minute
 
-// renew replaces the places whose directories were deleted or replaced.
+// renew serves directories anew that were deleted or replaced.
 func (l *Listener) renew(now time.Time) {
-	for i, p := range l.places {
+	for i, p := range l.dirs {
 		if p.Renew == nil || l.over() || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
 			continue
 		}
@@ -21,23 +21,22 @@ func (l *Listener) renew(now time.Time) {
 		p.renewTried = now
 		if next := l.renewed(p); next != nil {
 			next.renewTried, next.wait = now, wait
-			l.places[i] = next
+			l.dirs[i] = next
 			p.retire()
 		}
 	}
 }
 
-// nextWait returns how long a place is not renewed, after one that had to wait for wait and was
-// tried last such a time ago.
+// nextWait returns how long renewing is not tried again. The last try had to wait for wait, and was since ago.
 func nextWait(wait, since time.Duration) time.Duration {
 	if since > maxRenewInterval {
-		return renewing
+		return minRenewInterval
 	}
 	return min(2*wait, maxRenewInterval)
 }
 
-// renewed returns the place that stands for p from here on, or nil.
-func (l *Listener) renewed(p *requestDir) *requestDir {
+// renewed returns the new directory that replaces p, or nil.
+func (l *Listener) renewed(p *servedDir) *servedDir {
 	again, err := p.Renew()
 	if err != nil {
 		if !p.renewFailed {
@@ -47,7 +46,7 @@ func (l *Listener) renewed(p *requestDir) *requestDir {
 		return nil
 	}
 	l.log.Warn("the directory of requests was deleted or replaced: it is served anew", "directory", p.Dir.Path())
-	next := newRequestDir(again)
+	next := newServedDir(again)
 	if l.notify != nil {
 		if err := l.notify.exchange(p, next); err != nil {
 			l.log.Warn("no notification of files: polling", "error", err)
@@ -56,14 +55,4 @@ func (l *Listener) renewed(p *requestDir) *requestDir {
 	}
 	l.share(next)
 	return next
-}
-
-// retire closes the directory when the calls in flight have ended.
-func (p *requestDir) retire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.retired = true
-	if len(p.flying) == 0 {
-		_ = p.Dir.Close() // nothing is left in it to lose
-	}
 }

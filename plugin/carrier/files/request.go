@@ -15,34 +15,34 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// request is a request, read once. It is the caller's, or a refusal of it.
+// request is a request, read once, or the reason why it is refused.
 type request struct {
 	id         string
-	owner      dir.Entry // whose the request was
+	owner      dir.Entry // of the request
 	exec       wire.Exec
-	hasCmdFile bool // it came with a .cmd: its caller reads .status
-	alive      bool // its caller says that it changes <id>.alive
+	hasCmdFile bool // its caller wrote a .cmd, and reads .status
+	alive      bool // its caller announced that it changes <id>.alive
 	heartbeat  bool // its caller touches .heartbeat
 
-	refusal string // what the caller is told instead
+	refusal string // why it is refused; empty: it is not
 	code    byte
 }
 
-// ownEntry is the owner of what is our own.
+// ownEntry is the owner of files that are not for a caller.
 var ownEntry = dir.Entry{UID: -1}
 
 const (
-	// settling is how long a request that may be half written has to become whole.
-	settling = 100 * time.Millisecond
-	// waiting is how old a request may be: who made it has given up by then.
-	waiting = 5 * time.Minute
-	// ambiguous is the code of a request of which nobody knows what it is to run.
+	// settleTime is how long the caller has to finish a request that may be half written.
+	settleTime = 100 * time.Millisecond
+	// maxRequestAge is how old a request may be: the caller of an older one has given up.
+	maxRequestAge = 5 * time.Minute
+	// ambiguous is the exit code for a request whose command is not known.
 	ambiguous = 2
 )
 
-// readRequest reads the request of id and claims it. It reports false when there is none for us.
-// What is no plain file is removed unread; nobody is answered who could have put anything in.
-func (l *Listener) readRequest(p *requestDir, id string) (ask request, ok bool) {
+// readRequest reads the request id and claims it. It reports false if there is none for this process. An entry that is
+// no plain file is removed unread, without an answer.
+func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 	text, e, err := p.Dir.Read(id+".req", wire.MaxExec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && e.Inode == 0: // not there, or out of descriptors
@@ -63,20 +63,20 @@ func (l *Listener) readRequest(p *requestDir, id string) (ask request, ok bool) 
 	}
 	ask.parse(p, text, side, err)
 	if ask.refusal == "" && !ask.choose(p, side) {
-		return ask, false // another process's
+		return ask, false // another process serves it
 	}
-	if time.Since(e.Mod) > waiting {
-		ask.refuse(wire.CodeTimeout, "the request is older than %s: nobody waits for it any more", waiting)
+	if time.Since(e.Mod) > maxRequestAge {
+		ask.refuse(wire.CodeTimeout, "the request is older than %s: nobody waits for it any more", maxRequestAge)
 	}
-	if p.call(id) != nil { // two of one id: the files are the first one's
+	if p.call(id) != nil { // the files of this id belong to the first call
 		p.Dir.Remove(id + ".req")
 		return ask, false
 	}
-	// Who removes it has it. Of two processes that read it only one does.
+	// The process that removes the request serves it: of two that read it, only one can.
 	if p.Dir.Remove(id+".req") != nil {
 		return ask, false
 	}
-	delete(p.empty, id)
+	delete(p.unfinished, id)
 	ask.heartbeat = !ask.alive && p.hasHeartbeat(e, time.Now())
 	if l.over() {
 		ask.refuse(wire.CodeFailed, "the proxy is shutting down")
@@ -85,10 +85,10 @@ func (l *Listener) readRequest(p *requestDir, id string) (ask request, ok bool) 
 }
 
 // allows reports whether a file may come from its owner.
-func (p *requestDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
+func (p *servedDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
-// sidecar is what <id>.cmd says, or nil.
-func (l *Listener) sidecar(p *requestDir, id string) []string {
+// sidecar returns the fields of <id>.cmd, or nil.
+func (l *Listener) sidecar(p *servedDir, id string) []string {
 	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil
@@ -96,24 +96,23 @@ func (l *Listener) sidecar(p *requestDir, id string) []string {
 	return fields(text)
 }
 
-// settled reports whether a request is whole. One that was written in place, and not put
-// there by a rename as it should, can be seen before its end: an argument without its NUL,
-// or nothing at all, which would mean the command without arguments.
-func (p *requestDir) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
+// settled reports whether a request is complete. A caller that writes it in place, instead of renaming it, can be seen
+// half way: the last argument has no NUL yet, or the file is empty, which would mean a command without arguments.
+func (p *servedDir) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
 	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true
 	}
-	first, seen := p.empty[id]
+	first, seen := p.unfinished[id]
 	if !seen {
-		if len(p.empty) < maxFlying {
-			p.empty[id] = time.Now()
+		if len(p.unfinished) < maxCalls {
+			p.unfinished[id] = time.Now()
 		}
 		return false
 	}
-	return time.Since(first) >= settling
+	return time.Since(first) >= settleTime
 }
 
-// fields takes apart what is delimited by NUL. The last one's may be missing.
+// fields splits text at NULs. The last NUL may be missing.
 func fields(text []byte) []string {
 	if len(text) == 0 {
 		return []string{}
@@ -127,8 +126,8 @@ func (a *request) refuse(code byte, format string, args ...any) {
 	}
 }
 
-// parse makes the call of what was read.
-func (a *request) parse(p *requestDir, text []byte, side []string, err error) {
+// parse fills in the call from the files of the request.
+func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 	switch {
 	case dir.TooLong(err):
 		a.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
@@ -157,15 +156,15 @@ func (a *request) parse(p *requestDir, text []byte, side []string, err error) {
 			}
 		}
 	}
-	// Clients of before there was a .cmd put all of stdin there first.
+	// Clients without a .cmd write all of stdin before the request.
 	if e, err := p.Dir.Stat(a.id + ".stdin"); side == nil && err == nil && e.Regular {
 		a.exec.FDs[0] = wire.FDFile
 	}
 }
 
-// choose finds out which command is called. It reports false when that is another
-// process's, which serves the same directory.
-func (a *request) choose(p *requestDir, side []string) bool {
+// choose sets the command that is called. It reports false if another process serves that command from the same
+// directory.
+func (a *request) choose(p *servedDir, side []string) bool {
 	var others []string
 	if p.Others != nil {
 		others = p.Others()

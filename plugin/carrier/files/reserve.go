@@ -3,10 +3,8 @@
 package files
 
 import (
-	"errors"
 	"os"
 	"sync"
-	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -45,9 +43,6 @@ func (r *reserve) release() bool {
 	r.f = nil
 	return true
 }
-
-// isFull reports whether a write failed because a disk, or a quota on it, is full.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // noSpace reports a full disk to the log, makes room for the end of the call, and returns the reason for its caller.
 func (l *Listener) noSpace() string {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// orphaned is how old the files of a call have to be that nobody fetches.
-const orphaned = 5 * time.Minute
+// maxAnswerAge is how long the files of a call are kept that nobody fetches.
+const maxAnswerAge = 5 * time.Minute
 
-// sweep removes the files of calls that are over and whose caller has not fetched them:
-// it died, or the host did. A call in flight is spared, of another process's too: each has a
-// file that is never old. A time in the future counts from when it was first seen.
-func (p *requestDir) sweep(now time.Time) {
+// sweep removes the files of calls whose caller has not fetched them: the caller died, or the host's process did. It
+// spares calls in flight, also those of other processes: each has a file that is touched. A time in the future counts as
+// the time at which it was first seen.
+func (p *servedDir) sweep(now time.Time) {
 	newest := map[string]time.Time{}
 	names := map[string][]string{}
 	future := map[string]time.Time{}
 	p.Dir.Names(func(name string) bool {
 		id, what, ok := split(name)
 		if !ok || what == "req" {
-			return true // a request is somebody's wish, however old: hear sees to it
+			return true // readRequest answers old requests
 		}
 		e, err := p.Dir.Stat(name)
 		if err != nil || e.Dir {
@@ -27,7 +27,7 @@ func (p *requestDir) sweep(now time.Time) {
 		}
 		at := e.Mod
 		if at.After(now.Add(time.Minute)) {
-			if first, seen := p.aged[name]; seen {
+			if first, seen := p.future[name]; seen {
 				at = first
 			} else {
 				at = now
@@ -38,11 +38,11 @@ func (p *requestDir) sweep(now time.Time) {
 			newest[id] = at
 		}
 		names[id] = append(names[id], name)
-		return len(names) < maxSwept
+		return len(names) < maxSweptCalls
 	})
-	p.aged = future
+	p.future = future
 	for id, at := range newest {
-		if now.Sub(at) <= orphaned || p.call(id) != nil {
+		if now.Sub(at) <= maxAnswerAge || p.call(id) != nil {
 			continue
 		}
 		for _, name := range names[id] {
@@ -51,5 +51,5 @@ func (p *requestDir) sweep(now time.Time) {
 	}
 }
 
-// maxSwept is how many calls a sweep looks at. What is left is the next one's.
-const maxSwept = 100_000
+// maxSweptCalls is how many calls one sweep looks at. The next sweep looks at the others.
+const maxSweptCalls = 100_000

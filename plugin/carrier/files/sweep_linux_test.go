@@ -39,8 +39,8 @@ func TestSweep(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, "x", "dir.exit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := newRequestDir(RequestDir{Dir: box})
-	p.flying["flying"] = &call{}
+	p := newServedDir(RequestDir{Dir: box})
+	p.inFlight["flying"] = &call{}
 	left := func() (names []string) {
 		box.Names(func(name string) bool { names = append(names, name); return true })
 		slices.Sort(names)

@@ -18,33 +18,31 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ExecSocket is the door for tools of this host: one request in JSON, on one line, over a unix
-// socket, and one answer. docs/http.md has the protocol. Who may connect is the business
-// of the listener.
+// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one answer.
+// Its listener decides who may connect.
 //
-// It is a net.Listener whose connections are calls: what a tool asks for is decided as if
-// the container had.
+// It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {
-	*whole
+	*caller
 	keys Keys
 	ln   *carrier.ConnLimiter
 	loop sync.WaitGroup
 }
 
-// Keys are what a request has to show, in this order.
+// Keys are what a request is checked for, in this order.
 type Keys struct {
 	Secret, Token string
-	// Cwd returns what the container calls a directory of the host's: ErrNoWorkdir is that it
-	// has none of it, and any other error why nothing can be called.
+	// Cwd returns the container's name of a directory of the host. The error is ErrNoWorkdir if it has none, or the
+	// reason why no call can be made.
 	Cwd func(workdir string) (cwd string, err error)
 }
 
-// ErrNoWorkdir says that a directory of the host's is not one of the session's.
+// ErrNoWorkdir says that a session does not have a directory of the host.
 var ErrNoWorkdir = errors.New("no directory of the session's")
 
-// ListenExecSocket answers what comes to ln. dir is a private directory for output. Close ends it.
+// ListenExecSocket answers the requests that arrive at ln. dir is a private directory for output. Close ends it.
 func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
-	l := &ExecSocket{whole: newWhole(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
+	l := &ExecSocket{caller: newCaller(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l
@@ -58,17 +56,17 @@ func (l *ExecSocket) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors, for one
+		if err != nil { // for example, no descriptors are left
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		// ends with the connection, or with the call, which its server's end ends.
+		// ends with the connection, or with the call, which ends at the latest with its server.
 		all.Go(func() { l.serve(conn.(*carrier.LimitedConn)) })
 	}
 }
 
-// Close takes no more requests, and returns when those that were accepted have their answers:
-// whoever serves them has to end them.
+// Close takes no more requests, and returns when those that were accepted have their answers. Their server has to end
+// them.
 func (l *ExecSocket) Close() error {
 	l.end()
 	err := l.ln.Close()
@@ -112,7 +110,7 @@ func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
 	l.answer(conn, ask)
 }
 
-// readRequest reads a request, and says why it is refused. Where there is neither, nothing was said.
+// readRequest reads a request, or returns why it is refused. If both are empty, the client closed the connection.
 func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
 	conn.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
@@ -126,7 +124,7 @@ func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) 
 	return ask, refusal
 }
 
-// answer makes the call and writes what became of it.
+// answer makes the call and writes its result.
 func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
@@ -140,10 +138,10 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	over := make(chan struct{})
 	defer close(over)
 	conn.SetWriteDeadline(time.Now().Add(taking))
-	// ends with the answer. The session's end does not wait long for a tool that takes none.
+	// ends with the answer. When the session ends, a tool has little time left to read its answer.
 	watching.Go(func() {
 		select {
-		case <-l.done:
+		case <-l.Done():
 			conn.SetWriteDeadline(time.Now().Add(closing))
 		case <-over:
 		}
@@ -151,23 +149,7 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	writeExec(conn, r)
 }
 
-// notifyHangup calls gone when the other end of conn has hung up. One that only has no more to say
-// is there still. What it says is not heard.
-func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
-	io.Copy(io.Discard, conn)
-	tick := time.NewTicker(hangupInterval)
-	defer tick.Stop()
-	for !hungUp(conn) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-	gone()
-}
-
-// request reads a request, and says why it is refused.
+// request parses a request, or returns why it is refused.
 func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
 	if err := names.Decode(line, &req); err != nil {
@@ -196,7 +178,7 @@ func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
 	return call, ""
 }
 
-// setCommand puts into ask what req wants to be run.
+// setCommand sets the command of ask.
 func (req *execRequest) setCommand(ask *wire.Exec) (err error) {
 	ask.Args = append([]string{req.Command}, req.Args...)
 	if req.Args == nil {
@@ -229,7 +211,7 @@ func (l *ExecSocket) refuse(conn net.Conn, why string) {
 	writeObject(conn, jsonField{"status", stError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
 }
 
-// writeExec writes what became of a call. It fails only if the caller has gone.
+// writeExec writes the result of a call. An error means that the client has hung up.
 func writeExec(w io.Writer, r *reply) {
 	a := r.result()
 	switch a.status {

@@ -25,7 +25,7 @@ var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func
 }}
 
 // tools serves an exec.sock, and returns what makes one request of a line.
-func tools(t *testing.T, serve func(*heard)) func(line string) string {
+func tools(t *testing.T, serve func(*receivedCall)) func(line string) string {
 	t.Helper()
 	dir := t.TempDir()
 	ln, err := socket.Bind(dir, "exec.sock", 0o600)
@@ -74,7 +74,7 @@ func asked(change map[string]any) string {
 //
 // Attacks 45, 183.
 func TestExecSocket(t *testing.T) {
-	call := tools(t, func(c *heard) {
+	call := tools(t, func(c *receivedCall) {
 		c.start(false, "x")
 		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s %q", c.ask.Args, c.ask.Cwd, c.ask.Env))
 		c.end(wire.Exit{Outcome: wire.Exited, Code: 3})
@@ -155,7 +155,7 @@ func TestExecSocketAnswers(t *testing.T) {
 		{wire.Exit{Code: 127, Text: `{"status":"not_found","reason":"gone"}` + "\n"}, false, `{"status":"error","exit_code":127,"error":"executable not found: make"}`},
 		{wire.Exit{Outcome: wire.Signaled, Code: 137, Signal: "KILL"}, true, `{"status":"completed","exit_code":137,"stdout":"partial"}`},
 	} {
-		call := tools(t, func(c *heard) {
+		call := tools(t, func(c *receivedCall) {
 			if tt.started {
 				c.start(true, "x")
 				c.say(wire.KindStdout, []byte("partial"))
@@ -178,7 +178,7 @@ func TestExecSocketHangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, ended := make(chan struct{}), make(chan struct{})
-	host(t, ListenExecSocket(ln, dir, goodKeys), func(c *heard) {
+	host(t, ListenExecSocket(ln, dir, goodKeys), func(c *receivedCall) {
 		c.start(false, "x")
 		close(began)
 		for {

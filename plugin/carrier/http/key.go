@@ -17,10 +17,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Token is the name of the file in a share that has the session's token.
+// Token is the name of the file in a share with the session's token.
 const Token = "token"
 
-// KeptKey returns the key in file, and makes one if there is none. Its mode is 0600.
+// KeptKey returns the key in file, and makes the file, of mode 0600, if there is none.
 func KeptKey(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func MadeKey(file string) (string, error) {
 	return key, nil
 }
 
-// WriteToken has the container that share is mounted in know its token.
+// WriteToken writes token into share, for the container in which share is mounted.
 func WriteToken(share, token string) error {
 	if err := carrier.WriteFile(share, Token, token); err != nil {
 		return fmt.Errorf("write the token: %w", err)
@@ -52,8 +52,7 @@ func WriteToken(share, token string) error {
 	return nil
 }
 
-// sameKey compares keys in a time that does not tell where they differ. No key is the same
-// as none.
+// sameKey compares keys in constant time. An empty key is equal to no key.
 func sameKey(got, want string) bool {
 	return want != "" && subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }

@@ -24,53 +24,51 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Listener is the carrier for programs that speak HTTP and have no shim: POST /request, with a
-// command in JSON, and what became of it in the answer. docs/http.md has the protocol.
+// Listener is the carrier for programs that speak HTTP and have no shim: POST /request with a command in JSON, and the
+// result in the answer.
 //
-// It is a net.Listener whose connections are calls. The port is on a bridge, so that others
-// can reach it: what says that a request is the session's is its token and nothing else.
+// It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token shows
+// that a request is the session's.
 type Listener struct {
-	*whole
+	*caller
 	token string
-	cwd   func() string // where a call is made whose caller does not say
+	cwd   func() string // returns the directory of calls whose caller names none
 
 	mu      sync.Mutex // guards the fields below
-	hosts   []string   // what the port is called
+	hosts   []string   // values of the Host header that are accepted
 	srv     *http.Server
 	serving sync.WaitGroup
 }
 
 const (
-	// asking is how long a caller waits for a person: a client's own patience is 300 seconds,
-	// and it is to hear why.
+	// asking is how long a caller waits for a person. Clients wait 300 seconds: they get the reason before that.
 	asking = 295 * time.Second
 	// headerTimeout is how long a connection has for the header of its request, and again for the body.
 	headerTimeout = 5 * time.Second
-	// taking is how long it has to take the answer.
+	// taking is how long a client may take to read the answer.
 	taking = time.Minute
-	// hangupInterval is how often a caller who waits is looked after.
+	// hangupInterval is how often a client that waits is tested for having hung up.
 	hangupInterval = 50 * time.Millisecond
-	// closing is how long answers have to go out when the session ends.
+	// closing is how long clients may take to read their answers when the session ends.
 	closing = 5 * time.Second
-	// maxHeader and maxBody are how many bytes these may have.
+	// maxHeader and maxBody limit the bytes of a request.
 	maxHeader = 16 << 10
 	maxBody   = 256 << 10
 )
 
 // New returns a carrier that has no port yet. dir is a private directory for output.
-// A request is the session's that has token; "" is none.
+// Requests are the session's if they have token; if that is empty, all are refused.
 func New(dir, token string, cwd func() string) *Listener {
-	h := &Listener{whole: newWhole(dir), token: token, cwd: cwd}
+	h := &Listener{caller: newCaller(dir), token: token, cwd: cwd}
 	h.name = "HTTP"
 	return h
 }
 
-// ErrTaken says that another program has the port.
+// ErrTaken says that another program listens on the port.
 var ErrTaken = errors.New("the port is taken")
 
-// Open listens at one of ports, the first that is free, and returns where. Only what
-// arrives by the network interface device is heard, from an address of its network that is
-// not addr: of all that could send a packet there, what is plugged in.
+// Open listens at addr on the first of ports that is free, and returns that address. It accepts connections only from the
+// network of addr, except addr itself, and only if they arrive by the network interface device.
 func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string, error) {
 	near, err := networkOf(device, addr)
 	if err != nil {
@@ -92,7 +90,7 @@ func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string
 	return "", fmt.Errorf("listen for HTTP: %w", err)
 }
 
-// networkOf returns addr, which device has, with the network that it is of.
+// networkOf returns addr, an address of device, with its network.
 func networkOf(device string, addr netip.Addr) (netip.Prefix, error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
@@ -107,7 +105,7 @@ func networkOf(device string, addr netip.Addr) (netip.Prefix, error) {
 	return netip.Prefix{}, errors.Join(err, fmt.Errorf("%s is no address of %s", addr, device))
 }
 
-// serve answers what comes to ln, and returns its address.
+// serve answers the requests that arrive at ln, and returns its address.
 func (h *Listener) serve(ln net.Listener) string {
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	srv := &http.Server{
@@ -126,8 +124,8 @@ func (h *Listener) serve(ln net.Listener) string {
 
 type connKey struct{}
 
-// Close takes no more requests, and returns when those that were accepted have their answers:
-// whoever serves them has to end them.
+// Close takes no more requests, and returns when those that were accepted have their answers. Their server has to end
+// them.
 func (h *Listener) Close() error {
 	h.end()
 	h.mu.Lock()
@@ -140,8 +138,8 @@ func (h *Listener) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	var err error
-	if srv.Shutdown(ctx) != nil { // which has closed the listener, and strangers with it
-		err = srv.Close() // of those who do not take their answers
+	if srv.Shutdown(ctx) != nil { // it has closed the listener and its unauthenticated connections
+		err = srv.Close() // the connections of clients that do not read their answers
 	}
 	h.serving.Wait()
 	h.flight.Wait()

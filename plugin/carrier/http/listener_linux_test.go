@@ -22,8 +22,8 @@ const (
 	badToken  = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdee"
 )
 
-// heard is a call as the far end of a carrier's connection has it, which plays the host.
-type heard struct {
+// receivedCall is a call as the far end of a carrier's connection has it, which plays the host.
+type receivedCall struct {
 	net.Conn
 	t    *testing.T
 	ask  wire.Exec
@@ -32,7 +32,7 @@ type heard struct {
 
 // take takes what the carrier says, which is how much output it lets through: never more than
 // it had.
-func (c *heard) take() {
+func (c *receivedCall) take() {
 	for granted := int64(0); ; {
 		kind, b, err := wire.ReadFrame(c, nil)
 		if err != nil {
@@ -49,7 +49,7 @@ func (c *heard) take() {
 	}
 }
 
-func (c *heard) say(kind wire.Kind, payload []byte) {
+func (c *receivedCall) say(kind wire.Kind, payload []byte) {
 	if kind == wire.KindStdout || kind == wire.KindStderr {
 		c.sent.Add(int64(len(payload)))
 	}
@@ -59,16 +59,16 @@ func (c *heard) say(kind wire.Kind, payload []byte) {
 }
 
 // start says that the command runs, and why.
-func (c *heard) start(asked bool, pattern string) {
-	c.Conn.(*callerConn).Decided(asked, pattern)
+func (c *receivedCall) start(asked bool, pattern string) {
+	c.Conn.(*hostConn).Decided(asked, pattern)
 	s := wire.Started{Request: "0011223344556677", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}
 	c.say(wire.KindStarted, s.Append(nil))
 }
 
-func (c *heard) end(e wire.Exit) { c.say(wire.KindExit, e.Append(nil)) }
+func (c *receivedCall) end(e wire.Exit) { c.say(wire.KindExit, e.Append(nil)) }
 
 // host answers the calls of ln by serve, until ln is closed.
-func host(t *testing.T, ln net.Listener, serve func(*heard)) {
+func host(t *testing.T, ln net.Listener, serve func(*receivedCall)) {
 	t.Helper()
 	var wg sync.WaitGroup
 	// ends when ln is closed.
@@ -87,7 +87,7 @@ func host(t *testing.T, ln net.Listener, serve func(*heard)) {
 					t.Errorf("the carrier sends %v, %v, %v", kind, err, perr)
 					return
 				}
-				c := &heard{Conn: conn, t: t, ask: ask}
+				c := &receivedCall{Conn: conn, t: t, ask: ask}
 				var reading sync.WaitGroup
 				// ends with conn.
 				reading.Go(c.take)
@@ -101,14 +101,14 @@ func host(t *testing.T, ln net.Listener, serve func(*heard)) {
 }
 
 // echo answers with the arguments, each on a line.
-func echo(c *heard) {
+func echo(c *receivedCall) {
 	c.start(false, "--proxy "+c.ask.Args[0])
 	c.say(wire.KindStdout, []byte(strings.Join(c.ask.Args, "\n")))
 	c.end(wire.Exit{Outcome: wire.Exited})
 }
 
 // door is an HTTP without a port, as an http.Handler.
-func door(t *testing.T, serve func(*heard)) *Listener {
+func door(t *testing.T, serve func(*receivedCall)) *Listener {
 	t.Helper()
 	h := New(t.TempDir(), goodToken, func() string { return "/w" })
 	h.hosts = hostsOf(netip.MustParseAddrPort("172.17.0.1:9998"))
@@ -141,7 +141,7 @@ func header(name, value string) func(*http.Request) {
 //
 // Attacks 45, 178, 180.
 func TestHTTPRequest(t *testing.T) {
-	h := door(t, func(c *heard) {
+	h := door(t, func(c *receivedCall) {
 		c.start(false, "")
 		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s", c.ask.Args, c.ask.Cwd))
 		c.end(wire.Exit{Outcome: wire.Exited})
@@ -168,7 +168,7 @@ func TestHTTPRequest(t *testing.T) {
 //
 // Attacks 45, 122, 123, 172, 173, 174, 178.
 func TestHTTPRefuses(t *testing.T) {
-	h := door(t, func(c *heard) { c.t.Errorf("a call came: %q", c.ask.Args) })
+	h := door(t, func(c *receivedCall) { c.t.Errorf("a call came: %q", c.ask.Args) })
 	const body = `{"args": ["make"]}`
 	for _, tt := range []struct {
 		name, body string
@@ -252,46 +252,46 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		serve func(*heard)
+		serve func(*receivedCall)
 		want  string
 	}{
-		{"by a rule", func(c *heard) { c.start(false, "^make.*$"); c.end(wire.Exit{Outcome: wire.Exited}) },
+		{"by a rule", func(c *receivedCall) { c.start(false, "^make.*$"); c.end(wire.Exit{Outcome: wire.Exited}) },
 			`{"status":"auto_approved","pattern":"^make.*$","exit_code":0}`},
-		{"by a person", func(c *heard) {
+		{"by a person", func(c *receivedCall) {
 			c.say(wire.KindNotice, []byte("hostexec: make: waiting"))
 			c.start(true, "--proxy make=ask")
 			c.say(wire.KindStderr, []byte("e\x00\x1b\"\\"))
 			c.end(wire.Exit{Outcome: wire.Exited, Code: 2})
 		}, `{"status":"approved","exit_code":2,"stderr":"e\u0000\u001b\"\\"}`},
-		{"a signal", func(c *heard) {
+		{"a signal", func(c *receivedCall) {
 			c.start(true, "")
 			c.end(wire.Exit{Outcome: wire.Signaled, Code: 143, Signal: "TERM"})
 		}, `{"status":"approved","exit_code":143}`},
-		{"a verb that says why", func(c *heard) { c.end(wire.Exit{Outcome: wire.Exited, Code: 1, Text: "usage\n"}) },
+		{"a verb that says why", func(c *receivedCall) { c.end(wire.Exit{Outcome: wire.Exited, Code: 1, Text: "usage\n"}) },
 			`{"status":"auto_approved","exit_code":1,"stderr":"usage\n"}`},
-		{"denied by a person", func(c *heard) {
+		{"denied by a person", func(c *receivedCall) {
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 126, Text: line("denied", "Command denied: Denied by user")})
 		}, `{"status":"denied","reason":"Denied by user","exit_code":126}`},
-		{"denied by a rule", func(c *heard) {
+		{"denied by a rule", func(c *receivedCall) {
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 127, Text: line("not_proxied", "not a proxied command")})
 		}, `{"status":"denied","reason":"not a proxied command","exit_code":127}`},
-		{"a job", func(c *heard) {
-			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*callerConn).OneAnswer())})
+		{"a job", func(c *receivedCall) {
+			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*hostConn).OneAnswer())})
 		}, `{"status":"error","reason":"not there over HTTP","exit_code":125}`},
-		{"nobody answered", func(c *heard) {
+		{"nobody answered", func(c *receivedCall) {
 			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "Command timed out waiting for approval")})
 		}, `{"status":"timeout","reason":"Command timed out waiting for approval","exit_code":124}`},
-		{"it took too long", func(c *heard) {
+		{"it took too long", func(c *receivedCall) {
 			c.start(false, "x")
 			c.say(wire.KindStdout, []byte("partial"))
 			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "ended after 1s")})
 		}, `{"status":"timeout","reason":"command execution timed out","exit_code":124,"stdout":"partial"}`},
-		{"not there", func(c *heard) {
+		{"not there", func(c *receivedCall) {
 			c.end(wire.Exit{Code: 127, Text: line("not_found", "not found on the host any more")})
 		}, `{"status":"error","reason":"executable not found: make","exit_code":127}`},
-		{"failed", func(c *heard) { c.end(wire.Exit{Code: 125, Text: "hostexec: in its own words\n"}) },
+		{"failed", func(c *receivedCall) { c.end(wire.Exit{Code: 125, Text: "hostexec: in its own words\n"}) },
 			`{"status":"error","reason":"in its own words","exit_code":125}`},
-		{"gone", func(c *heard) { c.start(false, "x") },
+		{"gone", func(c *receivedCall) { c.start(false, "x") },
 			`{"status":"error","reason":"hostexec: the host's side of this call has gone","exit_code":125}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestHTTPAnswers(t *testing.T) {
 
 // TestHTTPAsks looks at what the host is asked.
 func TestHTTPAsks(t *testing.T) {
-	h := door(t, func(c *heard) {
+	h := door(t, func(c *receivedCall) {
 		if c.ask.FDs[0] != wire.FDNull || c.ask.Passed != 0 || strings.Join(c.ask.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {
 			t.Errorf("the host is asked %+v", c.ask)
 		}
@@ -323,7 +323,7 @@ func TestHTTPAsks(t *testing.T) {
 //
 // Attacks 141, 181.
 func TestHTTPCapped(t *testing.T) {
-	h := door(t, func(c *heard) {
+	h := door(t, func(c *receivedCall) {
 		c.start(false, "x")
 		block := []byte(strings.Repeat("0123456789abcde\n", wire.MaxFrame/16))
 		for range maxKept/len(block) + 10 {
@@ -356,7 +356,7 @@ func TestHTTPCapped(t *testing.T) {
 //
 // Attack 181.
 func TestHTTPNoDisk(t *testing.T) {
-	h := door(t, func(c *heard) {
+	h := door(t, func(c *receivedCall) {
 		c.start(false, "x")
 		c.say(wire.KindStdout, make([]byte, 2*maxHeld))
 		c.say(wire.KindStdout, []byte("later"))
@@ -382,9 +382,9 @@ func TestHTTPNoDisk(t *testing.T) {
 // Attack 181.
 func TestHTTPTooMany(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
-	h := door(t, func(c *heard) { began <- struct{}{}; <-finish; echo(c) })
+	h := door(t, func(c *receivedCall) { began <- struct{}{}; <-finish; echo(c) })
 	var wg sync.WaitGroup
-	for range maxWhole {
+	for range maxCalls {
 		// ends with its call.
 		wg.Go(func() {
 			if w := post(h, `{"args": ["make"]}`); w.Code != 200 {

@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// output is what a command writes to one stream. A little is held, more goes to a file
-// without a name; what has no room is passed over, and that is marked.
+// output is what a command writes to one stream. A small part is in memory, the rest in a file without a name. If there
+// is no space left, further output is dropped.
 type output struct {
-	l      *whole
+	l      *caller
 	held   []byte
 	inFile int64
 	f      *os.File
-	cut    bool
+	cut    bool // output was dropped
 }
 
-// maxHeld is how many bytes of a stream are held in memory.
+// maxHeld is how many bytes of a stream are kept in memory.
 const maxHeld = 16 << 10
 
 func (o *output) write(b []byte) {
@@ -41,7 +41,7 @@ func (o *output) write(b []byte) {
 	}
 }
 
-// writeFile appends b to the file, if there is room.
+// writeFile appends b to the file, if there is space.
 func (o *output) writeFile(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -65,7 +65,7 @@ func (o *output) open() bool {
 	if err != nil {
 		return false
 	}
-	os.Remove(f.Name()) // it goes with its descriptor
+	os.Remove(f.Name()) // it is deleted with its last descriptor
 	o.f = f
 	return true
 }
@@ -79,7 +79,7 @@ func (o *output) close() {
 
 func (o *output) empty() bool { return len(o.held) == 0 }
 
-// reader reads all there is from the beginning.
+// reader returns a reader of all output.
 func (o *output) reader() io.Reader {
 	if o.f == nil {
 		return bytes.NewReader(o.held)
@@ -87,14 +87,14 @@ func (o *output) reader() io.Reader {
 	return io.MultiReader(bytes.NewReader(o.held), io.NewSectionReader(o.f, 0, o.inFile))
 }
 
-// jsonField is one of a JSON object's. Its value is an *output, or what json.Marshal takes.
+// jsonField is a field of a JSON object. Its value is an *output, or a value for json.Marshal.
 type jsonField struct {
 	name  string
 	value any
 }
 
-// writeObject writes an object of members on one line, without ever holding it. Members
-// without anything in them, but for numbers, are left out.
+// writeObject writes a JSON object on one line, and never has all of it in memory. Empty fields are left out, except
+// numbers.
 func writeObject(w io.Writer, members ...jsonField) error {
 	b := bufio.NewWriterSize(w, 8<<10)
 	sep := byte('{')
@@ -121,8 +121,7 @@ func writeObject(w io.Writer, members ...jsonField) error {
 	return b.Flush()
 }
 
-// writeString writes what r has as one JSON string (RFC 8259). What is no UTF-8 becomes
-// U+FFFD.
+// writeString writes the text of r as one JSON string (RFC 8259). Bytes that are not UTF-8 become U+FFFD.
 func writeString(w *bufio.Writer, r io.Reader) error {
 	const hex = "0123456789abcdef"
 	w.WriteByte('"')

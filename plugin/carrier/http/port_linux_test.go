@@ -18,7 +18,7 @@ import (
 )
 
 // listening is an HTTP with a port of its own on the loopback device.
-func listening(t *testing.T, serve func(*heard)) (*Listener, string) {
+func listening(t *testing.T, serve func(*receivedCall)) (*Listener, string) {
 	t.Helper()
 	h := New(t.TempDir(), goodToken, func() string { return "/w" })
 	host(t, h, serve)
@@ -66,7 +66,7 @@ func answered(t *testing.T, conn net.Conn) string {
 func TestHTTPHangUp(t *testing.T) {
 	for _, behind := range []string{"", "x"} {
 		began, ended := make(chan struct{}), make(chan struct{})
-		_, at := listening(t, func(c *heard) {
+		_, at := listening(t, func(c *receivedCall) {
 			c.start(false, "x")
 			close(began)
 			// The reader that host has set to it ends with the call.
@@ -128,7 +128,7 @@ func TestHTTPDawdlers(t *testing.T) {
 func TestHTTPTooManyDawdlers(t *testing.T) {
 	t.Parallel() // it is waiting
 	h, at := listening(t, echo)
-	for range maxWhole {
+	for range maxCalls {
 		h.enter()
 		defer h.leave()
 	}
@@ -203,7 +203,7 @@ func TestHTTPNear(t *testing.T) {
 func TestHTTPClose(t *testing.T) {
 	session, stop := context.WithCancel(t.Context())
 	began := make(chan struct{})
-	h, at := listening(t, func(c *heard) {
+	h, at := listening(t, func(c *receivedCall) {
 		c.start(false, "x")
 		close(began)
 		<-session.Done()

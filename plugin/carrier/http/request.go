@@ -23,8 +23,7 @@ var tokenHeaders = []string{"X-Hostexec-Token", "X-Cloister-Token"}
 // GuardianHost is what cloister's clients call the host.
 const GuardianHost = "cloister-guardian"
 
-// hostsOf returns the names under which a request may look for at. Any other is one that was
-// rebound to it.
+// hostsOf returns the accepted Host headers of requests to at. Any other means that a name was rebound to this address.
 func hostsOf(at netip.AddrPort) []string {
 	port := ":" + strconv.Itoa(int(at.Port()))
 	hosts := []string{at.String(), GuardianHost + port, "host.docker.internal" + port}
@@ -36,7 +35,7 @@ func hostsOf(at netip.AddrPort) []string {
 	return hosts
 }
 
-// refusal says why r is not heard, with a status that is 0 when it is. It reads no body.
+// refusal returns the HTTP status and the reason for refusing r; 0 means that it is accepted. It reads no body.
 func (h *Listener) refusal(r *http.Request) (code int, why string) {
 	h.mu.Lock()
 	known := slices.Contains(h.hosts, r.Host)
@@ -73,10 +72,10 @@ func (h *Listener) refusal(r *http.Request) (code int, why string) {
 // httpRequest is the body of a request.
 type httpRequest struct {
 	Cmd     *string   `json:"cmd"`
-	Args    []*string `json:"args"` // they win
+	Args    []*string `json:"args"` // if present, Cmd is ignored
 	Workdir string    `json:"workdir"`
 
-	// What clients say of themselves is passed over: who asks is known.
+	// Ignored: the listener knows which session the client belongs to.
 	Project  json.RawMessage `json:"project"`
 	Branch   json.RawMessage `json:"branch"`
 	Cloister json.RawMessage `json:"cloister"`
@@ -90,11 +89,11 @@ var (
 	errNUL       = errors.New("invalid request: an argument has a NUL byte")
 )
 
-// read hears the body of a request whose token is good.
+// read reads the body of a request that has the token.
 func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return ask, err // and nobody waits for the rest of it
+		return ask, err
 	}
 	var req httpRequest
 	if err := names.Decode(body, &req); err != nil {
@@ -111,7 +110,8 @@ func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, 
 	return ask, checkArgs(append(args, ask.Cwd))
 }
 
-// unreadable says what is wrong with a request of JSON: plain, unless two programs could differ over it.
+// unreadable returns the error for a request that is not valid JSON: plain, unless two programs could read it in
+// different ways.
 func unreadable(err, plain error) error {
 	var ambiguous names.AmbiguousError
 	if errors.As(err, &ambiguous) {
@@ -140,7 +140,7 @@ func (req *httpRequest) args() (words []string, err error) {
 	return words, nil
 }
 
-// checkArgs refuses what no argument of a program can be.
+// checkArgs refuses strings that cannot be arguments of a program.
 func checkArgs(words []string) error {
 	for _, s := range words {
 		if strings.IndexByte(s, 0) >= 0 {

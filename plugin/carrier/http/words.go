@@ -9,8 +9,9 @@ import (
 
 var errQuote = errors.New("a quote or a backslash in the command has no end")
 
-// splitWords takes a command line apart as a shell does (POSIX, XCU 2.2), and does nothing
-// else of what a shell does: all but white space, quotes and backslashes stands for itself.
+// splitWords splits a command line into words as a shell does (POSIX, XCU 2.2), without expansions and operators:
+// a ; or # is a character. Libraries differ: google/shlex has comments, mattn/go-shellwords stops at operators,
+// and mvdan.cc/sh expands variables. The caller would get another command than the one that it sent.
 func splitWords(line string) (words []string, err error) {
 	var word strings.Builder
 	begun := false
@@ -48,8 +49,8 @@ func splitWords(line string) (words []string, err error) {
 	return words, nil
 }
 
-// quoted appends what stands before the next quote to word. It returns how long that is,
-// with the quote, and false when there is none.
+// quoted appends the text before the next quote to word. It returns its length, with the quote, and false if there is no
+// quote.
 func quoted(word *strings.Builder, s string, quote byte) (n int, ok bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

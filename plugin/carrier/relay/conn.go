@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// conn is one call's connection over a link.
+// conn is the connection of one call over a link.
 type conn struct {
 	link *link
 	call uint32
@@ -18,15 +18,15 @@ type conn struct {
 
 	mu      sync.Mutex // guards the fields below
 	more    sync.Cond
-	in      []byte // has come, and was not read yet
-	hungUp  bool   // the shim: nothing comes after what is in
+	in      []byte // received, and not read yet
+	hungUp  bool   // the shim hung up: nothing follows the data in in
 	closed  bool
 	expired bool // the deadline for reading has passed
 	alarm   *time.Timer
 }
 
-// maxUnread is how many bytes of a call wait to be read before its relay does: a call is
-// always read from until it is closed.
+// maxUnread is how many received bytes of a call wait before reading from the relay stops. Every call is read from until
+// it is closed.
 const maxUnread = 128 << 10
 
 func newConn(l *link, call uint32) *conn {
@@ -35,8 +35,7 @@ func newConn(l *link, call uint32) *conn {
 	return c
 }
 
-// put queues what came from the shim, when there is room, and nothing after its end. It
-// keeps no part of b.
+// put queues data from the shim, and waits for space. Data after the end is dropped. It keeps no part of b.
 func (c *conn) put(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +81,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) { return c.link.send(c, p) }
 
-// Close implements net.Conn. What was written reaches the shim before the end does.
+// Close implements net.Conn. Data that was written reaches the shim before the end does.
 func (c *conn) Close() error {
 	c.link.drop(c)
 	c.mu.Lock()
@@ -95,7 +94,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements net.Conn: a Read that waits past t fails. Zero is never.
+// SetReadDeadline implements net.Conn: a Read that waits past t fails. The zero time means no deadline.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,11 +121,11 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn. A write waits for room as long as the call is open.
+// SetWriteDeadline implements net.Conn. It does nothing: a write waits for space while the call is open.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 // LocalAddr implements net.Conn.
-func (c *conn) LocalAddr() net.Addr { return addr{} }
+func (c *conn) LocalAddr() net.Addr { return addr }
 
 // RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return addr{} }
+func (c *conn) RemoteAddr() net.Addr { return addr }

@@ -12,28 +12,28 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// link is one stream to a relay. What calls send is queued, and one goroutine writes it:
-// many small frames go in one write, and a call that is closed waits for no stream.
+// link is one stream to a relay. The data that calls send is queued, and one goroutine writes it: many small frames go
+// out in one write, and closing a call does not wait for the stream.
 type link struct {
 	stream io.ReadWriteCloser
 	exited func() bool // whether the relay's process has ended; nil: the stream says so
 	writer sync.WaitGroup
-	over   chan struct{} // closed when it has ended
+	over   chan struct{} // closed when the link has ended
 
 	mu    sync.Mutex // guards the fields below
-	more  sync.Cond  // out, or what waits for room in it, has changed
+	more  sync.Cond  // out has changed, or a call that waits for space in it
 	calls map[uint32]*conn
 	out   []byte
 	ended bool
 }
 
-// maxQueued is how many bytes wait for the stream before calls do.
+// maxQueued is how many bytes are queued before calls have to wait.
 const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
 
 var errTooMany = errors.New("more calls than a relay may carry")
 
-// open begins a call. It waits while there is no room for what calls are sent: each of them
-// has an end, and a relay that does not read may make any number of them.
+// open begins a call. It waits while the queue is full: the end of each call is queued, and a relay that does not read may
+// make any number of calls.
 func (l *link) open(call uint32) (*conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *link) open(call uint32) (*conn, error) {
 	return c, nil
 }
 
-// deliver hands b to a call, which it is the end of if it is empty.
+// deliver hands b to a call. An empty b is the end of the call.
 func (l *link) deliver(call uint32, b []byte) {
 	l.mu.Lock()
 	c := l.calls[call]
@@ -65,7 +65,7 @@ func (l *link) deliver(call uint32, b []byte) {
 	}
 }
 
-// send queues b for a call's shim, when there is room. It fails when the call is closed.
+// send queues b for a call's shim, and waits for space in the queue. It fails if the call is closed.
 func (l *link) send(c *conn, b []byte) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *link) send(c *conn, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// drop forgets a call, and has the relay hang up on its shim after all that was sent.
+// drop removes a call, and queues its end: the relay closes the shim's connection after the data that was sent.
 func (l *link) drop(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *link) drop(c *conn) {
 	l.more.Broadcast()
 }
 
-// write writes what is queued until the link ends.
+// write writes queued data until the link ends.
 func (l *link) write() {
 	var spare []byte
 	for {
@@ -116,25 +116,25 @@ func (l *link) write() {
 		l.more.Broadcast()
 		l.mu.Unlock()
 		if err := l.pass(b); err != nil {
-			l.cut() // the reader sees to the rest
+			l.cut() // then the reader ends, too
 			return
 		}
 		spare = b
 		if cap(spare) > maxQueued || l.idle() {
-			spare = nil // nothing is held for calls that are not there
+			spare = nil // no memory is kept without calls
 		}
 	}
 }
 
-// stalled is how long the stream may take nothing before the relay's process is looked for.
+// stalled is how long a write may block before the relay's process is looked for.
 const stalled = time.Second
 
-// pass writes b to the stream. An engine takes nothing more for a process that has ended, and
-// ends the stream only when all that the process wrote is read. The reader may wait for this
-// very write, so that neither ends: when the process has gone, the link is cut here.
+// pass writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream only
+// when all output of the process was read. The reader may wait for this write, so that neither would end: if the process
+// has ended, the link is cut here.
 func (l *link) pass(b []byte) error {
 	over, looked := make(chan struct{}), make(chan struct{})
-	// ends when the write does, or the relay has.
+	// ends with the write, or when the relay has ended.
 	look := time.AfterFunc(stalled, func() {
 		defer close(looked)
 		l.look(over)
@@ -149,7 +149,7 @@ func (l *link) pass(b []byte) error {
 	return err
 }
 
-// look cuts the link when the relay's process has ended. It returns at the latest when over is closed.
+// look cuts the link if the relay's process has ended. It returns at the latest when over is closed.
 func (l *link) look(over <-chan struct{}) {
 	if l.exited == nil {
 		return
@@ -184,8 +184,7 @@ func (l *link) end() {
 	l.writer.Wait()
 }
 
-// cut closes the stream and ends all its calls: nobody waits for room any more, nor the
-// reader for a call.
+// cut closes the stream and ends all its calls, so that nothing waits for space in the queue or for a call.
 func (l *link) cut() {
 	l.stream.Close()
 	l.mu.Lock()

@@ -7,59 +7,35 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Listener is the calls that a relay in a container carries over one stream. Each of them is
-// a connection of its own, over which no descriptors come. The other end of the stream is
-// the container's, and so are all numbers and lengths that come from there.
+// Listener has the calls that a relay in a container carries over one stream. Each call is a connection of its own, over
+// which no descriptors can be passed. The container controls the other end of the stream: all numbers and lengths from
+// there are untrusted.
 type Listener struct {
-	Nonce string // what the relay has to read in the share; empty: it has no share of ours
+	Nonce string // what the relay has to read in the share; empty: the container has no share
 
-	calls chan net.Conn
-	done  chan struct{} // closed by Close
-	close sync.Once
+	*carrier.Queue
 }
 
-// New returns a listener to which Serve brings the calls.
+// New returns a listener for the calls of Serve.
 func New(nonce string) *Listener {
-	return &Listener{Nonce: nonce, calls: make(chan net.Conn), done: make(chan struct{})}
+	return &Listener{Nonce: nonce, Queue: carrier.NewQueue(addr)}
 }
 
-// Accept returns the next call.
-func (r *Listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-r.calls:
-		return c, nil
-	case <-r.done:
-		return nil, net.ErrClosed
-	}
-}
+// addr is the address of all calls.
+var addr = carrier.Addr{Carrier: "relay", Place: "relay"}
 
-// Close ends Accept. Streams and calls are closed by those who have them.
-func (r *Listener) Close() error {
-	r.close.Do(func() { close(r.done) })
-	return nil
-}
-
-// Addr returns an address that says no more than that it is a relay.
-func (r *Listener) Addr() net.Addr { return addr{} }
-
-type addr struct{}
-
-func (addr) Network() string { return "relay" }
-func (addr) String() string  { return "relay" }
-
-// maxCalls is how many calls one relay may carry at a time.
+// maxCalls is the maximum number of calls of one relay at a time.
 const maxCalls = 4096
 
-// Serve takes the calls of the relay at the other end of stream until that ends, and says
-// why it did. When the relay has said that it is ready it calls up, with whether the relay
-// claims to have reached the session's socket; an error of up ends it all. exited reports
-// whether the relay's process has ended: it is asked while the stream takes nothing. When Serve
-// returns, stream is closed and every call of it is at its end.
+// Serve accepts the calls of the relay at the other end of stream until the stream ends, and returns why it ended. When
+// the relay is ready, Serve calls up, and tells it whether the relay claims to have reached the session's socket; if up
+// returns an error, Serve ends. While writes to the stream block, Serve calls exited, which reports whether the relay's
+// process has ended. When Serve returns, stream is closed and every call has ended.
 func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
 	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*conn{}}
 	l.more.L = &l.mu
@@ -74,13 +50,13 @@ func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, 
 	// ends when the link does; end waits for it.
 	l.writer.Go(l.write)
 	err = r.read(l)
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) { // the latter where it was noticed here
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) { // the latter if this side noticed it
 		err = errors.New("the relay has ended")
 	}
 	return err
 }
 
-// readHello reads what the relay says of itself.
+// readHello reads the first message of the relay.
 func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	call, b, err := readChunk(stream, make([]byte, wire.MaxChunk))
 	if err != nil {
@@ -98,7 +74,7 @@ func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	return hello.Socket, err
 }
 
-// read takes what calls send.
+// read reads the chunks of all calls.
 func (r *Listener) read(l *link) error {
 	buf := make([]byte, wire.MaxChunk)
 	var last uint32
@@ -108,29 +84,25 @@ func (r *Listener) read(l *link) error {
 			return err
 		}
 		if call <= last {
-			l.deliver(call, b) // to nobody, if it is over
+			l.deliver(call, b) // dropped if the call has ended
 			continue
 		}
 		last = call
 		if len(b) == 0 {
-			continue // a caller that changed its mind
+			continue // the caller hung up at once
 		}
 		c, err := l.open(call)
 		if err != nil {
 			return err
 		}
-		select {
-		case r.calls <- c:
-		case <-l.over: // nobody takes it, and the relay has gone
-			return net.ErrClosed
-		case <-r.done:
+		if !r.Offer(c, l.over) {
 			return net.ErrClosed
 		}
 		c.put(b)
 	}
 }
 
-// readChunk reads one chunk, into buf, which has room for any.
+// readChunk reads one chunk into buf, which is large enough for any.
 func readChunk(stream io.Reader, buf []byte) (call uint32, b []byte, err error) {
 	if _, err := io.ReadFull(stream, buf[:wire.ChunkLen]); err != nil {
 		return 0, nil, err

@@ -8,20 +8,20 @@ import (
 	"io"
 )
 
-// Stdout is what a program writes to stdout of the stream that the engine makes of its two
-// outputs (API, "Stream format"): each part with its origin and its length before it. What
-// else there is is passed over. Nothing is allocated by a length that is read.
+// Stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format"):
+// a header with origin and length before each part. Other parts are dropped. Unlike stdcopy of the engine's client, it
+// allocates no memory by a length that was read: the container's side is not trusted.
 func Stdout(r io.Reader) io.Reader { return &stdout{r: r} }
 
 type stdout struct {
 	r    io.Reader
 	left uint32 // of the part that is being read
-	skip bool   // it is another's
+	skip bool   // it is not stdout
 }
 
 const (
 	partStdout = 1
-	partFailed = 3 // the engine's own words
+	partFailed = 3 // an error message of the engine
 )
 
 var errEngine = errors.New("the engine could not go on with the exec")
@@ -49,7 +49,7 @@ func (s *stdout) Read(p []byte) (int, error) {
 	}
 }
 
-// next reads what stands before a part.
+// next reads the header of a part.
 func (s *stdout) next() error {
 	var h [8]byte
 	if _, err := io.ReadFull(s.r, h[:]); err != nil {

@@ -18,19 +18,19 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// Listen makes the socket in share, connectable by any uid of the container that mounts
-// it and, because share's parent is private, by nobody else. Close removes it.
+// Listen makes the socket in share. Every user id of the container that mounts share can connect to it. Nobody else can,
+// because share's parent is private. Close removes it.
 func Listen(share string) (net.Listener, error) {
 	ln, err := Bind(share, Name, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("listen for calls: %w", err)
 	}
-	return &socket{ln: ln, path: filepath.Join(share, Name)}, nil
+	return &listener{ln: ln, path: filepath.Join(share, Name)}, nil
 }
 
-// Bind listens on the unix socket name in dir, whatever the length of dir's path: it is
-// reached through /proc, for sun_path holds but 108 bytes (unix(7)). A socket left by a
-// watcher that died is replaced; the caller holds the lock that says so.
+// Bind listens on the unix socket name in dir. The path of dir may have any length: it is reached through /proc, because
+// sun_path has only 108 bytes (unix(7)). The socket of a watcher that died is replaced; the caller holds the session's
+// lock.
 func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	path := filepath.Join(dir, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,24 +41,24 @@ func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer d.Close()
-	// umask decides the mode at birth; a chmod would come later than the first connect.
-	// Nothing else makes files yet when the two sockets of a watcher are bound.
+	// The umask sets the mode when the socket is made; a chmod would come later than the first connect. No other
+	// goroutine makes files yet when a watcher binds its sockets.
 	old := unix.Umask(int(^mode & 0o777))
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)})
 	unix.Umask(old)
 	if err != nil {
 		return nil, fmt.Errorf("bind %s: %w", path, errors.Unwrap(err))
 	}
-	ln.SetUnlinkOnClose(false) // the path above means something else by then
+	ln.SetUnlinkOnClose(false) // the path above is not valid after this function
 	return ln, nil
 }
 
-type socket struct {
+type listener struct {
 	ln   *net.UnixListener
 	path string
 }
 
-func (s *socket) Accept() (net.Conn, error) {
+func (s *listener) Accept() (net.Conn, error) {
 	c, err := s.ln.AcceptUnix()
 	if err != nil {
 		return nil, err
@@ -70,17 +70,17 @@ func (s *socket) Accept() (net.Conn, error) {
 	return &conn{UnixConn: c, raw: raw}, nil
 }
 
-func (s *socket) Addr() net.Addr { return s.ln.Addr() }
+func (s *listener) Addr() net.Addr { return s.ln.Addr() }
 
-func (s *socket) Close() error {
+func (s *listener) Close() error {
 	return errors.Join(s.ln.Close(), os.Remove(s.path))
 }
 
-// maxFDs is one more than a call may bring, so that too many are seen as such.
+// maxFDs is one more than a call may pass, so that too many are noticed.
 const maxFDs = 4
 
-// conn takes descriptors with the first bytes only. From later ones the kernel drops
-// them, because they are read without room for any.
+// conn receives descriptors with the first bytes only. Later ones are dropped by the kernel, because those reads give it no
+// space for any.
 type conn struct {
 	*net.UnixConn
 	raw syscall.RawConn
@@ -93,10 +93,10 @@ type conn struct {
 
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
-	heard := c.received
+	received := c.received
 	c.received = true
 	c.mu.Unlock()
-	if heard || !dir.MayReceive() {
+	if received || !dir.MayReceive() {
 		return c.receive(p, func(fd int) (int, error) { return unix.Read(fd, p) })
 	}
 	oob := make([]byte, unix.CmsgSpace(maxFDs*4))
@@ -120,8 +120,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// receive reads into p by a system call in which the kernel closes those descriptors that
-// came along and that it gives no room.
+// receive reads into p by a system call in which the kernel closes the descriptors for which there is no space.
 func (c *conn) receive(p []byte, read func(fd int) (int, error)) (n int, err error) {
 	rerr := c.raw.Read(func(fd uintptr) bool {
 		dir.InterruptibleClose(func() {
@@ -153,7 +152,7 @@ func (c *conn) keep(fds []int) error {
 	return nil
 }
 
-// Passed hands over the descriptors that came with the first bytes.
+// Passed returns the descriptors that came with the first bytes. The caller closes them.
 func (c *conn) Passed() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,21 +161,21 @@ func (c *conn) Passed() []int {
 	return fds
 }
 
-// Close closes the connection and the descriptors nobody has taken. Those that nobody has
-// read are closed before, for the close of the connection itself may be a reader's.
+// Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are closed
+// before the connection, which a reader may close instead.
 func (c *conn) Close() error {
 	closeAll(c.Passed())
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	err := c.raw.Control(func(fd uintptr) {
-		unix.Shutdown(int(fd), unix.SHUT_RDWR) // nothing more comes
+		unix.Shutdown(int(fd), unix.SHUT_RDWR) // nothing more arrives
 		dir.InterruptibleClose(func() { drain(int(fd)) })
 	})
 	return errors.Join(err, c.UnixConn.Close())
 }
 
-// drain reads what a socket still holds.
+// drain reads the rest of the data of a socket.
 func drain(fd int) {
 	var b [4096]byte
 	for {
@@ -187,8 +186,7 @@ func drain(fd int) {
 	}
 }
 
-// rights returns the descriptors of all SCM_RIGHTS messages in oob, and an error where there
-// were more than it has room for.
+// rights returns the descriptors of all SCM_RIGHTS messages in oob, and an error if there were more than fit.
 func rights(oob []byte, flags int) (fds []int, err error) {
 	msgs, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestListen(t *testing.T) {
 // A socket left by a watcher that was killed does not keep the next one from its place.
 func TestListenAgain(t *testing.T) {
 	dir, ln := listen(t)
-	ln.(*socket).ln.Close() // as the kernel would
+	ln.(*listener).ln.Close() // as the kernel would
 	again, err := Listen(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"runtime"
 )
 
-// Listen fails: a socket crosses into a container only where both share a kernel.
+// Listen fails: a socket can be used in a container only if host and container share a kernel.
 func Listen(string) (net.Listener, error) {
 	return nil, errors.New("the socket carrier is not supported on " + runtime.GOOS)
 }

@@ -84,7 +84,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		},
 	}
 	o.addFlags(cmd.Flags())
-	cmd.SetFlagErrorFunc(o.misused)
+	cmd.SetFlagErrorFunc(o.usageError)
 	return cmd
 }
 
@@ -150,7 +150,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 		if p.Record.Agent.Config, err = filepath.Abs(o.file); err != nil {
 			return err
 		}
-		if err := unwritten(store, p.Record.Agent.Config); err != nil {
+		if err := checkNotWritable(store, p.Record.Agent.Config); err != nil {
 			return err
 		}
 	}
@@ -196,10 +196,10 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	return nil
 }
 
-// unwritten refuses a configuration file that the container of an existing session can write, because the
+// checkNotWritable refuses a configuration file that the container of an existing session can write, because the
 // file chooses programs of this host. The mounts of the agent itself are checked after its container is
 // created.
-func unwritten(store *state.Store, file string) error {
+func checkNotWritable(store *state.Store, file string) error {
 	recs, err := store.List()
 	if err != nil {
 		return err

@@ -22,13 +22,13 @@ import (
 // codeNotFound is the exit code if the agent's command is not found, as in a shell.
 const codeNotFound = 127
 
-// ended is the error for an agent whose end has a reason to report.
-type ended struct {
+// endError is the error for an agent whose end has a reason to report.
+type endError struct {
 	code int
 	error
 }
 
-func (e *ended) Unwrap() error { return e.error }
+func (e *endError) Unwrap() error { return e.error }
 
 // failure returns err as a failure of agent. It does not change the agent's own exit status, and an
 // interruption before its start.
@@ -42,7 +42,7 @@ func (o *agentOptions) failure(err error) error {
 		return told.Status()
 	}
 	f := &cli.Failure{Code: cli.CodeRun, Err: err}
-	var e *ended
+	var e *endError
 	var typed *agent.Error
 	if errors.As(err, &e) {
 		f.Code = e.code
@@ -61,9 +61,9 @@ func (o *agentOptions) failure(err error) error {
 	return f
 }
 
-// misused reports wrong flags in docker's words or as JSON. --json may come after the wrong flag, where pflag
+// usageError reports wrong flags in docker's words or as JSON. --json may come after the wrong flag, where pflag
 // has not parsed it.
-func (o *agentOptions) misused(cmd *cobra.Command, err error) error {
+func (o *agentOptions) usageError(cmd *cobra.Command, err error) error {
 	typed := os.Args
 	if end := slices.Index(typed, "--"); end >= 0 {
 		typed = typed[:end]
@@ -95,7 +95,7 @@ func exit(code int, err error) error {
 	var typed *agent.Error
 	switch {
 	case errors.As(err, &typed) && typed.Type == agent.ContainerExited:
-		return &ended{code, err}
+		return &endError{code, err}
 	case err != nil:
 		return err
 	case code != 0:
@@ -104,7 +104,7 @@ func exit(code int, err error) error {
 	return nil
 }
 
-// onlyIn refuses flags that need a container.
-func onlyIn(name string) error {
+// needsContainer refuses flags that need a container.
+func needsContainer(name string) error {
 	return &agent.Error{Type: agent.InvalidConfig, Message: fmt.Sprintf("--%s is for an agent in a container", name), Hint: "docker hostexec agent --mode container"}
 }

@@ -66,11 +66,11 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	if r.handshake {
 		c.Handshake = agent.Handshake(cwd)
 	}
-	return exit(r.contained(ctx, api, c))
+	return exit(r.runContainer(ctx, api, c))
 }
 
-// contained runs c in its session.
-func (r *agentRun) contained(ctx context.Context, api client.APIClient, c *agent.ContainerAgent) (int, error) {
+// runContainer runs c in its session.
+func (r *agentRun) runContainer(ctx context.Context, api client.APIClient, c *agent.ContainerAgent) (int, error) {
 	l, err := launch.Begin(ctx, r.cli, r.plan)
 	if err != nil {
 		c.Discard()

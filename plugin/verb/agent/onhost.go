@@ -36,7 +36,7 @@ type agentRun struct {
 func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	for _, name := range inContainer {
 		if flags.Changed(name) {
-			return onlyIn(name)
+			return needsContainer(name)
 		}
 	}
 	program, err := r.spec.Program(os.Environ())
@@ -49,7 +49,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	if !watch.Supported {
-		return r.alone(ctx, program)
+		return r.withoutSession(ctx, program)
 	}
 	in, fed, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {
@@ -66,12 +66,12 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	code, err := r.process(ctx, l, program)
 	select {
 	case <-l.Link.Gone():
-	case <-time.After(launch.LeaveTime):
+	case <-time.After(launch.WatcherEndTimeout):
 	}
 	if err != nil {
 		return exit(code, errors.Join(err, l.Finish()))
 	}
-	l.Page.Wait()
+	l.Aside.Wait()
 	_ = l.Link.Done() // the watcher removes the record, unless it keeps jobs
 	return exit(code, nil)
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// alone runs an agent without commands as a child of this process. It is the only mode on systems that cannot
+// withoutSession runs an agent without commands as a child of this process. It is the only mode on systems that cannot
 // serve sessions.
-func (r *agentRun) alone(ctx context.Context, program string) error {
+func (r *agentRun) withoutSession(ctx context.Context, program string) error {
 	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
 		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)
 	}

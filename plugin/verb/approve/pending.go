@@ -99,7 +99,7 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	case opts.quiet:
 		format = formatter.DefaultQuietFormat
 	case opts.format == formatter.TableFormatKey:
-		format = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Asked}}\t{{.Left}}\t{{.Callers}}\t{{.Effects}}"
+		format = pendingTable
 	}
 	now := time.Now()
 	out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
@@ -127,6 +127,9 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 		return nil
 	})
 }
+
+// pendingTable has the default columns. A usual request fits into 80 characters.
+const pendingTable = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Left}}"
 
 // pendingRow is one request for templates.
 type pendingRow struct {

@@ -94,13 +94,13 @@ func TestKeysTypedAhead(t *testing.T) {
 		// ends when all keys are taken.
 		typist.Go(func() {
 			for _, key := range "ya\ry" { // the last one comes when it is ready
-				time.Sleep(unread * 3 / 10)
+				time.Sleep(minShown * 3 / 10)
 				keys <- byte(key)
 			}
 		})
 		key, answered := d.key(context.Background(), io.Discard, keys, q, all)
-		if took := time.Since(begin); key != keyYes || !answered || took < unread {
-			t.Errorf("key %q after %s, answered %v, want y after %s at least", key, took, answered, unread)
+		if took := time.Since(begin); key != keyYes || !answered || took < minShown {
+			t.Errorf("key %q after %s, answered %v, want y after %s at least", key, took, answered, minShown)
 		}
 		typist.Wait()
 		// One that was exchanged is not what the key is for.

@@ -32,7 +32,7 @@ const (
 )
 
 // serve shows one request after the other, and answers each by the next key.
-func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep func(control.Question) bool) error {
+func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep func(control.Question) bool) error {
 	fmt.Fprintln(out, "Waiting for requests. q leaves.")
 	for {
 		q, n := d.next(keep)
@@ -73,7 +73,7 @@ func (d *desk) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep 
 func quits(key byte) bool { return key == keyQuit || key == ctrlC || key == ctrlD || key == 0 }
 
 // idle waits for a change. It returns true if the user quits.
-func (d *desk) idle(ctx context.Context, keys <-chan byte) (over bool) {
+func (d *questionList) idle(ctx context.Context, keys <-chan byte) (over bool) {
 	select {
 	case <-d.changed:
 		return false
@@ -134,8 +134,8 @@ func questionFacts(q control.Question) (facts []fact) {
 }
 
 // key waits for a key that answers q as shown. It returns false if q does not wait any more, or has changed.
-func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question, keep func(control.Question) bool) (key byte, answered bool) {
-	read := time.NewTimer(unread)
+func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question, keep func(control.Question) bool) (key byte, answered bool) {
+	read := time.NewTimer(minShown)
 	defer read.Stop()
 	ready := false
 	for {
@@ -159,7 +159,7 @@ func (d *desk) key(ctx context.Context, out io.Writer, keys <-chan byte, q contr
 }
 
 // answer settles q, and returns the result as a text.
-func (d *desk) answer(ctx context.Context, q control.Question, key byte, reason string) string {
+func (d *questionList) answer(ctx context.Context, q control.Question, key byte, reason string) string {
 	verb, settle := "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) }
 	switch key {
 	case keyYes:
@@ -176,7 +176,7 @@ func (d *desk) answer(ctx context.Context, q control.Question, key byte, reason 
 }
 
 // drop removes a settled question before the watcher reports the change.
-func (d *desk) drop(q control.Question) {
+func (d *questionList) drop(q control.Question) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var rest []control.Question

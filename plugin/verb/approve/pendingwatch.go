@@ -20,9 +20,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// unread is the time for which a request is shown before a key can answer it. Keys that were typed earlier
+// minShown is the time for which a request is shown before a key can answer it. Keys that were typed earlier
 // were meant for the previous request.
-const unread = 500 * time.Millisecond
+const minShown = 500 * time.Millisecond
 
 // watchPending shows the requests that keep accepts one by one, and answers each by a key, until q is typed
 // or ctx ends.
@@ -42,15 +42,15 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	defer cancel()
 	d := newDesk(store)
 	// ends with ctx, when q is typed; wait waits for it.
-	d.wg.Go(func() { d.attend(ctx) })
-	err = d.serve(ctx, dockerCLI.Out(), keysOf(os.Stdin), keep)
+	d.wg.Go(func() { d.watchSessions(ctx) })
+	err = d.serve(ctx, dockerCLI.Out(), readKeys(os.Stdin), keep)
 	cancel()
 	d.wg.Wait()
 	return err
 }
 
-// keysOf returns the typed bytes. It buffers at most maxReason bytes and drops the others.
-func keysOf(r io.Reader) <-chan byte {
+// readKeys returns the typed bytes. It buffers at most maxReason bytes and drops the others.
+func readKeys(r io.Reader) <-chan byte {
 	keys := make(chan byte, maxReason)
 	// ends with the process or the terminal: a read from it cannot be interrupted.
 	go func() {
@@ -69,8 +69,8 @@ func keysOf(r io.Reader) <-chan byte {
 	return keys
 }
 
-// desk collects the requests of all sessions.
-type desk struct {
+// questionList collects the requests of all sessions.
+type questionList struct {
 	store *state.Store
 	wg    sync.WaitGroup
 
@@ -79,12 +79,12 @@ type desk struct {
 	changed chan struct{}                 // has a buffer of one
 }
 
-func newDesk(store *state.Store) *desk {
-	return &desk{store: store, waiting: map[string][]control.Question{}, changed: make(chan struct{}, 1)}
+func newDesk(store *state.Store) *questionList {
+	return &questionList{store: store, waiting: map[string][]control.Question{}, changed: make(chan struct{}, 1)}
 }
 
-// attend watches all sessions, also those that start later.
-func (d *desk) attend(ctx context.Context) {
+// watchSessions watches all sessions, also those that start later.
+func (d *questionList) watchSessions(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -103,7 +103,7 @@ func (d *desk) attend(ctx context.Context) {
 	}
 }
 
-func (d *desk) take(session string) bool {
+func (d *questionList) take(session string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, watched := d.waiting[session]; watched {
@@ -113,7 +113,7 @@ func (d *desk) take(session string) bool {
 	return true
 }
 
-func (d *desk) watch(ctx context.Context, session string) {
+func (d *questionList) watch(ctx context.Context, session string) {
 	c := control.Dial(d.store.Dir(session))
 	defer c.Close()
 	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // retried after a second
@@ -123,14 +123,14 @@ func (d *desk) watch(ctx context.Context, session string) {
 	d.tell()
 }
 
-func (d *desk) set(session string, all []control.Question) {
+func (d *questionList) set(session string, all []control.Question) {
 	d.mu.Lock()
 	d.waiting[session] = all
 	d.mu.Unlock()
 	d.tell()
 }
 
-func (d *desk) tell() {
+func (d *questionList) tell() {
 	select {
 	case d.changed <- struct{}{}:
 	default: // a change is already signalled
@@ -138,7 +138,7 @@ func (d *desk) tell() {
 }
 
 // next returns the oldest request that keep accepts, and the number of these requests.
-func (d *desk) next(keep func(control.Question) bool) (first control.Question, n int) {
+func (d *questionList) next(keep func(control.Question) bool) (first control.Question, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []control.Question

@@ -71,10 +71,10 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	return err
 }
 
-// shortest is the minimum length of a given beginning of an ID. A container knows the IDs of its requests,
+// minID is the minimum length of a given beginning of an ID. A container knows the IDs of its requests,
 // and could repeat requests until one begins like the ID that a person has seen. For this length there is not
 // enough time.
-const shortest = 8
+const minID = 8
 
 // request returns the request with the ID ref, or whose ID begins with ref.
 func request(all []control.Question, ref string) (control.Question, error) {
@@ -91,8 +91,8 @@ func request(all []control.Question, ref string) (control.Question, error) {
 	switch {
 	case len(found) == 0:
 		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
-	case len(ref) < shortest:
-		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", names.Quoted(ref), shortest)
+	case len(ref) < minID:
+		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", names.Quoted(ref), minID)
 	case len(found) > 1:
 		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", names.Quoted(ref), len(found))
 	}

@@ -38,8 +38,8 @@ EXIT STATUS
   0  the page was served, or opened
   1  it could not be`
 
-// idle is the time after which a page in the background ends if there is no session.
-const idle = 5 * time.Minute
+// idleTimeout is the time after which a page in the background ends if there is no session.
+const idleTimeout = 5 * time.Minute
 
 type uiOptions struct{ noOpen, background bool }
 
@@ -62,7 +62,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			// A page that was started on a terminal ends with the terminal.
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 			defer stop()
 			return serveUI(ctx, dockerCLI, store, opts)
 		}),
@@ -74,9 +74,9 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
-	p := &page.Page{Store: store, Open: summons(dockerCLI, store, opts)}
+	p := &page.Page{Store: store, Open: notifyUser(dockerCLI, store, opts)}
 	if opts.background {
-		p.Idle = idle
+		p.Idle = idleTimeout
 	}
 	err := p.Listen(ctx)
 	switch {
@@ -93,15 +93,15 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 			if err == nil {
 				err = page.Open(store, file)
 			}
-			complain(dockerCLI, err)
+			warnNoBrowser(dockerCLI, err)
 		}
 	}
 	return p.Serve(ctx)
 }
 
-// summons returns what the page calls for a question while no browser shows it: a message on a terminal, or a
+// notifyUser returns what the page calls for a question while no browser shows it: a message on a terminal, or a
 // browser on a desktop. It returns nil if there is neither.
-func summons(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
+func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
 	case opts.background:
 		return func(link string) error { return page.Open(store, link) }
@@ -131,12 +131,12 @@ func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts
 	if err == nil {
 		err = page.Open(store, file)
 	}
-	complain(dockerCLI, err)
+	warnNoBrowser(dockerCLI, err)
 	return nil
 }
 
-// complain says why no browser opens. The printed address is enough.
-func complain(dockerCLI command.Cli, err error) {
+// warnNoBrowser says why no browser opens. The printed address is enough.
+func warnNoBrowser(dockerCLI command.Cli, err error) {
 	if err != nil {
 		cli.Say(dockerCLI.Err(), "%s: open the address yourself", err)
 	}

@@ -86,11 +86,11 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 
 // auditView selects the records to show.
 type auditView struct {
-	keep  cli.Filters[audit.Entry]
-	since time.Time
-	tail  int // -1 means all
-	show  func(audit.Line, audit.Entry) error
-	odd   int // number of lines that are not valid records
+	keep    cli.Filters[audit.Entry]
+	since   time.Time
+	tail    int // -1 means all
+	show    func(audit.Line, audit.Entry) error
+	invalid int // number of lines that are not valid records
 }
 
 func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
@@ -140,14 +140,16 @@ func openAudit(ctx context.Context, path string, wait bool) (*audit.Reader, erro
 		if !errors.Is(err, fs.ErrNotExist) {
 			return r, err
 		}
-		if !wait || !rest(ctx) {
+		if !wait || !pause(ctx) {
 			return nil, nil
 		}
 	}
 }
 
-// rest waits a short time. It returns false if ctx has ended.
-func rest(ctx context.Context) bool { return cli.PauseUntil(ctx, time.Now().Add(200*time.Millisecond)) }
+// pause waits a short time. It returns false if ctx has ended.
+func pause(ctx context.Context) bool {
+	return cli.PauseUntil(ctx, time.Now().Add(200*time.Millisecond))
+}
 
 // auditRecord is one line and its record.
 type auditRecord struct {
@@ -194,7 +196,7 @@ func (v *auditView) follow(ctx context.Context, r *audit.Reader, errs io.Writer)
 			err = v.show(rec.line, rec.entry)
 		} else if errors.Is(err, io.EOF) {
 			v.warn(errs)
-			if !rest(ctx) {
+			if !pause(ctx) {
 				return nil
 			}
 			continue
@@ -214,7 +216,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 		}
 		e, err := audit.Parse(line.Text)
 		if err != nil && !line.Torn() || !line.Whole {
-			v.odd++
+			v.invalid++
 		}
 		if (err == nil || errors.Is(err, audit.ErrHash)) && !e.Time.Before(v.since) && v.keep.Match(e) {
 			return auditRecord{line, e}, nil
@@ -224,9 +226,9 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 
 // warn warns of invalid lines.
 func (v *auditView) warn(errs io.Writer) {
-	if v.odd > 0 {
-		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.odd, "line"))
+	if v.invalid > 0 {
+		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.invalid, "line"))
 		cli.Say(errs, "hint: docker hostexec audit verify")
 	}
-	v.odd = 0
+	v.invalid = 0
 }

@@ -72,7 +72,7 @@ func verifyAudit(out io.Writer, path string, files []string) error {
 	for _, f := range rep.Faults {
 		fmt.Fprintln(out, f)
 	}
-	tellRest(out, rep)
+	printNotes(out, rep)
 	if n := len(rep.Faults) + rep.More; n > 0 {
 		return fmt.Errorf("the audit log is not as it was written: %s, the first in %s:%d",
 			cli.Count(n, "fault"), rep.Faults[0].File, rep.Faults[0].Line)
@@ -81,8 +81,8 @@ func verifyAudit(out io.Writer, path string, files []string) error {
 	return nil
 }
 
-// tellRest prints findings that are not faults.
-func tellRest(out io.Writer, rep audit.Report) {
+// printNotes prints findings that are not faults.
+func printNotes(out io.Writer, rep audit.Report) {
 	if rep.More > 0 {
 		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
 	}

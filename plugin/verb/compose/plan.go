@@ -22,7 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 // servicePlan is a plan for a service of the model.
@@ -150,7 +150,7 @@ func (r *composeRun) hold(ctx context.Context, s *services, p *servicePlan, star
 	if err := p.borrow(ctx, s.api); err != nil {
 		return err
 	}
-	notes, err := watch.Check(s.store, p.Record, p.container())
+	notes, err := watchcontainer.Check(s.store, p.Record, p.container())
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (Addition, erro
 // borrow adds what containers lend that are not the model's.
 func (p *servicePlan) borrow(ctx context.Context, api client.APIClient) error {
 	for _, l := range p.lenders {
-		lent, err := watch.Mounts(ctx, api, l.Container)
+		lent, err := watchcontainer.Mounts(ctx, api, l.Container)
 		if err != nil {
 			return fmt.Errorf("volumes_from: look at container %s: %w", l.Container, err)
 		}
@@ -248,7 +248,7 @@ func (r *composeRun) fetch(ctx context.Context, all []*servicePlan) error {
 
 // announce says what has been opened to the service's containers.
 func (p *servicePlan) announce(dockerCLI command.Cli, notes []string) {
-	l := &launch.Launch{CLI: dockerCLI, Plan: p.Plan, Place: watch.Where(p.Record, p.container(), p.WorkingDir)}
+	l := &launch.Launch{CLI: dockerCLI, Plan: p.Plan, Place: watchcontainer.Where(p.Record, p.container(), p.WorkingDir)}
 	for _, m := range p.container().Mounts {
 		if m.Type == mount.TypeBind && m.RW {
 			l.Writable = append(l.Writable, m.Source)

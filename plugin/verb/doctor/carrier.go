@@ -30,7 +30,7 @@ func (d *doctor) carrier(ctx context.Context, image string) finding {
 	case image == "":
 		return carrierKnown(d.store.Engine(d.engine.endpoint), d.engine)
 	case d.engine.err != nil:
-		return unasked()
+		return needsEngine()
 	}
 	return d.carrierProven(ctx, image)
 }
@@ -80,8 +80,8 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 	return f
 }
 
-// proving is the time limit for a container's call.
-const proving = time.Minute
+// callTimeout is the time limit for a container's call.
+const callTimeout = time.Minute
 
 // proveCarrier lets a container of image call a command with docker hostexec run.
 func proveCarrier(ctx context.Context, globalArgs []string, carrier, image string) error {
@@ -89,7 +89,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, proving, fmt.Errorf("the container did not end within %s", proving))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("the container did not end within %s", callTimeout))
 	defer cancel()
 	const name = "hostexec-doctor"
 	args := append(globalArgs, cli.PluginName, "run", "--rm", "--pull", "never", "--network", "none", "--carrier", carrier, "--proxy", name+"="+exe,
@@ -97,7 +97,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // run removes its container
-	cmd.WaitDelay = probing
+	cmd.WaitDelay = checkTimeout
 	out, err := cmd.CombinedOutput()
 	said := strings.TrimSpace(string(out))
 	switch {

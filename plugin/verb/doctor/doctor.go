@@ -78,15 +78,15 @@ type finding struct {
 
 // doctor has the state that the checks share.
 type doctor struct {
-	cli     command.Cli
-	store   *state.Store // its directory may not exist
-	scratch string       // a directory for tests on the file system of store, or ""
-	lacking error        // why there is no scratch
-	engine  engineFacts
+	cli        command.Cli
+	store      *state.Store // its directory may not exist
+	scratch    string       // a directory for tests on the file system of store, or ""
+	scratchErr error        // why there is no scratch
+	engine     engineFacts
 }
 
-// probing is the time limit for all requests to an engine, and for those to sessions.
-const probing = 10 * time.Second
+// checkTimeout is the time limit for all requests to an engine, and for those to sessions.
+const checkTimeout = 10 * time.Second
 
 // examine runs all checks in the order of the output.
 func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
@@ -95,7 +95,7 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 		return nil, err
 	}
 	d := &doctor{cli: dockerCLI, store: &state.Store{Home: home}}
-	if d.scratch, d.lacking = d.makeScratch(); d.lacking == nil {
+	if d.scratch, d.scratchErr = d.makeScratch(); d.scratchErr == nil {
 		defer os.RemoveAll(d.scratch)
 	}
 	d.engine = askEngine(ctx, dockerCLI)

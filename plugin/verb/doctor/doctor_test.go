@@ -142,7 +142,7 @@ func TestDoctorFiles(t *testing.T) {
 		}
 		f.is(t, "events", tt.status)
 	}
-	d := &doctor{lacking: errors.New("no space left"), store: &state.Store{Home: t.TempDir()}}
+	d := &doctor{scratchErr: errors.New("no space left"), store: &state.Store{Home: t.TempDir()}}
 	for _, f := range []finding{d.sockets(), d.locks(), d.fileEvents(), d.stateDirectory()} {
 		f.is(t, "without a place", isFail, "no space left", "HOSTEXEC_HOME")
 	}
@@ -173,7 +173,7 @@ func TestDoctorUnserved(t *testing.T) {
 		if err := errors.Join(store.Create(&tt.s.Session), store.NoteStopped(tt.s.ID, tt.stopped)); err != nil {
 			t.Fatal(err)
 		}
-		var left stale
+		var left leftovers
 		d.unserved(&left, tt.s)
 		if got := strings.Join(left.fixes, "; "); got != tt.fix || (len(left.found) > 0) != (tt.fix != "") {
 			t.Errorf("%s: %q, fix %q, want %q", tt.name, left.found, got, tt.fix)

@@ -35,7 +35,7 @@ type engineFacts struct {
 	err      error // why the engine does not answer
 }
 
-var errSilent = fmt.Errorf("it does not answer within %s", probing)
+var errSilent = fmt.Errorf("it does not answer within %s", checkTimeout)
 
 func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
@@ -48,7 +48,7 @@ func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
 		e.owner = ownerOf(u.Path)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, probing, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errSilent)
 	defer cancel()
 	if e.version, e.err = e.api.ServerVersion(ctx); e.err == nil {
 		e.info, e.err = e.api.Info(ctx)
@@ -70,7 +70,7 @@ const oldestAPI = "1.41"
 
 func (e *engineFacts) answers() finding {
 	if e.err != nil {
-		return e.silent()
+		return e.noAnswer()
 	}
 	f := finding{Status: isOK, Means: "docker hostexec run can make containers there"}
 	f.Found = fmt.Sprintf("%s %s, API %s, %s, at %s, context %s", platform(e.version), e.version.Version, e.version.APIVersion, e.kind(), e.endpoint, e.context)
@@ -109,8 +109,8 @@ func (e *engineFacts) secured(name string) bool {
 	})
 }
 
-// silent returns the finding for an engine that does not answer.
-func (e *engineFacts) silent() finding {
+// noAnswer returns the finding for an engine that does not answer.
+func (e *engineFacts) noAnswer() finding {
 	f := finding{Status: isFail, Found: e.err.Error(), Means: "no container can be run or attached; sessions whose containers run still serve them"}
 	if e.endpoint != "" {
 		f.Found = e.endpoint + ": " + f.Found
@@ -129,17 +129,17 @@ func (e *engineFacts) silent() finding {
 	return f
 }
 
-// unasked returns the finding of a check that needs an engine.
-func unasked() finding {
+// needsEngine returns the finding of a check that needs an engine.
+func needsEngine() finding {
 	return finding{Status: isWarn, Found: "not known", Means: "the engine, which would have to say it, does not answer: see above"}
 }
 
 // events requests the events of a moment ago, to check that the stream works and ends.
 func (e *engineFacts) events(ctx context.Context) finding {
 	if e.err != nil {
-		return unasked()
+		return needsEngine()
 	}
-	ctx, cancel := context.WithTimeout(ctx, probing)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	now := time.Now().Unix()
 	told, ended := e.api.Events(ctx, apievents.ListOptions{Since: fmt.Sprint(now - 1), Until: fmt.Sprint(now)})
@@ -159,7 +159,7 @@ func (e *engineFacts) events(ctx context.Context) finding {
 // uid is the user's.
 func (e *engineFacts) uids(uid int) finding {
 	if e.err != nil {
-		return unasked()
+		return needsEngine()
 	}
 	f := finding{Status: isOK, Found: fmt.Sprintf("you are uid %d; the engine runs containers %s", uid, e.kind())}
 	switch {
@@ -186,7 +186,7 @@ func (e *engineFacts) uids(uid int) finding {
 // architecture checks that there is a shim for the engine's kernel.
 func (e *engineFacts) architecture() finding {
 	if e.err != nil {
-		return unasked()
+		return needsEngine()
 	}
 	arch := inject.Arch(e.version.Arch)
 	f := finding{Status: isOK, Found: fmt.Sprintf("the engine runs on %s; this build has shims for %s", arch, strings.Join(inject.Arches(), ", ")), Means: "there is a shim for its containers, whatever their images are made for"}

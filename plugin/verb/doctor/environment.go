@@ -21,7 +21,7 @@ func (d *doctor) programs() finding {
 	}
 	var found []policy.Problem
 	if err == nil {
-		found, err = launch.SuppliedHere(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
+		found, err = launch.WritableSettings(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
 	}
 	switch {
 	case err != nil:

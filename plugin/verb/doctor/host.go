@@ -35,15 +35,15 @@ func (d *doctor) makeScratch() (string, error) {
 	return os.MkdirTemp(dir, ".hostexec-doctor-")
 }
 
-// untested returns the finding of a check that needs a scratch directory.
-func (d *doctor) untested() finding {
-	return finding{Status: isFail, Found: d.lacking.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: "set HOSTEXEC_HOME to a directory of your own"}
+// needsScratch returns the finding of a check that needs a scratch directory.
+func (d *doctor) needsScratch() finding {
+	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 }
 
 // fileEvents checks the notifications about files, which the files carrier needs.
 func (d *doctor) fileEvents() finding {
-	if d.lacking != nil {
-		return d.untested()
+	if d.scratchErr != nil {
+		return d.needsScratch()
 	}
 	if err := awaitEvent(d.scratch); err != nil {
 		return finding{Status: isWarn, Found: err.Error(), Means: "requests by files are found by looking for them, which is slower; sockets and relays do without events", Fix: "sudo sysctl fs.inotify.max_user_instances=1024, or a state directory on a local file system"}
@@ -68,8 +68,8 @@ func awaitEvent(dir string) error {
 		return nil
 	case err := <-w.Errors:
 		return fmt.Errorf("watch %s: %w", dir, err)
-	case <-time.After(probing):
-		return fmt.Errorf("a file in %s was not told of within %s", dir, probing)
+	case <-time.After(checkTimeout):
+		return fmt.Errorf("a file in %s was not told of within %s", dir, checkTimeout)
 	}
 }
 
@@ -78,10 +78,10 @@ const longestSocket = 107
 
 // sockets checks sockets on the file system of the state directory, and the lengths of their paths.
 func (d *doctor) sockets() finding {
-	if d.lacking != nil {
-		return d.untested()
+	if d.scratchErr != nil {
+		return d.needsScratch()
 	}
-	if err := meet(d.scratch); err != nil {
+	if err := testSocket(d.scratch); err != nil {
 		return finding{Status: isFail, Found: err.Error(), Means: "watchers cannot be reached on that file system", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
 	}
 	n := len(state.ControlSock(d.store.Dir("0123456789ab")))
@@ -96,8 +96,8 @@ func (d *doctor) sockets() finding {
 	return f
 }
 
-// meet connects to a socket in dir.
-func meet(dir string) error {
+// testSocket connects to a socket in dir.
+func testSocket(dir string) error {
 	ln, err := socket.Bind(dir, "socket", 0o600)
 	if err != nil {
 		return err
@@ -112,16 +112,16 @@ func meet(dir string) error {
 
 // locks checks that a lock excludes a second one.
 func (d *doctor) locks() finding {
-	if d.lacking != nil {
-		return d.untested()
+	if d.scratchErr != nil {
+		return d.needsScratch()
 	}
-	if err := excludes(filepath.Join(d.scratch, "lock")); err != nil {
+	if err := testLock(filepath.Join(d.scratch, "lock")); err != nil {
 		return finding{Status: isFail, Found: err.Error(), Means: "two watchers could serve one session", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
 	}
 	return finding{Status: isOK, Found: "a lock in the state directory keeps others out", Means: "a session has one watcher, and a user one page"}
 }
 
-func excludes(path string) error {
+func testLock(path string) error {
 	one, other := flock.New(path), flock.New(path)
 	defer one.Close()
 	defer other.Close()
@@ -148,13 +148,13 @@ func (d *doctor) stateDirectory() finding {
 	home := d.store.Home
 	_, err := os.Stat(home)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && d.lacking == nil:
+	case errors.Is(err, fs.ErrNotExist) && d.scratchErr == nil:
 		return finding{Status: isOK, Found: home + " is not there yet", Means: "the first session makes it"}
 	case err == nil:
 		err = state.CheckPrivate(home)
 	}
 	if err == nil {
-		err = d.lacking
+		err = d.scratchErr
 	}
 	if err == nil {
 		err = launch.CheckExec(home)

@@ -82,8 +82,8 @@ func rank(p policy.Problem) int {
 	return 1
 }
 
-// stale lists what is left behind, and what removes it.
-type stale struct{ found, means, fixes []string }
+// leftovers lists what is left behind, and what removes it.
+type leftovers struct{ found, means, fixes []string }
 
 // The meanings of leftovers.
 const (
@@ -91,7 +91,7 @@ const (
 	takesRoom = "what is left over takes up room, and does nothing else"
 )
 
-func (s *stale) add(means, fix, format string, args ...any) {
+func (s *leftovers) add(means, fix, format string, args ...any) {
 	s.found = append(s.found, names.Escaped(fmt.Sprintf(format, args...))) // in one line, whatever a name contains
 	if !slices.Contains(s.means, means) {
 		s.means = append(s.means, means)
@@ -103,13 +103,13 @@ func (s *stale) add(means, fix, format string, args ...any) {
 
 // staleState finds sessions without a watcher, and leftovers of others.
 func (d *doctor) staleState(ctx context.Context) finding {
-	ctx, cancel := context.WithTimeout(ctx, probing) // for watchers, which have five seconds, and then for engines
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout) // for watchers, which have five seconds, and then for engines
 	defer cancel()
 	recs, err := d.store.List()
 	if err != nil {
 		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
-	var left stale
+	var left leftovers
 	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
 	recs = append(recs, more...)
 	all := sessions.Survey(ctx, d.cli, d.store, recs)
@@ -121,7 +121,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		}
 		d.unserved(&left, s)
 	}
-	d.halfMade(&left, recs, answered)
+	d.recordless(&left, recs, answered)
 	for _, name := range d.store.KilledProxies() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
@@ -132,14 +132,14 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
 }
 
-// halfMade finds folders without a readable record, except for those of recs. answered reports whether all
+// recordless finds folders without a readable record, except for those of recs. answered reports whether all
 // engines have listed their containers.
-func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
-	recordless := d.store.Recordless(sessions.HalfMade)
-	for _, folder := range d.store.IncompleteFolders(sessions.HalfMade) {
+func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool) {
+	recordless := d.store.Recordless(sessions.MinAge)
+	for _, folder := range d.store.IncompleteFolders(sessions.MinAge) {
 		id := filepath.Base(folder)
 		switch {
-		case sessions.Knows(recs, id):
+		case sessions.Contains(recs, id):
 		case slices.Contains(recordless, id):
 			left.add(takesRoom, "docker hostexec prune", "%s is no session", folder)
 		case !answered:
@@ -152,7 +152,7 @@ func (d *doctor) halfMade(left *stale, recs []state.Session, answered bool) {
 
 // unserved adds a session without a watcher that answers, unless its container has stopped or a person has
 // ended it.
-func (d *doctor) unserved(left *stale, s sessions.Session) {
+func (d *doctor) unserved(left *leftovers, s sessions.Session) {
 	var stopped *control.StoppedError
 	switch {
 	case errors.As(s.Unanswered(), &stopped):
@@ -175,7 +175,7 @@ func (d *doctor) unserved(left *stale, s sessions.Session) {
 }
 
 // leftAtEngine finds containers of commands whose sessions have ended.
-func (d *doctor) leftAtEngine(ctx context.Context, left *stale, all []sessions.Session) {
+func (d *doctor) leftAtEngine(ctx context.Context, left *leftovers, all []sessions.Session) {
 	if d.engine.err != nil {
 		return
 	}

@@ -29,14 +29,14 @@ func TestRebuiltStays(t *testing.T) {
 		"no container":            {nil, true, "rm -r " + store.Dir(unreadable.ID)},
 		"an engine is silent":     {nil, false, "docker hostexec doctor, when the engine answers"},
 	} {
-		var left stale
-		d.halfMade(&left, tt.recs, tt.answered)
+		var left leftovers
+		d.recordless(&left, tt.recs, tt.answered)
 		fixes := strings.Join(left.fixes, "; ")
 		if tt.want == "" && fixes != "" || !strings.Contains(fixes, tt.want) || !tt.answered && strings.Contains(fixes, "rm -r") {
 			t.Errorf("%s: %q, want %q", name, fixes, tt.want)
 		}
 	}
-	var left stale
+	var left leftovers
 	d.unserved(&left, sessions.Session{Session: recs[1], State: sessions.StateLost})
 	if got := strings.Join(left.fixes, "; "); !strings.Contains(got, "docker rm -f web") {
 		t.Errorf("of a session that a container tells of: %q", got)

@@ -120,8 +120,8 @@ func leftJobs(dir string) (all []activity, err error) {
 	return all, err
 }
 
-// pick returns the activity with the ID ref, or whose ID begins with ref.
-func pick(all []activity, what, ref string) (activity, error) {
+// findActivity returns the activity with the ID ref, or whose ID begins with ref.
+func findActivity(all []activity, what, ref string) (activity, error) {
 	var hits []activity
 	for _, a := range all {
 		if a.ID == ref {

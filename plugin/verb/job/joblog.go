@@ -34,7 +34,7 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	if err != nil && len(jobs) == 0 {
 		return err
 	}
-	a, err := pick(jobs, "job", opts.job)
+	a, err := findActivity(jobs, "job", opts.job)
 	if err != nil {
 		return err
 	}
@@ -58,15 +58,15 @@ func jobWriter(dockerCLI command.Cli, opts logsOptions) io.Writer {
 	if opts.raw {
 		return dockerCLI.Out()
 	}
-	out, errs := shownOn(dockerCLI.Out()), shownOn(dockerCLI.Err())
+	out, errs := escaping(dockerCLI.Out()), escaping(dockerCLI.Err())
 	if opts.combined {
 		errs = out
 	}
 	return &job.Parser{Out: out, Err: errs}
 }
 
-// shownOn returns w or, if w is a terminal, a writer that escapes control sequences.
-func shownOn(w *streams.Out) io.Writer {
+// escaping returns w or, if w is a terminal, a writer that escapes control sequences.
+func escaping(w *streams.Out) io.Writer {
 	if !w.IsTerminal() {
 		return w
 	}

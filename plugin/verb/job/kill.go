@@ -46,7 +46,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 					return fmt.Errorf("--signal %s: %w", names.Quoted(signal), err)
 				}
 			}
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 }
 
 func kill(ctx context.Context, store *state.Store, all []activity, ref, signal string) (id string, err error) {
-	a, err := pick(all, "job or call", ref)
+	a, err := findActivity(all, "job or call", ref)
 	if err != nil {
 		return "", err
 	}

@@ -103,7 +103,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	b, err := older(path, f)
+	b, err := previousFile(path, f)
 	if err == nil {
 		var rest []byte
 		rest, err = io.ReadAll(f)
@@ -118,8 +118,8 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	return follow(ctx, w, f)
 }
 
-// older returns the previous file of the log in f, unless f has become that file meanwhile.
-func older(path string, f *os.File) ([]byte, error) {
+// previousFile returns the previous file of the log in f, unless f has become that file meanwhile.
+func previousFile(path string, f *os.File) ([]byte, error) {
 	old, err := os.Open(state.OldLog(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

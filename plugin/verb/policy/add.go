@@ -75,13 +75,13 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy.Rule, project bool) error {
-	_, src, err := here()
+	_, src, err := currentSource()
 	if err != nil {
 		return err
 	}
 	p := config.Load(src).Policy([]policy.Command{{Name: args[0], Action: policy.Allow}}) // as --proxy would add it, in order to find its program
 	narrows := len(p.Rules[args[0]].Rules) == 0 && r.Do != policy.Deny
-	v, err := foresee(p, args, r)
+	v, err := newVerdict(p, args, r)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 			return err
 		}
 	}
-	file, err := target(src, project)
+	file, err := targetFile(src, project)
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 	}
 }
 
-// foresee returns the verdict for args with the new rule. It refuses a rule that would not have its effect.
-func foresee(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
+// newVerdict returns the verdict for args with the new rule. It refuses a rule that would not have its effect.
+func newVerdict(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict, error) {
 	if p.Broken != "" {
 		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+names.Escaped(p.Broken)), "docker hostexec policy check")
 	}

@@ -42,14 +42,14 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.Verb(func(*cobra.Command, []string) error {
-			store, src, err := here()
+			store, src, err := currentSource()
 			if err != nil {
 				return err
 			}
 			wrong := writeProblems(names.ASCIIWriter(dockerCLI.Out()), checkHere(store, src, checkAgent))
 			switch wrong {
 			case 0:
-				cli.Say(dockerCLI.Err(), "%s", rightOf(config.Load(src).ExistingFiles()))
+				cli.Say(dockerCLI.Err(), "%s", noProblems(config.Load(src).ExistingFiles()))
 				return nil
 			case 1:
 				return fmt.Errorf("1 thing is wrong")
@@ -59,8 +59,8 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 	}
 }
 
-// rightOf returns the message that the files of a configuration have no problems.
-func rightOf(files []string) string {
+// noProblems returns the message that the files of a configuration have no problems.
+func noProblems(files []string) string {
 	if len(files) == 0 {
 		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
 	}
@@ -99,7 +99,7 @@ func ruled(rule, text string) string {
 
 // checkHere returns the findings of config.Check, of the agent section, and of the environment.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
-	supplied, err := launch.SuppliedHere(store, src)
+	supplied, err := launch.WritableSettings(store, src)
 	if err != nil {
 		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
 	}

@@ -44,7 +44,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: launch.CompleteCommand,
 		RunE: cli.Verb(func(_ *cobra.Command, args []string) error {
-			p, err := explained(dockerCLI, session)
+			p, err := policyOf(dockerCLI, session)
 			if err != nil {
 				return err
 			}
@@ -58,10 +58,10 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// explained returns the policy of a session, or of the current directory.
-func explained(dockerCLI command.Cli, session string) (*policy.Policy, error) {
+// policyOf returns the policy of a session, or of the current directory.
+func policyOf(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 	if session == "" {
-		_, c, err := loaded(dockerCLI)
+		_, c, err := loadCurrent(dockerCLI)
 		if err != nil {
 			return nil, err
 		}

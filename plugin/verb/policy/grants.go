@@ -54,7 +54,7 @@ func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRo
 			g = wholeGrant(ctx, store, g)
 		}
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+g.Cut.String()+" in "+g.Dir, g.Container+", "+holds(g)
+		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+g.Cut.String()+" in "+g.Dir, g.Container+", "+validFor(g)
 		rows = append(rows, r)
 	}
 	return rows, err
@@ -81,8 +81,8 @@ func clock(t, now time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// holds returns for how long a grant is valid.
-func holds(g control.Grant) string {
+// validFor returns for how long a grant is valid.
+func validFor(g control.Grant) string {
 	switch {
 	case g.Left > 0:
 		return cli.Count(g.Left, "call")

@@ -72,11 +72,11 @@ func listPresets(dockerCLI command.Cli) error {
 }
 
 func writePreset(dockerCLI command.Cli, preset config.Preset, project bool) error {
-	_, src, err := here()
+	_, src, err := currentSource()
 	if err != nil {
 		return err
 	}
-	file, err := target(src, project)
+	file, err := targetFile(src, project)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			src, c, err := loaded(dockerCLI)
+			src, c, err := loadCurrent(dockerCLI)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
 				return err
 			}
-			return errors.Join(gerr, broken(c))
+			return errors.Join(gerr, configError(c))
 		}),
 	}
 	flags := cmd.Flags()

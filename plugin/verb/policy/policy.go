@@ -51,18 +51,18 @@ func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agen
 	return cmd
 }
 
-// here opens the store and returns the source of the current directory's configuration.
-func here() (*state.Store, config.Source, error) {
+// currentSource opens the store and returns the source of the current directory's configuration.
+func currentSource() (*state.Store, config.Source, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, config.Source{}, err
 	}
-	src, err := around(store)
+	src, err := sourceIn(store)
 	return store, src, err
 }
 
-// around returns the source of the current directory's configuration.
-func around(store *state.Store) (config.Source, error) {
+// sourceIn returns the source of the current directory's configuration.
+func sourceIn(store *state.Store) (config.Source, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return config.Source{}, fmt.Errorf("find the current directory: %w", err)
@@ -71,9 +71,9 @@ func around(store *state.Store) (config.Source, error) {
 	return config.Source{Store: store.Home, Project: dir, Workspace: real}, err
 }
 
-// loaded returns the current directory's configuration. It reports the parts that are not used.
-func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
-	_, src, err := here()
+// loadCurrent returns the current directory's configuration. It reports the parts that are not used.
+func loadCurrent(dockerCLI command.Cli) (config.Source, *config.Config, error) {
+	_, src, err := currentSource()
 	if err != nil {
 		return src, nil, err
 	}
@@ -84,16 +84,16 @@ func loaded(dockerCLI command.Cli) (config.Source, *config.Config, error) {
 	return src, c, nil
 }
 
-// broken returns an error if the configuration denies everything because of an error.
-func broken(c *config.Config) error {
+// configError returns an error if the configuration denies everything because of an error.
+func configError(c *config.Config) error {
 	if c.Err == nil {
 		return nil
 	}
 	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", names.Escaped(c.Err.Error())), "docker hostexec policy check")
 }
 
-// target returns the file that add, rm and init change.
-func target(src config.Source, project bool) (string, error) {
+// targetFile returns the file that add, rm and init change.
+func targetFile(src config.Source, project bool) (string, error) {
 	if !project {
 		return src.GlobalFile(), nil
 	}

@@ -55,7 +55,7 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if file, err = candidate(file); err != nil {
+			if file, err = existingFile(file); err != nil {
 				return err
 			}
 			r := redecision{store: store, file: file, configs: map[string]*config.Config{}, sessions: map[string]*past{}}
@@ -167,7 +167,7 @@ func (r *redecision) policy(p *past) *policy.Policy {
 		c = config.Load(config.Source{Store: r.store.Home, File: r.file, Project: p.project, Workspace: p.workspace})
 		r.configs[p.project] = c
 		if c.Err != nil && r.broken == nil {
-			if r.broken = broken(c); r.file != "" {
+			if r.broken = configError(c); r.file != "" {
 				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", names.Escaped(c.Err.Error()))
 			}
 		}
@@ -229,8 +229,8 @@ func orNone(rule string) string {
 	return names.Escaped(rule)
 }
 
-// candidate returns the absolute path of an existing file, or "" for "".
-func candidate(file string) (string, error) {
+// existingFile returns the absolute path of an existing file, or "" for "".
+func existingFile(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}

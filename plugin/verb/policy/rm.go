@@ -36,7 +36,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRules,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, src, err := here()
+			store, src, err := currentSource()
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	src, err := around(store)
+	src, err := sourceIn(store)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

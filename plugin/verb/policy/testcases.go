@@ -31,7 +31,7 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.Verb(func(*cobra.Command, []string) error {
-			_, c, err := loaded(dockerCLI)
+			_, c, err := loadCurrent(dockerCLI)
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 				return fmt.Errorf("%d of %d tests fail", failed, len(all))
 			}
 			fmt.Fprintf(dockerCLI.Out(), "%d tests pass\n", len(all))
-			return broken(c)
+			return configError(c)
 		}),
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "Show those that pass, too")

@@ -52,8 +52,8 @@ or of docker by KILL, ends them at once. Client and PID file are removed.
 
 EXIT STATUS
   0    it was told to end
-  1    another proxy serves that command there, or the command line is wrong
-  125  it could not begin; a line on stderr says why`
+  1    another proxy serves that command there
+  125  it could not begin, or the command line is wrong; a line on stderr says why`
 
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
@@ -83,6 +83,9 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		ValidArgsFunction: launch.CompleteProxy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := cli.RefuseEmpty(cmd.Flags(), "dir")
+			if cmd.Flags().Changed("dir") && cmd.Flags().Changed("global") {
+				err = errors.New("--dir and --global exclude each other")
+			}
 			if err == nil {
 				err = runProxy(cmd.Context(), dockerCLI, opts, args)
 			}
@@ -100,7 +103,6 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
 	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
 	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
-	cmd.MarkFlagsMutuallyExclusive("dir", "global")
 	return cmd
 }
 
@@ -110,11 +112,11 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err != nil {
 		return err
 	}
-	store, err := sessions.OpenSwept()
+	store, err := sessions.OpenStore()
 	if err != nil {
 		return err
 	}
-	if err := disjoint(store.Home, p.Record); err != nil {
+	if err := checkDirectory(store.Home, p.Record); err != nil {
 		return err
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
@@ -200,7 +202,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 
 // resolveOwn is launch.ResolveCommands for the directories of PATH that the callers cannot write.
 func resolveOwn(p *launch.Plan) error {
-	owner, err := mount.NewTable(watch.Requested(p.Record), mount.Default{})
+	owner, err := mount.NewTable(watch.WritableByRequesters(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}
@@ -233,7 +235,7 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 			return nil, err
 		}
 		p.Flat = true
-		p.Base, p.RelativePath = existing(abs)
+		p.Base, p.RelativePath = splitExisting(abs)
 		if p.RelativePath == "" {
 			return nil, fmt.Errorf("--dir %s: not a directory for requests", names.Quoted(o.dir))
 		}
@@ -241,9 +243,9 @@ func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
 	return p, nil
 }
 
-// existing splits an absolute path into its deepest existing directory, without links, and the rest. The root
+// splitExisting splits an absolute path into its deepest existing directory, without links, and the rest. The root
 // has no rest.
-func existing(abs string) (base, rest string) {
+func splitExisting(abs string) (base, rest string) {
 	for base = abs; base != "/"; {
 		base, rest = filepath.Dir(base), filepath.Join(filepath.Base(base), rest)
 		if real, err := filepath.EvalSymlinks(base); err == nil {
@@ -253,9 +255,9 @@ func existing(abs string) (base, rest string) {
 	return base, rest
 }
 
-// disjoint refuses a directory for requests that contains hostexec's state or a program that the requests
+// checkDirectory refuses a directory for requests that contains hostexec's state or a program that the requests
 // run, under any name.
-func disjoint(home string, rec state.Session) error {
+func checkDirectory(home string, rec state.Session) error {
 	v, err := mount.ReadView()
 	if err != nil {
 		return err

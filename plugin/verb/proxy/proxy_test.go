@@ -49,7 +49,7 @@ func TestDisjoint(t *testing.T) {
 		{".", "apart/missing", false},
 	} {
 		rec := state.Session{Commands: []state.Command{{Name: "tool", Path: at(tt.tool)}}, Proxy: &state.Proxy{Base: top, RelativePath: tt.requests, Flat: true}}
-		if err := disjoint(at("state"), rec); (err == nil) != tt.want {
+		if err := checkDirectory(at("state"), rec); (err == nil) != tt.want {
 			t.Errorf("requests in %s, program %s: %v, want it to do: %v", tt.requests, tt.tool, err, tt.want)
 		}
 	}

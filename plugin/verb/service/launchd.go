@@ -18,7 +18,7 @@ import (
 
 // launchd is the service manager of macOS (launchd.plist(5)).
 var launchd = serviceManager{
-	name: "launchd", text: plist, mark: "<!-- " + marked,
+	name: "launchd", text: plist, mark: "<!-- " + fileMark,
 	file: func() (string, error) {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -26,9 +26,9 @@ var launchd = serviceManager{
 		}
 		return filepath.Join(home, "Library", "LaunchAgents", agentLabel+".plist"), nil
 	},
-	begin: func(file string) string { return "launchctl bootstrap gui/$(id -u) " + shellescape.Quote(file) },
-	asks:  []string{"launchctl", "list", agentLabel},
-	end:   func(string) string { return "launchctl bootout gui/$(id -u)/" + agentLabel },
+	begin:         func(file string) string { return "launchctl bootstrap gui/$(id -u) " + shellescape.Quote(file) },
+	statusCommand: []string{"launchctl", "list", agentLabel},
+	end:           func(string) string { return "launchctl bootout gui/$(id -u)/" + agentLabel },
 }
 
 const agentLabel = "io.hostexec.resume"
@@ -51,7 +51,7 @@ func plist(s service) (string, error) {
 	<string>%s</string>
 	<key>ProgramArguments</key>
 	<array>
-`, marked, agentLabel)
+`, fileMark, agentLabel)
 	for _, arg := range s.argv {
 		fmt.Fprintf(&b, "\t\t<string>%s</string>\n", escaped(arg))
 	}

@@ -160,14 +160,14 @@ func thisProgram() (string, error) {
 
 // serviceManager describes a system's service manager.
 type serviceManager struct {
-	name  string
-	file  func() (string, error) // returns the path of the service's file
-	link  string                 // the link beside the file that enables the service at login; "" for none
-	text  func(service) (string, error)
-	mark  string                   // a text that every file of install contains
-	begin func(file string) string // returns the command to type
-	end   func(file string) string
-	asks  []string // a command that exits with 0 if the service runs
+	name          string
+	file          func() (string, error) // returns the path of the service's file
+	link          string                 // the link beside the file that enables the service at login; "" for none
+	text          func(service) (string, error)
+	mark          string                   // a text that every file of install contains
+	begin         func(file string) string // returns the command to type
+	end           func(file string) string
+	statusCommand []string // a command that exits with 0 if the service runs
 }
 
 // managers are the supported service managers by GOOS.

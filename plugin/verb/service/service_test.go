@@ -193,7 +193,7 @@ func TestServiceStatus(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.service")
 	m := serviceManager{
-		file: func() (string, error) { return file, nil }, link: filepath.Join("default.target.wants", "x.service"), mark: marked, asks: []string{"false"},
+		file: func() (string, error) { return file, nil }, link: filepath.Join("default.target.wants", "x.service"), mark: fileMark, statusCommand: []string{"false"},
 	}
 	show := func() (string, error) {
 		var out strings.Builder
@@ -207,7 +207,7 @@ func TestServiceStatus(t *testing.T) {
 	if _, err := show(); err == nil {
 		t.Error("a file of somebody else's is taken for ours")
 	}
-	writeFile(t, dir, "x.service", "# "+marked+"\n", 0o644)
+	writeFile(t, dir, "x.service", "# "+fileMark+"\n", 0o644)
 	for _, tt := range []struct {
 		ask  string
 		link bool
@@ -217,7 +217,7 @@ func TestServiceStatus(t *testing.T) {
 		{"true", true, "starts at login: yes\nruns: yes\n"},
 		{"/no/such/manager", true, "starts at login: yes\nruns: not known: "},
 	} {
-		m.asks = []string{tt.ask}
+		m.statusCommand = []string{tt.ask}
 		if tt.link {
 			if err := enable(file, m.link); err != nil {
 				t.Fatal(err)

@@ -87,7 +87,7 @@ func (m serviceManager) enabled(file string) bool {
 func (m serviceManager) runs(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := exec.CommandContext(ctx, m.asks[0], m.asks[1:]...).Run()
+	err := exec.CommandContext(ctx, m.statusCommand[0], m.statusCommand[1:]...).Run()
 	var said *exec.ExitError
 	switch {
 	case err == nil:

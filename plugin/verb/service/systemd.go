@@ -13,12 +13,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// marked is a text in the first lines of each file that install writes.
-const marked = "Written by docker hostexec service install"
+// fileMark is a text in the first lines of each file that install writes.
+const fileMark = "Written by docker hostexec service install"
 
 // systemd is the service manager of most Linux systems (systemd.service(5), systemd.unit(5)).
 var systemd = serviceManager{
-	name: "systemd", text: unit, mark: "# " + marked,
+	name: "systemd", text: unit, mark: "# " + fileMark,
 	link: filepath.Join("default.target.wants", unitName),
 	file: func() (string, error) {
 		dir := os.Getenv("XDG_CONFIG_HOME")
@@ -34,8 +34,8 @@ var systemd = serviceManager{
 	begin: func(string) string {
 		return "systemctl --user daemon-reload && systemctl --user restart " + unitName + "; without a login, from boot on: loginctl enable-linger"
 	},
-	asks: []string{"systemctl", "--user", "--quiet", "is-active", unitName},
-	end:  func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
+	statusCommand: []string{"systemctl", "--user", "--quiet", "is-active", unitName},
+	end:           func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
 }
 
 const unitName = "docker-hostexec.service"
@@ -60,7 +60,7 @@ Documentation=https://github.com/docker-hostexec/hostexec
 [Service]
 Type=exec
 ExecStart=%s
-`, marked, strings.Join(words, " "))
+`, fileMark, strings.Join(words, " "))
 	for _, kv := range s.env {
 		fmt.Fprintf(&b, "Environment=%s\n", unitWord(kv, false))
 	}

@@ -35,12 +35,12 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
 			get := func(ref string) (any, []byte, error) {
-				s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, ref)
+				s, err := sessions.Inspect(cmd.Context(), dockerCLI, store, ref)
 				if format != "" && format != formatter.JSONFormatKey {
 					s = printableSession(s)
 				}

@@ -100,8 +100,8 @@ func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) er
 	}
 	defer lock.Close()
 	var errs []error
-	for _, id := range store.Recordless(sessions.HalfMade) {
-		if sessions.Knows(recs, id) {
+	for _, id := range store.Recordless(sessions.MinAge) {
+		if sessions.Contains(recs, id) {
 			continue // its container mounts the folder
 		}
 		if err := store.Remove(id); err != nil {
@@ -148,7 +148,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 
 // sweepEngine removes what is left on an engine, if the engine answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
-	soon, cancel := context.WithTimeout(ctx, sessions.PingTime)
+	soon, cancel := context.WithTimeout(ctx, sessions.EngineTimeout)
 	defer cancel()
 	if _, err := api.Ping(soon); err != nil {
 		return nil // as above

@@ -46,7 +46,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              opts.args,
 		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 			case opts.all:
 				return resumeAll(cmd.Context(), dockerCLI, store)
 			}
-			s, err := sessions.LookAt(cmd.Context(), dockerCLI, store, args[0])
+			s, err := sessions.Inspect(cmd.Context(), dockerCLI, store, args[0])
 			if err != nil {
 				return err
 			}
@@ -117,16 +117,16 @@ func errDamaged(s sessions.Session) error {
 }
 
 func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
-	link, err := rebind(ctx, dockerCLI, store, s)
+	link, err := startWatcher(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
 	}
 	return link.Done()
 }
 
-// rebind starts another watcher for a session and its container. The caller calls Done after the container
+// startWatcher starts another watcher for a session and its container. The caller calls Done after the container
 // has started.
-func rebind(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
+func startWatcher(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
 	if s.Damaged {
 		return nil, errDamaged(s)
 	}

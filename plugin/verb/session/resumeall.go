@@ -20,9 +20,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// forsaken returns the sessions without a watcher that nobody has ended. Sessions of agents and proxies end
+// lostSessions returns the sessions without a watcher that nobody has ended. Sessions of agents and proxies end
 // with their processes and are not resumed.
-func forsaken(store *state.Store) ([]state.Session, error) {
+func lostSessions(store *state.Store) ([]state.Session, error) {
 	recs, err := store.List()
 	return slices.DeleteFunc(recs, func(rec state.Session) bool {
 		return rec.Agent != nil || rec.Proxy != nil || rec.Container == "" || store.Stopped(rec.ID) || sessions.Locked(store, rec.ID)
@@ -31,7 +31,7 @@ func forsaken(store *state.Store) ([]state.Session, error) {
 
 // resumeAll resumes the lost sessions. A failure does not affect the others.
 func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
-	recs, err := forsaken(store)
+	recs, err := lostSessions(store)
 	errs := []error{err}
 	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
 		switch s.State {
@@ -52,26 +52,26 @@ func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) e
 }
 
 const (
-	// resuming is the interval at which keepResuming looks for lost sessions.
-	resuming = 3 * time.Second
-	// finishing is the time limit for resumptions in progress when keepResuming must end.
-	finishing = 30 * time.Second
-	// failing is the maximum delay before sessions that could not be resumed are tried again.
-	failing = 5 * time.Minute
+	// resumeInterval is the interval at which keepResuming looks for lost sessions.
+	resumeInterval = 3 * time.Second
+	// finishTimeout is the time limit for resumptions in progress when keepResuming must end.
+	finishTimeout = 30 * time.Second
+	// maxRetryDelay is the maximum delay before sessions that could not be resumed are tried again.
+	maxRetryDelay = 5 * time.Minute
 )
 
 // keepResuming resumes lost sessions until ctx ends.
 func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	defer stop()
-	tick := time.NewTicker(resuming)
+	tick := time.NewTicker(resumeInterval)
 	defer tick.Stop()
 	var tried string
 	var again time.Time
 	var delay time.Duration
 	for {
 		_ = sessions.SweepLost(store) // prune reports what cannot be ended
-		lost, err := lostNow(ctx, dockerCLI, store)
+		lost, err := lostIDs(ctx, dockerCLI, store)
 		if err != nil {
 			return err
 		}
@@ -81,11 +81,11 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		case lost == "":
 			tried = ""
 		case lost != tried || now.After(again):
-			if err := resumeOutside(ctx, dockerCLI); err != nil {
+			if err := resumeInChild(ctx, dockerCLI); err != nil {
 				return err
 			}
-			if delay = min(2*delay, failing); lost != tried {
-				delay = resuming
+			if delay = min(2*delay, maxRetryDelay); lost != tried {
+				delay = resumeInterval
 			}
 			tried, again = lost, now.Add(delay)
 		}
@@ -97,9 +97,9 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	}
 }
 
-// lostNow returns the IDs of the sessions that can be resumed.
-func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
-	recs, err := forsaken(store)
+// lostIDs returns the IDs of the sessions that can be resumed.
+func lostIDs(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
+	recs, err := lostSessions(store)
 	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
 		if s.State == sessions.StateLost {
 			ids += s.ID + "\n"
@@ -108,9 +108,9 @@ func lostNow(ctx context.Context, dockerCLI command.Cli, store *state.Store) (id
 	return ids, err
 }
 
-// resumeOutside runs resume --all in another process. Watchers must not be children of a process that stays,
+// resumeInChild runs resume --all in another process. Watchers must not be children of a process that stays,
 // because it would have to reap them.
-func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
+func resumeInChild(ctx context.Context, dockerCLI command.Cli) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func resumeOutside(ctx context.Context, dockerCLI command.Cli) error {
 	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr = dockerCLI.Out(), dockerCLI.Err()
 	cmd.Cancel = func() error { return nil } // it may finish its work
-	cmd.WaitDelay = finishing
+	cmd.WaitDelay = finishTimeout
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) || ctx.Err() != nil {
 		return nil // the process has reported its errors

@@ -37,7 +37,7 @@ func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
-	s, err := sessions.LookAt(ctx, dockerCLI, store, ref)
+	s, err := sessions.Inspect(ctx, dockerCLI, store, ref)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	if s.Service != nil {
 		return cli.Hint(fmt.Errorf("container %s belongs to a service of docker compose", s.ContainerName), "docker hostexec compose up")
 	}
-	link, err := rebind(ctx, dockerCLI, store, s)
+	link, err := startWatcher(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
 	}

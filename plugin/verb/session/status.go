@@ -83,7 +83,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	if err != nil {
 		return err
 	}
-	store, err := sessions.OpenSwept()
+	store, err := sessions.OpenStore()
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
 				return fmt.Errorf("--time %d: must not be negative", opts.time)
 			}
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,11 @@ import (
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
+	"github.com/docker-hostexec/hostexec/plugin/watch/container"
+	"github.com/docker-hostexec/hostexec/plugin/watch/directory"
+	"github.com/docker-hostexec/hostexec/plugin/watch/process"
 )
 
 // NewWatcherCommand returns the hidden verb that a keeper starts. docker's own flags come before it, so that
@@ -24,6 +28,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 				Dir:     args[0],
 				Version: entry.Version,
 				Keeper:  watch.KeeperPipe(),
+				Mode:    modeOf,
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
 				Another: func(host string) (watch.Engine, error) {
 					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
@@ -32,6 +37,17 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 			return w.Run(cmd.Context(), watch.InheritedLink())
 		}),
 	}
+}
+
+// modeOf returns what serves the session with record rec.
+func modeOf(rec state.Session) watch.Mode {
+	switch {
+	case rec.Proxy != nil:
+		return new(directory.Mode)
+	case rec.OnHost():
+		return new(process.Mode)
+	}
+	return new(container.Mode)
 }
 
 // IsWatcher reports whether a keeper has started this process: args are docker's own flags and then the verb.

@@ -29,7 +29,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: sessions.Complete,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenSwept()
+			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func shellsOf(ctx context.Context, dir string) ([]shell.Info, error) {
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {
 	if format == formatter.TableFormatKey {
-		format = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Age}}\t{{.Directory}}"
+		format = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Directory}}"
 	}
 	out := formatter.Context{Output: w, Format: formatter.Format(format)}
 	return out.Write(newShellRow(), func(row func(formatter.SubContext) error) error {

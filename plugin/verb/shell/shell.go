@@ -177,7 +177,7 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), completing)
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
 	all, _ := c.Shells(ctx) // an error completes nothing
 	var names []string
@@ -187,5 +187,5 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completing is the time limit for a watcher's answer to a completion.
-const completing = 5 * time.Second
+// completionTimeout is the time limit for a watcher's answer to a completion.
+const completionTimeout = 5 * time.Second

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command hostexec-shell runs a shell with state in a container, for docker hostexec on the host: its stdin and
+// stdout are the connection. It runs as the container's user, and decides nothing.
+package main
+
+import (
+	"os"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+)
+
+func main() {
+	if os.Args[0] == proctree.MonitorName {
+		os.Exit(proctree.Monitor(os.Args))
+	}
+	os.Exit(shell.Serve(os.Args))
+}

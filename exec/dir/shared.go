@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+)
+
+// SharedDir is a directory, held open, in which others may make any entries. Its entries are reached only by names below
+// the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name has one
+// element: a caller that gets it from the directory checks it first.
+type SharedDir struct {
+	fd    int
+	base  *Base  // its own
+	rest  string // below base
+	path  string // for messages
+	steps []Step
+}
+
+// Step is a directory on the path of a SharedDir, as it was when it was opened.
+type Step struct {
+	Path string
+	UID  int
+	Mode fs.FileMode // permissions, and the sticky bit
+}
+
+// Entry describes an entry of a SharedDir.
+type Entry struct {
+	Regular  bool // a regular file without another name
+	Dir      bool
+	Mode     fs.FileMode // permissions
+	Size     int64
+	UID, GID int
+	Mod      time.Time // which its owner can set
+	Inode    uint64
+}
+
+// Version is an Entry's identity and state: it changes when the file is replaced or written.
+func (e Entry) Version() string {
+	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
+}
+
+var (
+	errLinked = errors.New("the file has another name")
+	errLong   = errors.New("the file is longer than it may be")
+)
+
+// Access says who may use the directories that are made.
+type Access int
+
+const (
+	ForOwner    Access = iota // only their owner
+	ForEveryone               // all users: they can write to the last one, and pass through those before it
+)
+
+// MakeSharedDir is Base.Make for a base with one SharedDir. The caller closes the SharedDir.
+func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
+	b, err := OpenBase(base)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return b.Make(rest, access)
+}
+
+// Steps returns the directories on the path below base. The last one is the SharedDir itself.
+func (d *SharedDir) Steps() []Step { return d.steps }
+
+// Path returns the path of the directory when it was opened, for messages.
+func (d *SharedDir) Path() string { return d.path }
+
+// FDPath returns a path of the held directory that is valid in this process only.
+func (d *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
+
+// Named reports whether the directory still has its name below its base, and the base its path: neither was deleted,
+// moved or replaced. No link is followed.
+func (d *SharedDir) Named() bool { return d.base.Named() && named(d.base.fd, d.rest, d.fd) }
+
+// Key identifies the directory on this host, whatever its name.
+func (d *SharedDir) Key() (string, error) { return sharedKey(d.fd) }
+
+// OpenedBy reports whether the process pid, which runs the same program as this one, has the directory open. It reports
+// false if it may not inspect the process.
+func (d *SharedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
+
+// Mod returns when an entry was last added or removed. The owner of the directory can set that time.
+func (d *SharedDir) Mod() (time.Time, error) { return sharedModTime(d.fd) }
+
+// Names calls visit with each name in the directory until visit returns false.
+func (d *SharedDir) Names(visit func(name string) bool) error {
+	f, err := d.list()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		names, err := f.Readdirnames(512)
+		for _, name := range names {
+			if !visit(name) {
+				return nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Read returns the contents of the regular file name, which must not have more than max bytes.
+func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
+	f, e, err := d.Open(name)
+	if err != nil {
+		return nil, e, err
+	}
+	defer f.Close()
+	if e.Size > int64(max) {
+		return nil, e, errLong
+	}
+	text, err := io.ReadAll(io.LimitReader(f, int64(max)+1))
+	if err == nil && len(text) > max {
+		err = errLong
+	}
+	return text, e, err
+}
+
+// TooLong reports whether err is the error of Read for a file with too many bytes.
+func TooLong(err error) bool { return errors.Is(err, errLong) }
+
+// Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs to
+// owner before others can see it. The caller closes it.
+func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
+	return d.create(name, nil, owner)
+}
+
+// Write is like Create. The file contains text before others can see it.
+func (d *SharedDir) Write(name string, text []byte, owner Entry) error {
+	f, err := d.create(name, text, owner)
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
+
+// Reserve allocates n bytes of the directory's disk, in a file without a name. Closing it frees them. It fails if the
+// file system does not support such files (open(2), O_TMPFILE).
+func (d *SharedDir) Reserve(n int64) (*os.File, error) { return d.reserve(n) }
+
+// Open opens the regular file name for reading; the caller closes it.
+func (d *SharedDir) Open(name string) (*os.File, Entry, error) { return d.open(name) }
+
+// Append opens the regular file name for writing at its end; the caller closes it.
+func (d *SharedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
+
+// Unnamed reports whether f, made by Create, was removed by somebody.
+func Unnamed(f *os.File) bool { return unnamed(f) }
+
+// Stat describes the entry name without opening it.
+func (d *SharedDir) Stat(name string) (Entry, error) { return d.stat(name) }
+
+// Rename renames the file from to to. It replaces any entry except a directory.
+func (d *SharedDir) Rename(from, to string) error { return d.rename(from, to) }
+
+// Remove removes name unless it is a directory.
+func (d *SharedDir) Remove(name string) error { return d.remove(name) }
+
+// Put makes the file name with text and mode in one step. This process owns it.
+func (d *SharedDir) Put(name string, text []byte, mode fs.FileMode) error {
+	return d.PutAt(name, text, mode, time.Now())
+}
+
+// PutAt is like Put, and sets the time of the last change to mod.
+func (d *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
+	const making = ".making"
+	f, err := d.Create(name+making, Entry{UID: -1})
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), setTime(f, mod), f.Close())
+	if err == nil {
+		err = d.Rename(name+making, name)
+	}
+	return err
+}
+
+// Close closes the directory. A second call does nothing.
+func (d *SharedDir) Close() error {
+	fd := d.fd
+	d.fd = -1
+	return errors.Join(closeFD(fd), d.base.Close())
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
+)
+
+const secret = "what no container may see"
+
+// newBox returns a box, what it is called, and a file outside of it.
+func newBox(t *testing.T) (b *SharedDir, at, canary string) {
+	t.Helper()
+	base := t.TempDir()
+	b, err := MakeSharedDir(base, "requests/make", ForEveryone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	canary = filepath.Join(base, "canary")
+	if err := os.WriteFile(canary, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return b, filepath.Join(base, "requests/make"), canary
+}
+
+// planted is what others can put under a name, for who comes after to read or to write.
+var planted = []struct {
+	name  string
+	plant func(path, canary string) error
+	dir   bool
+	large bool
+}{
+	{name: "a link to the outside", plant: func(path, canary string) error { return os.Symlink(canary, path) }},
+	{name: "a relative link", plant: func(path, _ string) error { return os.Symlink("../../canary", path) }},
+	{name: "a link to the environment", plant: func(path, _ string) error { return os.Symlink("/proc/self/environ", path) }},
+	{name: "a link that leads nowhere", plant: func(path, canary string) error { return os.Symlink(canary+".new", path) }},
+	{name: "a second name of a file", plant: func(path, canary string) error { return os.Link(canary, path) }},
+	{name: "a pipe", plant: func(path, _ string) error { return unix.Mkfifo(path, 0o666) }},
+	{name: "a socket", plant: func(path, _ string) error {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+		if err == nil {
+			l.SetUnlinkOnClose(false)
+			l.Close()
+		}
+		return err
+	}},
+	// Of a driver that there is not: who opens it is told ENXIO. Who may not make one makes a pipe.
+	{name: "a device", plant: func(path, _ string) error {
+		if unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(240, 77))) == nil {
+			return nil
+		}
+		return unix.Mkfifo(path, 0o666)
+	}},
+	{name: "a directory", dir: true, plant: func(path, _ string) error { return os.Mkdir(path, 0o777) }},
+	{name: "ten gigabytes of nothing", large: true, plant: func(path, _ string) error {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(10<<30), f.Close())
+	}},
+}
+
+// 1 to 8: nothing that is planted is read.
+//
+// Attacks 1, 2, 3, 4, 5, 6, 7, 8.
+func TestBoxReadsNothingPlanted(t *testing.T) {
+	for _, tt := range planted {
+		t.Run(tt.name, func(t *testing.T) {
+			b, at, canary := newBox(t)
+			if err := tt.plant(filepath.Join(at, "x"), canary); err != nil {
+				t.Fatal(err)
+			}
+			text, e, err := b.Read("x", 1<<20)
+			if err == nil || len(text) > 0 && !tt.large || e.Regular != tt.large {
+				t.Errorf("Read = %d bytes, %+v, %v, want an error", len(text), e, err)
+			}
+			if TooLong(err) != tt.large {
+				t.Errorf("TooLong(%v) = %t", err, !tt.large)
+			}
+		})
+	}
+}
+
+// 14, 15: what is planted where an answer is to be goes, unless it is a directory, and
+// nothing is written by it.
+//
+// Attacks 14, 15.
+func TestBoxWritesNowhereElse(t *testing.T) {
+	for _, tt := range planted {
+		t.Run(tt.name, func(t *testing.T) {
+			b, at, canary := newBox(t)
+			path := filepath.Join(at, "x")
+			if err := tt.plant(path, canary); err != nil {
+				t.Fatal(err)
+			}
+			f, err := b.Create("x", Entry{UID: os.Geteuid()})
+			if tt.dir {
+				if err == nil {
+					t.Error("Create took the place of a directory")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteString("answer"); err != nil {
+				t.Fatal(err)
+			}
+			if text, _, err := b.Read("x", 10); string(text) != "answer" || err != nil {
+				t.Errorf("the answer is %q, %v", text, err)
+			}
+			if text, err := os.ReadFile(canary); string(text) != secret || err != nil {
+				t.Errorf("the file outside is %q, %v", text, err)
+			}
+			if _, err := os.Lstat(canary + ".new"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a file was made outside: %v", err)
+			}
+		})
+	}
+}
+
+// 18: only what has the name goes, never what is in it or what it leads to.
+//
+// Attack 18.
+func TestBoxRemoves(t *testing.T) {
+	b, at, canary := newBox(t)
+	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Remove("link"); err != nil {
+		t.Error(err)
+	}
+	if err := b.Remove("tree"); err == nil {
+		t.Error("Remove removed a directory")
+	}
+	for _, path := range []string{canary, filepath.Join(at, "tree/deep")} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// 16: the directory is held, whatever has its name, and none is made or opened through a link.
+//
+// Attack 16.
+func TestBoxIsHeld(t *testing.T) {
+	b, at, canary := newBox(t)
+	base := filepath.Dir(canary)
+	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Create("x", Entry{UID: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if _, err := os.Stat(at + ".old/x"); err != nil {
+		t.Error(err)
+	}
+	for _, rest := range []string{"requests/make", "requests/make/tmp", "../x", "requests/../../x"} {
+		if b, err := MakeSharedDir(base, rest, ForOwner); err == nil {
+			t.Errorf("MakeBox(%q) = %s, want an error", rest, b.Path())
+		}
+	}
+}
+
+// TestBoxModes makes directories for everybody, and for their owner alone, whatever the umask;
+// those that exist keep their modes.
+//
+// Attack 126.
+func TestBoxModes(t *testing.T) {
+	for _, umask := range []int{0, 0o077} {
+		old := unix.Umask(umask)
+		defer unix.Umask(old)
+		for access, want := range map[Access][2]fs.FileMode{ForOwner: {0o700, 0o700}, ForEveryone: {0o711, 0o777}} {
+			base := t.TempDir()
+			b, err := MakeSharedDir(base, "requests/make", access)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			for i, at := range []string{"requests", "requests/make"} {
+				fi, err := os.Stat(filepath.Join(base, at))
+				if step := b.Steps()[i]; err != nil || fi.Mode().Perm() != want[i] || step != (Step{filepath.Join(base, at), os.Getuid(), want[i]}) {
+					t.Errorf("%s has mode %v, %v, and is %+v; want %v", at, fi.Mode(), err, step, want[i])
+				}
+			}
+		}
+		base := t.TempDir()
+		made := filepath.Join(base, "x")
+		if err := errors.Join(os.Mkdir(made, 0o700), os.Chmod(made, 0o770|fs.ModeSticky)); err != nil {
+			t.Fatal(err)
+		}
+		b, err := MakeSharedDir(base, "x", ForOwner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		if got := b.Steps(); len(got) != 1 || got[0].Mode != 0o770|fs.ModeSticky {
+			t.Errorf("one that exists is %+v, want its mode as it was", got)
+		}
+	}
+}
+
+// 5: pipes cost nothing but their names.
+//
+// Attacks 5, 20, 138.
+func TestBoxFlood(t *testing.T) {
+	b, at, _ := newBox(t)
+	const many = 2000
+	for i := range many {
+		if err := unix.Mkfifo(filepath.Join(at, fmt.Sprintf("%d.req", i)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	threads := func() int {
+		list, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	before, seen := threads(), 0
+	err := b.Names(func(name string) bool {
+		if _, _, err := b.Read(name, 10); err == nil {
+			t.Errorf("%s was read", name)
+		}
+		seen++
+		return true
+	})
+	if err != nil || seen != many {
+		t.Errorf("Names saw %d, %v, want %d", seen, err, many)
+	}
+	if after := threads(); after > before+2*runtime.GOMAXPROCS(0) {
+		t.Errorf("%d threads, %d were before", after, before)
+	}
+}
+
+// 9: a file is exchanged with a link again and again while it is read.
+//
+// Attack 9.
+func TestBoxRacingExchange(t *testing.T) {
+	b, at, canary := newBox(t)
+	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
+	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
+		t.Fatal(err)
+	}
+	dirtest.Exchange(t, good, evil)
+	read, refused := 0, 0
+	for i := 0; i < 20000 || read == 0 || refused == 0; i++ {
+		text, _, err := b.Read("good", 100)
+		switch {
+		case err != nil:
+			refused++
+		case string(text) == "plain":
+			read++
+		default:
+			t.Fatalf("Read = %q", text)
+		}
+	}
+	t.Logf("read %d, refused %d, leaked 0", read, refused)
+}
+
+// 11: a file that grows while it is read is refused at the cap, not read on.
+//
+// Attack 11.
+func TestBoxGrowing(t *testing.T) {
+	b, at, _ := newBox(t)
+	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Read("x", 100); !TooLong(err) {
+		t.Errorf("Read = %v, want that it is too long", err)
+	}
+	if text, _, err := b.Read("x", 101); len(text) != 101 || err != nil {
+		t.Errorf("Read = %d bytes, %v", len(text), err)
+	}
+}
+
+// TestBoxUmask: a file is its owner's to read and write, whatever the umask.
+func TestBoxUmask(t *testing.T) {
+	b, at, _ := newBox(t)
+	defer syscall.Umask(syscall.Umask(0o777))
+	f, err := b.Create("x", Entry{UID: os.Geteuid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if fi, err := os.Stat(filepath.Join(at, "x")); err != nil || fi.Mode() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", fi, err)
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var errOwnSession = errors.New("this process is one of them")
+
+func endLost(session string, grace time.Duration) (was bool, err error) {
+	if os.Getenv(SessionMarker) == session {
+		return false, errOwnSession // others of them may wait for its answer
+	}
+	spared := ancestors()
+	e := treeEnding{find: func() snapshot {
+		s := lostProcesses(session, spared)
+		was = was || len(s.alive) > 0
+		return s
+	}}
+	return was, e.run(grace, nil)
+}
+
+// lostProcesses looks at every process that there is.
+func lostProcesses(session string, spared map[int]bool) snapshot {
+	pids := readable()
+	settle(slices.Clone(pids))
+	var roots []int
+	for _, pid := range pids {
+		if hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
+			roots = append(roots, pid)
+		}
+	}
+	s := snapshot{dead: map[int]bool{}}
+	newChildLister().walk(roots, &s)
+	s.alive = slices.DeleteFunc(s.alive, func(m proc) bool { return spared[m.pid] })
+	return s
+}
+
+// kept looks at the arguments of all keepers: the watcher's program, its folder, and more. A command
+// of the session may call itself so, but has the session's marker.
+func kept(folder, session string) bool {
+	for _, pid := range readable() {
+		args := commandLine(pid)
+		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
+// readable returns the processes whose environment this one may read, without the kernel's
+// threads, which have none.
+func readable() (pids []int) {
+	const kthreadd = 2
+	for _, name := range dirNames("/proc") {
+		pid, err := strconv.Atoi(name)
+		if err != nil || unix.Access(environFile(pid), unix.R_OK) != nil {
+			continue
+		}
+		if st, ok := readStat(pid); ok && st.alive() && pid != kthreadd && st.ppid != kthreadd {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// ancestors returns this process and all above it.
+func ancestors() map[int]bool {
+	all := map[int]bool{}
+	for pid := os.Getpid(); pid > 0; {
+		all[pid] = true
+		st, ok := readStat(pid)
+		if !ok {
+			break
+		}
+		pid = st.ppid
+	}
+	return all
+}

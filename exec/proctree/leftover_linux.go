@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func allLeft() []Left {
+	k := newChildLister()
+	own := k.own()
+	settleOrphans(own)
+	runs := map[string]bool{}
+	for _, c := range own {
+		if c != nil {
+			runs[c.id] = true
+		}
+	}
+	found := map[string][]proc{}
+	for pid, c := range own {
+		if c != nil {
+			continue
+		}
+		value, _ := markerOf(pid)
+		id := string(value)
+		if id == "" || runs[id] || strings.Contains(id, ".") { // a shell's own are the shell's
+			continue
+		}
+		s := snapshot{dead: map[int]bool{}}
+		k.walk([]int{pid}, &s)
+		found[id] = append(found[id], s.alive...)
+	}
+	var all []Left
+	for id, members := range found {
+		if len(members) > 0 {
+			oldest := slices.MinFunc(members, func(a, b proc) int {
+				return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
+			})
+			all = append(all, Left{ID: id, PID: oldest.pid, Args: commandLine(oldest.pid), Since: oldest.since(), Count: len(members)})
+		}
+	}
+	return all
+}
+
+func endLeft(id string, grace time.Duration) (was bool, err error) {
+	e := treeEnding{find: func() snapshot {
+		s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
+		was = was || len(s.alive) > 0
+		return s
+	}}
+	return was, e.run(grace, nil)
+}
+
+func hasLeftovers(id string) bool {
+	s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
+	return len(s.alive) > 0
+}
+
+// maxCommandLine is how many bytes are shown of what a process was started as.
+const maxCommandLine = 4 << 10
+
+// commandLine is what a process was started as, or says that it was. A kernel's thread, and
+// what has just ended, have none.
+func commandLine(pid int) []string {
+	b := readProcFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	text := strings.TrimSuffix(string(b[:min(len(b), maxCommandLine)]), "\x00")
+	return strings.Split(text, "\x00")
+}
+
+// since is when m was started, and not before: the kernel counts hundredths of a second from
+// when it was.
+func (m proc) since() time.Time {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return time.Now()
+	}
+	age := time.Duration(now.Nano()) - time.Duration(m.start+1)*10*time.Millisecond
+	return time.Now().Add(-max(0, age))
+}

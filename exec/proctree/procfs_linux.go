@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// stat is what of /proc/PID/stat matters here.
+type stat struct {
+	state   byte
+	ppid    int
+	threads int
+	start   uint64
+	exiting bool // its only thread is on the way out: the kernel closes its files now
+}
+
+// pfExiting is the kernel's PF_EXITING, in the flags of proc_pid_stat(5).
+const pfExiting = 0x4
+
+// alive reports whether a process still runs: a zombie does if it is only the first
+// thread that ended.
+func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' || s.threads > 1 }
+
+func alive(pid int) bool {
+	s, ok := readStat(pid)
+	return ok && s.alive()
+}
+
+func readStat(pid int) (s stat, ok bool) {
+	text := readProcFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	// The name, which the process chooses, is in parentheses and may contain some.
+	i := bytes.LastIndexByte(text, ')')
+	if i < 0 {
+		return s, false
+	}
+	f := bytes.Fields(text[i+1:]) // from the third field of proc_pid_stat(5) on
+	if len(f) < 20 {
+		return s, false
+	}
+	s.state = f[0][0]
+	s.ppid, _ = strconv.Atoi(string(f[1]))
+	s.threads, _ = strconv.Atoi(string(f[17]))
+	s.start, _ = strconv.ParseUint(string(f[19]), 10, 64)
+	flags, _ := strconv.ParseUint(string(f[6]), 10, 32)
+	s.exiting = flags&pfExiting != 0 && s.threads <= 1
+	return s, true
+}
+
+// readProcFile returns what a file of /proc says, nothing if it is gone. os.ReadFile would
+// first ask the poller about it.
+func readProcFile(name string) []byte {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	b := make([]byte, 0, 512)
+	for {
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return b
+		}
+		if b = b[:len(b)+n]; len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
+
+func dirNames(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	list, _ := f.Readdirnames(-1) // what was listed before it vanished is enough
+	return list
+}

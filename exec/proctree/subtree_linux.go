@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// subtree is what a Stem has on this system.
+type subtree struct {
+	root        proc
+	supervisor  int           // pid of the root's supervisor, or 0
+	before      map[proc]bool // children and orphans there were
+	interrupted *interrupted
+}
+
+// interrupted is what was found when the stem was interrupted: a parent that ends of that takes along what
+// tells who its children belong to.
+type interrupted struct {
+	sync.Mutex
+	found map[proc]bool
+}
+
+// ending ends what look finds, and what was met.
+func (s Subtree) ending(look func() snapshot) treeEnding {
+	s.interrupted.Lock()
+	defer s.interrupted.Unlock()
+	return treeEnding{find: look, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
+}
+
+func newSubtree(pid int, id string) Subtree {
+	s := Subtree{id: id, subtree: subtree{supervisor: supervisorOf(pid), before: map[proc]bool{}, interrupted: &interrupted{found: map[proc]bool{}}}}
+	if st, ok := readStat(pid); ok && st.alive() {
+		s.root = proc{pid, st.start}
+	}
+	k := newChildLister()
+	for _, kid := range k.of(pid) {
+		s.remember(kid)
+	}
+	for kid, c := range k.own() {
+		if c == nil {
+			s.remember(kid)
+		}
+	}
+	for _, kid := range s.adopted(k) {
+		s.remember(kid)
+	}
+	return s
+}
+
+// adopted returns the orphans that the root's supervisor has now.
+func (s Subtree) adopted(k childLister) []int {
+	if s.supervisor == 0 || supervisorOf(s.root.pid) != s.supervisor {
+		return nil
+	}
+	return slices.DeleteFunc(k.of(s.supervisor), func(pid int) bool { return pid == s.root.pid })
+}
+
+func (s Subtree) remember(pid int) {
+	if st, ok := readStat(pid); ok {
+		s.before[proc{pid, st.start}] = true
+	}
+}
+
+// new reports whether a process was not there when the stem was looked at.
+func (s Subtree) new(pid int) bool {
+	st, ok := readStat(pid)
+	return ok && !s.before[proc{pid, st.start}]
+}
+
+// alive reports whether the process still is the one that was looked at.
+func (s Subtree) alive() bool {
+	st, ok := readStat(s.root.pid)
+	return ok && st.start == s.root.start && st.alive()
+}
+
+// descendants looks at what has grown since, as the marker of request or else its parent tells.
+func (s Subtree) descendants(request string) func() snapshot {
+	return func() snapshot {
+		k := newChildLister()
+		seen := s.orphans(k, request)
+		if s.alive() {
+			var roots []int
+			for _, kid := range k.of(s.root.pid) {
+				if s.new(kid) {
+					roots = append(roots, kid)
+				}
+			}
+			k.walk(roots, &seen)
+		}
+		return seen
+	}
+}
+
+// subtreeOf looks at one descendant, and what has grown from it.
+func (s Subtree) subtreeOf(b proc, request string) func() snapshot {
+	return func() snapshot {
+		k := newChildLister()
+		seen := s.orphans(k, request)
+		if st, ok := readStat(b.pid); ok && st.start == b.start {
+			k.walk([]int{b.pid}, &seen)
+		}
+		return seen
+	}
+}
+
+// orphans looks at those children of this process, and of the root's supervisor, that lost a parent
+// below the stem. What only forked still carries the marker that the stem itself was started with.
+func (s Subtree) orphans(k childLister, request string) snapshot {
+	match := func(pid int) bool {
+		if !s.new(pid) {
+			return false
+		}
+		value, _ := markerOf(pid)
+		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
+	}
+	seen := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
+	adopted := s.adopted(k)
+	settle(slices.Clone(adopted))
+	var roots []int
+	for _, pid := range adopted {
+		if match(pid) {
+			roots = append(roots, pid)
+		} else if !alive(pid) {
+			seen.dead[pid] = true // too late to tell whether it would have matched
+		}
+	}
+	k.walk(roots, &seen)
+	return seen
+}
+
+func (s Subtree) interrupt(request string) {
+	s.signal(unix.SIGINT) // first: a shell that has given its command up meanwhile would end of it
+	e := s.ending(s.descendants(request))
+	seen := e.find()
+	e.addKnown(&seen)
+	s.interrupted.Lock()
+	maps.Copy(s.interrupted.found, e.found)
+	s.interrupted.Unlock()
+	for _, m := range seen.alive {
+		e.send(m, unix.SIGINT)
+	}
+}
+
+func (s Subtree) signal(sig syscall.Signal) {
+	e := treeEnding{unsignalable: map[proc]bool{}}
+	e.send(s.root, unix.Signal(sig))
+}
+
+func (s Subtree) hangUp() {
+	s.signal(unix.SIGSTOP)
+	s.signal(unix.SIGHUP)
+}
+
+func (s Subtree) endNew(request string, grace time.Duration) error {
+	e := s.ending(s.descendants(request))
+	return e.run(grace, nil)
+}
+
+func (s Subtree) endSubtree(pid int, request string, grace time.Duration) error {
+	st, ok := readStat(pid)
+	if !ok {
+		return nil
+	}
+	e := s.ending(s.subtreeOf(proc{pid, st.start}, request))
+	return e.run(grace, nil)
+}

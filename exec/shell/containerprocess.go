@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// Container is where a shell lives that is not on this host.
+type Container interface {
+	// Name is what people call it.
+	Name() string
+	// Program opens the program whose main function calls Serve, for the container's architecture, and
+	// returns its size.
+	Program(ctx context.Context) (io.ReadCloser, int64, error)
+	// Start starts args there, without a terminal: as the container's own user, or as root. Read is of its
+	// stdout, Write to its stdin, Close hangs up and ends both. Once Read has returned EOF, exit returns its
+	// exit code.
+	Start(ctx context.Context, args []string, root bool) (stdio io.ReadWriteCloser, exit func(context.Context) (int, error), err error)
+}
+
+// ContainerError is that a container cannot have a shell.
+type ContainerError struct{ In, Why string }
+
+func (e *ContainerError) Error() string {
+	return fmt.Sprintf("no shell in container %s: %s", e.In, e.Why)
+}
+
+// containerProcess is a shell's bash in a container: the connection to the program there that runs it. It
+// lasts as long as the shell: after the end of bash the program starts another one.
+type containerProcess struct {
+	shell *Shell
+	pool  *Pool
+	in    Container
+	id    string // the session of the program's processes
+	stdio io.ReadWriteCloser
+
+	requests     chan []byte   // frames to the program
+	gone         chan struct{} // closed when the program is, or was given up
+	removed      chan struct{} // closed when nothing of it is left
+	over         bool          // the program has ended all it started; read's, until gone is closed
+	unresponsive atomic.Bool   // the program was given up
+
+	mu       sync.Mutex // guards the fields below
+	commands map[uint32]*remoteCommand
+	numbers  uint32
+	bashPID  int
+	dir      string
+	ending   bool
+}
+
+// startTimeout is how long a container may take to have the program run.
+const startTimeout = time.Minute
+
+// startInContainer starts the program in the shell's container.
+func (s *Shell) startInContainer(ctx context.Context) (*containerProcess, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, &ContainerError{s.In(), "its engine does not answer"})
+	defer cancel()
+	p := &containerProcess{
+		shell: s, pool: s.pool, in: s.options.In, id: newProcessID(),
+		requests: make(chan []byte, 64), gone: make(chan struct{}), removed: make(chan struct{}),
+		commands: map[uint32]*remoteCommand{},
+	}
+	installed, err := install(ctx, p.in, p.id)
+	if err != nil {
+		return nil, err
+	}
+	defer installed.remove()
+	p.stdio, _, err = p.in.Start(ctx, []string{installed.path, serveArg}, false)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { p.stdio.Close() })
+	in := bufio.NewReaderSize(p.stdio, maxOutput)
+	err = p.setUp(in)
+	if !stop() && err != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		p.stdio.Close()
+		return nil, err
+	}
+	// Both end when the program does, or when stdio is closed. kill sees to that, and Pool.Close waits.
+	s.pool.wg.Go(func() { p.read(in) })
+	s.pool.wg.Go(p.write)
+	return p, nil
+}
+
+// setUp tells the program about its shell, and waits until it is ready.
+func (p *containerProcess) setUp(in io.Reader) error {
+	o := p.shell.options
+	setup := setupRequest{ID: p.id, Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
+	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
+		return p.notStarted(err)
+	}
+	var f frame
+	err := readFrame(in, &f, programLimit)
+	switch {
+	case err != nil:
+		return p.notStarted(err)
+	case f.kind == frameReady:
+		return nil
+	case f.kind == frameRefused:
+		return &ContainerError{p.in.Name(), printable(f.payload)}
+	}
+	return p.notStarted(errInvalid)
+}
+
+func (p *containerProcess) notStarted(err error) error {
+	return &ContainerError{p.in.Name(), "the program that hostexec has put there does not run: " + err.Error()}
+}
+
+// printable returns text of a container, without what a terminal would obey.
+func printable(text []byte) string { return string(names.ASCII(text[:min(len(text), 1024)])) }
+
+// write sends the requests until the program is gone.
+func (p *containerProcess) write() {
+	for {
+		select {
+		case b := <-p.requests:
+			if _, err := p.stdio.Write(b); err != nil {
+				p.stdio.Close()
+				return
+			}
+		case <-p.gone:
+			return
+		}
+	}
+}
+
+// send sends a frame to the program. A program that does not read is given up.
+func (p *containerProcess) send(kind frameKind, command uint32, payload []byte) error {
+	late := time.NewTimer(p.pool.replyTimeout())
+	defer late.Stop()
+	select {
+	case p.requests <- appendFrame(nil, kind, command, payload):
+		return nil
+	case <-p.gone:
+	case <-late.C:
+		p.giveUp()
+		<-p.gone
+	}
+	return errTerminated
+}
+
+// errTerminated is how commands end whose program has ended, or was given up: like a bash that was killed.
+var errTerminated = &TerminatedError{128 + 9}
+
+// giveUp closes the connection to a program that does not answer. At the end of its input it ends all that
+// it has started.
+func (p *containerProcess) giveUp() {
+	p.unresponsive.Store(true)
+	p.stdio.Close()
+}
+
+// read handles the program's frames until it is gone, and then ends what it has left.
+func (p *containerProcess) read(in io.Reader) {
+	defer close(p.removed)
+	err := p.readFrames(in)
+	p.stdio.Close()
+	p.mu.Lock()
+	p.bashPID = 0
+	p.mu.Unlock()
+	close(p.gone)
+	if errors.Is(err, errInvalid) {
+		p.pool.Log.Warn("a shell's container", "container", p.in.Name(), "error", err)
+	}
+	if !p.over {
+		p.sweep()
+	}
+}
+
+func (p *containerProcess) readFrames(in io.Reader) error {
+	var f frame
+	for {
+		if err := readFrame(in, &f, programLimit); err != nil {
+			return err
+		}
+		var err error
+		switch f.kind {
+		case frameState:
+			err = p.noteState(f.payload)
+		case frameOver:
+			p.over = true
+			return nil
+		case frameReady, frameRefused:
+			err = errInvalid
+		default:
+			p.mu.Lock()
+			c := p.commands[f.command]
+			p.mu.Unlock()
+			if c != nil { // else it was forgotten meanwhile
+				err = c.handle(f.kind, f.payload)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// noteState notes what the program says of bash: its pid, 0 without one, and where it is.
+func (p *containerProcess) noteState(payload []byte) error {
+	if len(payload) < 8 {
+		return errInvalid
+	}
+	pid := binary.BigEndian.Uint64(payload)
+	if pid > math.MaxInt32 { // pid_t
+		return errInvalid
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bashPID, p.dir = int(pid), string(payload[8:])
+	return nil
+}
+
+// sweep ends what a program that was killed has left. There may be no container any more.
+func (p *containerProcess) sweep() {
+	limit := p.pool.grace() + p.pool.replyTimeout()
+	if p.unresponsive.Load() { // a container must not hold up whoever ends its session
+		limit = min(limit, time.Second)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	installed, err := install(ctx, p.in, newProcessID())
+	if err != nil {
+		return
+	}
+	defer installed.remove()
+	stdio, _, err := p.in.Start(ctx, []string{installed.path, sweepArg, p.id}, false)
+	if err != nil {
+		return
+	}
+	defer stdio.Close()
+	stop := context.AfterFunc(ctx, func() { stdio.Close() })
+	defer stop()
+	io.Copy(io.Discard, stdio) // until it has ended
+}
+
+// kill has the program end everything, and itself. If it does not, it is given up: what is left then stays
+// in the container.
+func (p *containerProcess) kill() {
+	p.mu.Lock()
+	first := !p.ending
+	p.ending = true
+	p.mu.Unlock()
+	if !first {
+		return
+	}
+	grace := p.pool.grace()
+	// Ends when the program is gone, or late.
+	p.pool.wg.Go(func() {
+		p.send(frameEnd, 0, appendNumber(nil, grace.Milliseconds()))
+		select {
+		case <-p.gone:
+		case <-time.After(grace + p.pool.replyTimeout()/2):
+			p.giveUp()
+		}
+	})
+}
+
+func (p *containerProcess) usable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.ending && !closed(p.gone)
+}
+
+func (p *containerProcess) pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bashPID
+}
+
+func (p *containerProcess) cwd() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dir
+}
+
+func (p *containerProcess) ended() bool        { return closed(p.removed) }
+func (p *containerProcess) wait()              { <-p.removed }
+func (p *containerProcess) hasLeftovers() bool { return !closed(p.removed) }
+func (p *containerProcess) removeLeftovers()   {} // wait has waited for that

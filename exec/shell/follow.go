@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Output is where what a command writes goes, as it is written.
+type Output struct {
+	Out, Err io.Writer
+	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
+	Started  func(request string, pid int) // called once, before any byte; nil is nothing
+	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing
+}
+
+// fileTail copies what is written to a command's files, until it is told that this was all.
+type fileTail struct {
+	files *files
+	out   Output
+	stop  chan struct{}
+	done  sync.WaitGroup
+	err   error // right after finish
+}
+
+// follow copies what is written from now on. If a writer fails it calls fail, and copies no more.
+func (f *files) follow(o Output, fail func(error)) *fileTail {
+	t := &fileTail{files: f, out: o, stop: make(chan struct{})}
+	// ends when stop is closed, or a writer fails; finish sees to that and waits.
+	t.done.Go(func() {
+		if t.err = t.run(); t.err != nil {
+			fail(t.err)
+		}
+	})
+	for _, file := range []*os.File{f.out, f.err} {
+		f.pool.spool.add(file, f.pool.limits(), fail)
+	}
+	f.pool.spare.refill(f.pool.Dir)
+	return t
+}
+
+func (t *fileTail) run() error {
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.stop:
+			return t.copy()
+		case <-tick.C:
+			if err := t.copy(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// copy copies what is there now: somebody who was left behind may write for ever.
+func (t *fileTail) copy() error {
+	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
+}
+
+func rest(w io.Writer, f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(w, f, max(0, fi.Size()-at))
+	if err == io.EOF { // the text has truncated it
+		err = nil
+	}
+	return err
+}
+
+// finish copies what is left, and returns when all of it has been passed on.
+func (t *fileTail) finish() error {
+	close(t.stop)
+	t.done.Wait()
+	if err := errors.Join(t.files.pool.spool.full(t.files.out), t.files.pool.spool.full(t.files.err)); err != nil && t.out.Full != nil {
+		t.out.Full(err)
+	}
+	return t.err
+}

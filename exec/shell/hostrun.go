@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// exec implements process.
+func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Output) (int, error) {
+	f, err := p.open(c.ID)
+	if err != nil {
+		return 0, err
+	}
+	defer f.remove()
+	text := ""
+	if c.substitutes() {
+		text = c.Text + "\n"
+	}
+	n := f.names()
+	if err := f.write(c.foreground(n, p), text); err != nil {
+		return 0, err
+	}
+	r := &run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}
+	if o.Started != nil {
+		o.Started(c.ID, p.bashPID)
+	}
+	if err := p.writeLine(n.source() + c.after(n)); err != nil {
+		return 0, p.waitDeath()
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	t := f.follow(o, fail)
+	code, err := r.wait(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		r.interrupt(p.pool.graceFor(ctx))
+	} else if err == nil {
+		p.last = code
+		f.reuse()
+	}
+	return code, errors.Join(err, unless(err, t.finish()))
+}
+
+// run is a command while it runs in the shell itself.
+type run struct {
+	process *hostProcess
+	files   *files
+	command Command
+	subtree proctree.Subtree
+}
+
+// wait returns how the command ended: as soon as its file is there, or its shell is not.
+func (r *run) wait(ctx context.Context) (int, error) {
+	tick := time.NewTicker(polling)
+	defer tick.Stop()
+	for {
+		if code, ok := r.files.exited(); ok {
+			return code, nil
+		}
+		select {
+		case <-r.files.wakeups():
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-r.process.dead:
+			if code, ok := r.files.exited(); ok { // and then somebody killed it
+				return code, nil
+			}
+			return 0, &TerminatedError{r.process.code}
+		}
+	}
+}
+
+// interrupt ends what the command started and has the shell give it up. grace is between TERM and KILL.
+func (r *run) interrupt(grace time.Duration) {
+	code, ok := r.giveUp(grace)
+	r.prune(grace) // what it left in the background
+	if ok && r.process.writeLine(afterInterrupt) == nil {
+		r.process.last = code
+		return
+	}
+	r.process.kill()
+	<-r.process.dead
+}
+
+// giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
+// goes on with the next line of the text. It does so too when the last of a pipe ends of
+// that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
+func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
+	r.subtree.Signal(giveUp)
+	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
+		r.subtree.Interrupt(r.command.ID)
+		if code, err := r.waitFor(pause); err == nil || !r.process.usable() {
+			return code, err == nil
+		}
+	}
+	r.subtree.Signal(giveUp)
+	pruned := make(chan struct{})
+	defer func() { <-pruned }()
+	// ends when nothing is left, or grace and some seconds are over; waited for above.
+	go func() {
+		defer close(pruned)
+		r.prune(grace)
+	}()
+	for late := time.Now().Add(grace + r.process.pool.replyTimeout()); time.Now().Before(late); {
+		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.process.usable() {
+			return code, err == nil
+		}
+		// An INT may have met the line that tells of the end.
+		if r.process.writeLine(r.command.again(r.files.names())) != nil {
+			break
+		}
+		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
+			return code, true
+		}
+		r.subtree.Interrupt(r.command.ID)
+	}
+	return 0, false
+}
+
+// waitFor is wait, for no longer than d.
+func (r *run) waitFor(d time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return r.wait(ctx)
+}
+
+func (r *run) prune(grace time.Duration) {
+	if err := r.subtree.EndNew(r.command.ID, grace); err != nil {
+		r.process.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
+	}
+}

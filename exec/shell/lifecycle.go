@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Shell is one shell. When its process dies the next command starts another.
+type Shell struct {
+	pool    *Pool
+	name    string
+	options Options
+	since   time.Time
+	turn    chan struct{} // holds one while a command has the shell to itself
+
+	starting sync.Mutex // held while a process starts
+
+	mu           sync.Mutex // guards the fields below
+	process      process    // nil before the first command
+	oldProcesses []process  // those before it of which something was there when it began
+	removed      bool
+}
+
+// Options returns what the shell was created with.
+func (s *Shell) Options() Options { return s.options }
+
+// StartConfig is what a shell's process is started with.
+type StartConfig struct {
+	Path     string   // of bash; a container has its own
+	Env      []string // all there is, on the host; in a container, what is added
+	NewPrivs bool
+	Dir      int  // descriptor of the directory where it starts on the host; 0 is that of Options
+	ByHost   bool // a person at the host has it run, who has not seen what a container gave the shell
+}
+
+// CheckUntrusted returns an UntrustedError if a person at the host is about to start bash with an
+// environment or a directory that a container has chosen.
+func (s *Shell) CheckUntrusted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.options; o.Foreign && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
+		return &UntrustedError{s.name}
+	}
+	return nil
+}
+
+// runningLocked reports whether bash runs.
+func (s *Shell) runningLocked() bool { return s.process != nil && s.process.pid() != 0 }
+
+// ensureProcess returns the shell's process, a new one if need be. The caller holds the turn.
+func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, error) {
+	if b.ByHost {
+		if err := s.CheckUntrusted(); err != nil {
+			return nil, err
+		}
+	}
+	if p, err := s.current(); p != nil || err != nil {
+		return p, err
+	}
+	s.starting.Lock() // until end can see the process that it has to wait for
+	defer s.starting.Unlock()
+	if p, err := s.current(); p != nil || err != nil {
+		return p, err
+	}
+	p, err := s.startProcess(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	old := s.processes()
+	s.mu.Unlock()
+	old = slices.DeleteFunc(old, func(p process) bool { return !p.hasLeftovers() })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process, s.oldProcesses = p, old
+	if s.removed {
+		p.kill()
+		return nil, ErrNotReady
+	}
+	return p, nil
+}
+
+// current returns the process that takes commands, or nil if one has to be started. A shell that was removed
+// starts none: nobody would end it.
+func (s *Shell) current() (process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.removed:
+		return nil, ErrNotReady
+	case s.process != nil && s.process.usable():
+		return s.process, nil
+	}
+	return nil, nil
+}
+
+func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error) {
+	if s.options.In != nil {
+		return s.startInContainer(ctx)
+	}
+	return s.startHost(b)
+}
+
+// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor
+// INT ends it, but takes it back to where it reads its next line. Bash minds no INT when its
+// child dies of something else; a trap has its turn all the same, before the next command,
+// and sends another one.
+const hello = repair + `\builtin trap '[[ ${__hostexec_runs-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
+	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
+
+// giveUp is RTMAX-1 (signal(7)).
+const giveUp = syscall.Signal(63)
+
+var args = []string{"bash", "--norc", "--noediting", "+o", "history", "+H", "+m", "-i"}
+
+// kill ends the shell and all that it runs, except for processes that a dead bash has left on this
+// host. It does not wait.
+func (s *Shell) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = true
+	for _, p := range s.processes() {
+		if !p.ended() {
+			p.kill()
+		}
+	}
+}
+
+// processes returns the shell's processes that may not be gone. The caller holds mu.
+func (s *Shell) processes() []process {
+	if s.process == nil {
+		return nil
+	}
+	return append(slices.Clone(s.oldProcesses), s.process)
+}
+
+// waitStarted returns when no process of the shell is about to start. After kill none will.
+func (s *Shell) waitStarted() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+}
+
+// end is kill, and waits until nothing is left at all.
+func (s *Shell) end() {
+	s.kill()
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.mu.Lock()
+	all := s.processes()
+	s.mu.Unlock()
+	for _, p := range all {
+		p.wait()
+		p.removeLeftovers()
+	}
+}
+
+// Place is where the shell stands: a directory, of a container if it is in one.
+func (i Info) Place() string {
+	if i.In == "" {
+		return i.Dir
+	}
+	return i.In + ":" + i.Dir
+}
+
+// Place is that of Info.
+func (s *Shell) Place() string { return Info{In: s.In(), Dir: s.At()}.Place() }
+
+func (s *Shell) info() Info {
+	i := Info{Name: s.name, In: s.In(), Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		i.PID = s.process.pid()
+	}
+	return i
+}
+
+// In returns the name of the container that the shell lives in, "" for this host.
+func (s *Shell) In() string {
+	if s.options.In == nil {
+		return ""
+	}
+	return s.options.In.Name()
+}
+
+// At returns the directory that the shell stands in, or where it will start.
+func (s *Shell) At() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runningLocked() {
+		if dir := s.process.cwd(); dir != "" {
+			return dir
+		}
+	}
+	return s.options.Dir
+}

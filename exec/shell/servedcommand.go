@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+)
+
+// servedCommand is a command that runs for the host.
+type servedCommand struct {
+	server *server
+	number uint32
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex // guards the fields below
+	more    sync.Cond  // of mu: allowed or stopped has changed
+	allowed int64      // bytes of output that may be sent
+	stopped bool       // the host takes nothing any more
+}
+
+// run starts a command.
+func (s *server) run(number uint32, payload []byte) error {
+	var request runRequest
+	if err := json.Unmarshal(payload, &request); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := &servedCommand{server: s, number: number, cancel: cancel, allowed: outputAhead}
+	c.more.L = &c.mu
+	s.mu.Lock()
+	s.commands[number] = c
+	s.mu.Unlock()
+	// Ends with the command, which the host cancels, or the pool's Close.
+	s.running.Go(func() {
+		defer cancel(nil)
+		result := c.run(ctx, request)
+		s.reportState()
+		s.mu.Lock()
+		delete(s.commands, number)
+		s.mu.Unlock()
+		s.send(frameDone, number, encoded(result))
+	})
+	return nil
+}
+
+// run runs the command to its end.
+func (c *servedCommand) run(ctx context.Context, request runRequest) runResult {
+	s := c.server
+	how := s.shell.Exec
+	if request.Start {
+		how = s.shell.Start
+	}
+	b := StartConfig{Path: s.bash, Env: containerEnviron(stringsOf(request.Base)), NewPrivs: true, ByHost: request.ByHost}
+	command := Command{ID: string(request.ID), Text: string(request.Text), Dir: string(request.Dir), Env: stringsOf(request.Env)}
+	code, err := how(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started})
+	return c.result(ctx, code, err)
+}
+
+func (c *servedCommand) started(_ string, pid int) {
+	c.server.reportState()
+	c.server.send(frameStarted, c.number, appendNumber(nil, int64(pid)))
+}
+
+func (c *servedCommand) result(ctx context.Context, code int, err error) runResult {
+	var dead *TerminatedError
+	var untrusted *UntrustedError
+	switch {
+	case err == nil:
+		return runResult{How: resultExit, Code: code}
+	case errors.As(err, &dead):
+		return runResult{How: resultTerminated, Code: dead.Code}
+	case errors.As(err, &untrusted):
+		return runResult{How: resultUntrusted}
+	case context.Cause(ctx) != nil:
+		return runResult{How: resultCanceled}
+	}
+	text := err.Error()
+	return runResult{How: resultFailed, Text: text[:min(len(text), 1024)]}
+}
+
+// allow lets the command send n more bytes.
+func (c *servedCommand) allow(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.allowed += n
+	c.more.Broadcast()
+}
+
+func (c *servedCommand) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	c.more.Broadcast()
+}
+
+// take waits until some of n bytes may be sent, and returns how many.
+func (c *servedCommand) take(n int) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.allowed <= 0 && !c.stopped {
+		c.more.Wait()
+	}
+	if c.stopped {
+		return 0, errHostGone
+	}
+	n = min(n, maxOutput, int(c.allowed))
+	c.allowed -= int64(n)
+	return n, nil
+}
+
+var errHostGone = errors.New("the host is gone")
+
+// output is the stdout or stderr of a command.
+type output struct {
+	command *servedCommand
+	kind    frameKind
+}
+
+// Write implements io.Writer. It waits until the host takes the data.
+func (o output) Write(b []byte) (written int, err error) {
+	for written < len(b) {
+		n, err := o.command.take(len(b) - written)
+		if err != nil {
+			return written, err
+		}
+		o.command.server.send(o.kind, o.command.number, b[written:written+n])
+		written += n
+	}
+	return written, nil
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package http
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// notifyHangup calls gone when the other end of conn is closed. A client that closed it only for writing still waits.
+// Data that arrives is dropped.
+func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
+	io.Copy(io.Discard, conn)
+	tick := time.NewTicker(hangupInterval)
+	defer tick.Stop()
+	for !hungUp(conn) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	gone()
+}
+
+// withHangup returns a context that is done when the other end of conn is closed: net/http no longer notices that if a
+// byte follows the request. stop has to be called.
+func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	// ends when the caller hangs up, or with ctx.
+	watching.Go(func() {
+		defer cancel()
+		tick := time.NewTicker(hangupInterval)
+		defer tick.Stop()
+		for !closedForWriting(conn) {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return ctx, func() { cancel(); watching.Wait() }
+}

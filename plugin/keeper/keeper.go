@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package keeper runs the parts of the program that need nothing of docker's command line but a process of their own:
+//
+//	hostexec-keeper ...    a session's keeper
+//	hostexec-monitor ...   the process between a terminal and its command
+//
+// It runs them while packages are initialized, as plugin/entry does, and imports little: most of docker's packages are
+// initialized later, which is a third of a keeper's memory.
+package keeper
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+// maxFiles is how many descriptors a keeper hands on at most: the link, and an agent's stdin, stdout and stderr.
+const maxFiles = 4
+
+// LostName is argv[0] of a keeper whose watcher was killed: it answers the callers. Its arguments are the session's
+// folder and the exit status of the watcher.
+const LostName = "hostexec-lost"
+
+func init() {
+	if code, ours := run(os.Args); ours {
+		os.Exit(code)
+	}
+}
+
+// run runs the part of the program that args name, and reports whether they name one. Only this program uses these
+// names, to start itself.
+func run(args []string) (code int, ours bool) {
+	switch {
+	case len(args) == 0:
+		return 0, false
+	case args[0] == proctree.MonitorName:
+		return proctree.Monitor(args), true
+	case args[0] == proctree.KeeperName:
+		return runKeeper(args[1:]), true
+	}
+	return 0, false
+}
+
+// runKeeper runs the keeper to its end, and returns the exit status. args are
+//
+//   - the binary and the session's folder,
+//   - how many descriptors the watcher gets besides its first three,
+//   - the time between TERM and KILL for processes that the watcher leaves, and
+//   - docker's own flags.
+func runKeeper(args []string) int {
+	watcher, n, grace := watcherOf(args)
+	if watcher == nil {
+		return 125
+	}
+	var files []*os.File
+	for fd := uintptr(3); len(files) < n; fd++ {
+		files = append(files, os.NewFile(fd, "link"))
+	}
+	code := proctree.Keeper{Grace: grace}.Keep(watcher, os.Environ(), files)
+	if code > 128 { // the callers have no watcher that answers, and this part of the program cannot answer them
+		_ = syscall.Exec(args[0], []string{LostName, args[1], strconv.Itoa(code)}, os.Environ())
+	}
+	return code
+}
+
+// watcherOf returns the command line of the watcher that a keeper with these arguments starts, or nil. files is how
+// many descriptors the watcher gets; grace is the time between TERM and KILL for processes that it leaves.
+func watcherOf(args []string) (argv []string, files int, grace time.Duration) {
+	if len(args) < 4 {
+		return nil, 0, 0
+	}
+	n, err := strconv.Atoi(args[2])
+	grace, gerr := time.ParseDuration(args[3])
+	if err != nil || gerr != nil || n < 1 || n > maxFiles {
+		return nil, 0, 0
+	}
+	argv = append([]string{args[0]}, args[4:]...)
+	return append(argv, "hostexec", "watcher", args[1]), n, grace
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// CallContainers runs commands in containers: those of its own, and those that live in another container.
+type CallContainers struct {
+	record     *Record
+	log        *slog.Logger
+	session    func() (Engine, error)            // connects to the session's engine
+	another    func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	containers *container.Containers
+	others     engines
+}
+
+func newCallContainers(record *Record, session func() (Engine, error), another func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
+	c := &CallContainers{record: record, log: log, session: session, another: another}
+	c.containers = &container.Containers{
+		Session: record.ID,
+		Home:    record.Store.Home,
+		Dir:     state.CallContainersDir(record.Dir),
+		Program: state.ShimFile(record.Dir),
+		Engine:  c.engine,
+		Host:    host,
+		Log:     log,
+	}
+	return c
+}
+
+// engines are the engines that commands' containers are made at, other than the session's.
+type engines struct {
+	mu    sync.Mutex // guards the field below
+	known map[string]Engine
+}
+
+// engine connects to the engine at host, or the session's if that is empty.
+func (c *CallContainers) engine(host string) (container.Engine, error) {
+	if host == "" {
+		return c.session()
+	}
+	c.others.mu.Lock()
+	defer c.others.mu.Unlock()
+	if api, ok := c.others.known[host]; ok {
+		return api, nil
+	}
+	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find what is left there
+		return nil, err
+	}
+	api, err := c.another(host)
+	if err != nil {
+		return nil, err
+	}
+	if c.others.known == nil {
+		c.others.known = map[string]Engine{}
+	}
+	c.others.known[host] = api
+	return api, nil
+}
+
+// elsewhere returns a session state's Elsewhere. The containers of calls get the directories of the session's
+// container.
+func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
+	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
+		mounts, at := dirs.Share(cwd)
+		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
+		if err != nil {
+			return nil, "", err
+		}
+		place := container.Spec{
+			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
+			CheckMounts: func(root int) error { return dirs.Shown(root, mounts) },
+		}
+		for _, m := range mounts {
+			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
+		}
+		if copies != "" {
+			place.Mounts = append(place.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
+		}
+		return c.containers.Runner(place), at, nil
+	}
+}
+
+// socketsOf returns the sockets of the session's engine and of that at host, where they are
+// sockets.
+func (c *CallContainers) socketsOf(host string) (sockets []string) {
+	hosts := []string{host}
+	if api, err := c.session(); err == nil {
+		hosts = append(hosts, api.DaemonHost())
+	}
+	for _, h := range hosts {
+		if path, ok := strings.CutPrefix(h, "unix://"); ok {
+			sockets = append(sockets, Resolved(path))
+		}
+	}
+	return sockets
+}
+
+// commandMounts returns those of mounts that a command's container gets, which runs in cwd: neither
+// those in which the caller could put something else in the place of what is hostexec's own
+// there, nor those with which it could do whatever it likes: home is the state directory, in
+// which only workspace is the caller's. A call from below one of these cannot be served. Beside
+// the usual places there are engines at sockets.
+func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
+	for _, m := range mounts {
+		why := ""
+		switch {
+		case names.Within(m.Target, state.Target):
+			continue // the container has something else there
+		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
+			why = "what hostexec puts into the command's container would be below it"
+		case m.Source != "" && EngineIn(m.Source, sockets...):
+			why = "it holds the engine's socket, which no command's container gets"
+		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
+			why = "it holds hostexec's own state"
+		default:
+			kept = append(kept, m)
+			continue
+		}
+		if names.Within(cwd, m.Target) {
+			err = fmt.Errorf("no command can run in a container below %s: %s", strconv.QuoteToASCII(m.Target), why)
+		}
+	}
+	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && names.Within(cwd, m.Target) }) {
+		err = nil // there is a nearer one
+	}
+	return kept, err
+}
+
+// find returns the container ref for a shell to live in; exact wants its name.
+func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shell.Container, error) {
+	api, err := c.session()
+	if err != nil {
+		return nil, err
+	}
+	return container.Find(ctx, api, ref, exact, func(arch string) (*os.File, error) {
+		return inject.ShellProgram(c.record.Store.Home, inject.Arch(arch))
+	})
+}
+
+// findExact is a session state's Inside.
+func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
+	return c.find(ctx, name, true)
+}
+
+// sweeping is how long an engine may take over what is left over: a container waits.
+const sweeping = 5 * time.Second
+
+// RemoveLeft removes what a watcher before this one has left of commands' containers.
+func (c *CallContainers) RemoveLeft(ctx context.Context) {
+	mine := func(session string) bool { return session == c.record.ID }
+	hosts, err := c.record.Store.CallEngines()
+	if err != nil {
+		c.log.Warn("look for leftovers", "error", err)
+	}
+	for _, host := range append([]string{""}, hosts...) {
+		api, err := c.engine(host)
+		if err == nil {
+			soon, cancel := context.WithTimeout(ctx, sweeping)
+			err = container.Sweep(soon, api, c.record.Store.Home, mine)
+			cancel()
+		}
+		if err != nil {
+			c.log.Warn("look for leftovers", "engine", host, "error", err)
+		}
+	}
+}

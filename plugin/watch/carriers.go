@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Carriers are the ways by which calls reach the session.
+type Carriers struct {
+	ByFiles     bool            // calls come as files in directories of the session's folder
+	Relay       *relay.Listener // nil where no relay has a place
+	Connected   chan struct{}   // closed when a connection has come to the socket
+	Unreachable string          // why no calls come over HTTP, or ""
+
+	record    *Record
+	calls     *Calls
+	life      *Lifetime
+	log       *slog.Logger
+	transport atomic.Pointer[Transport]
+	http      *http.Listener // nil where no calls come over HTTP
+}
+
+// Transport is how calls reach this host, and how that is known. A carrier is never guessed: a
+// connection that arrives at the session's socket proves that sockets cross, and a relay
+// that is ready and did not reach it proves that they do not.
+type Transport struct{ Carrier, Why string }
+
+// Transport returns how calls reach this host. Each decision has a pointer of its own.
+func (c *Carriers) Transport() *Transport { return c.transport.Load() }
+
+// Open opens the listeners of the session's carriers.
+func (c *Carriers) Open() ([]net.Listener, error) {
+	others, err := c.openOtherListeners() // first: nothing makes files yet while a socket is bound
+	if err != nil {
+		return nil, err
+	}
+	listeners, err := c.openShimListeners()
+	if err != nil {
+		return nil, errors.Join(err, closeAll(others))
+	}
+	return append(others, listeners...), nil
+}
+
+// openShimListeners opens those of the carriers of shims.
+func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
+	if c.record.Carrier == carrier.ByFiles {
+		c.Decide(carrier.ByFiles, "it was asked for")
+		ln, err := c.listenFiles()
+		if err != nil {
+			return nil, err
+		}
+		return []net.Listener{ln}, nil
+	}
+	share := state.ShareDir(c.record.Dir)
+	known := c.record.Store.Engine(c.record.Engine)
+	first := Transport{carrier.Undecided, "nothing has come from the container yet"}
+	switch {
+	case c.record.Carrier == carrier.BySocket:
+		first = Transport{carrier.BySocket, "it was asked for"}
+	case c.record.Carrier == carrier.ByRelay:
+		first.Why = "a relay was asked for, and is not up yet"
+	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
+		first = Transport{carrier.BySocket, "it was proven with this engine before"}
+	}
+	var nonce string
+	if c.shared() {
+		if nonce, err = relay.WriteNonce(share); err != nil {
+			return nil, err
+		}
+	}
+	c.Decide(first.Carrier, first.Why)
+	c.Connected = make(chan struct{})
+	if c.record.Carrier != carrier.ByRelay {
+		ln, err := socket.Listen(share)
+		if err != nil {
+			return nil, err
+		}
+		listeners = append(listeners, &firstConnListener{Listener: ln, accepted: c.Connected})
+	}
+	if c.record.Relay {
+		c.Relay = relay.New(nonce)
+		listeners = append(listeners, c.Relay)
+	}
+	return listeners, nil
+}
+
+// shared reports whether the container has the session's share, and not a copy.
+func (c *Carriers) shared() bool { return !c.record.RemoteFiles && !c.record.Attached }
+
+// firstConnListener is a listener that tells of its first connection.
+type firstConnListener struct {
+	net.Listener
+	once     sync.Once
+	accepted chan struct{}
+}
+
+func (b *firstConnListener) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if err == nil {
+		b.once.Do(func() { close(b.accepted) })
+	}
+	return c, err
+}
+
+// Decide makes known how calls reach this host, and why that is known: to the shims, and to who asks.
+func (c *Carriers) Decide(name, why string) {
+	r := Transport{name, why}
+	old := c.transport.Swap(&r)
+	if old != nil && *old == r {
+		return
+	}
+	c.log.Info("carrier", "is", r.Carrier, "for", r.Why)
+	if !c.shared() || c.record.Carrier == carrier.ByFiles {
+		return // what is there in its place says relay from the start; or the listener sees to it
+	}
+	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {
+		c.log.Error("carrier", "error", err)
+	}
+}

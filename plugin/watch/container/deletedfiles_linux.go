@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// deletedFileBytes is how much the processes of the container have on the disk, whose first one is pid,
+// in files below its directories of requests that they have removed and still have open. It
+// sees what this user may look at: as root, all.
+func deletedFileBytes(pid int) (bytes int64) {
+	ours, err := os.Readlink(namespace(strconv.Itoa(pid)))
+	if pid <= 0 || err != nil {
+		return 0
+	}
+	all, _ := os.ReadDir("/proc")
+	seen := map[uint64]bool{}
+	for _, p := range all {
+		if p.Name()[0] < '0' || p.Name()[0] > '9' {
+			continue
+		}
+		if ns, err := os.Readlink(namespace(p.Name())); err != nil || ns != ours {
+			continue
+		}
+		fds, _ := os.ReadDir("/proc/" + p.Name() + "/fd")
+		for _, fd := range fds {
+			at := "/proc/" + p.Name() + "/fd/" + fd.Name()
+			name, err := os.Readlink(at)
+			if err != nil || !strings.HasPrefix(name, state.Target+"/") || !strings.HasSuffix(name, " (deleted)") {
+				continue
+			}
+			fi, err := os.Stat(at)
+			if err != nil {
+				continue
+			}
+			if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Nlink == 0 && !seen[st.Ino] {
+				seen[st.Ino] = true
+				bytes += st.Blocks * 512
+			}
+		}
+	}
+	return bytes
+}
+
+func namespace(pid string) string { return "/proc/" + pid + "/ns/pid" }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package container is the mode of a watcher whose calls come from a container. It looks at the container before the
+// first call is answered, follows its starts, stops and renames, and keeps a relay in it where sockets do not cross.
+package container
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Mode serves the calls of a container. It also serves those of a compose service's containers: 14 of its methods
+// do nothing else, and go when docker hostexec compose does. So it has more methods than other types.
+type Mode struct {
+	s         *watch.Session
+	mounts    *mountCheck
+	admission *admission
+	transport *transport
+	leftovers leftovers
+	requests  requestLimit
+	name      nameFollower
+	left      time.Time    // when a service's last container was left
+	lease     *flock.Flock // held from when none of a service is to come until this process has gone
+}
+
+// Listen implements Mode.
+func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
+	m.s = s
+	m.mounts = &mountCheck{record: s.Record, config: s.Config, notifier: s.Calls.Questions.Notifier}
+	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, life: s.Life}
+	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, start: s.Go}
+	m.leftovers = leftovers{s.Record, s.Log}
+	m.name = nameFollower{s.Calls, s.Log, m.admission.mayHaveStarted}
+	m.requests = requestLimit{s.Record, s.Calls, s.Log}
+	if s.Record.Service != nil {
+		m.admission.containerKnown.shut() // before the listeners are served
+	}
+	return s.Carriers.Open()
+}
+
+// Admit implements Mode.
+func (m *Mode) Admit(ctx context.Context) bool { return m.admission.admit(ctx) }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// The engine reports the names by which a container's directories were mounted. Whoever can
+// write above one of them may have exchanged it before the engine mounted it, and put it back
+// since. The kernel knows what was mounted: /proc/PID/mountinfo, which everybody may read.
+
+// runningMounts refuses a container that runs with a mount of the state directory, other than
+// those that it was given, or with a writable mount of another protected file. A container
+// whose processes are not seen here is judged by names alone.
+func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
+	text, err := mountInfoOf(c)
+	if err != nil || text == "" {
+		return err
+	}
+	l, err := look()
+	if err != nil {
+		return err
+	}
+	share := l.view.Locate(state.ShareDir(mc.record.Dir)).Place
+	given := []mount.Place{share, l.view.Locate(state.ProxyDir(mc.record.Dir)).Place}
+	if own := mc.record.OwnWorkspace(); own != "" {
+		given = append(given, l.view.Locate(own).Place)
+	}
+	if err := l.mounts(text, share, given); err == nil {
+		return nil
+	}
+	// The table is read in parts, and may have changed in between.
+	if text, err = mountInfoOf(c); err != nil || text == "" {
+		return err
+	}
+	return l.mounts(text, share, given)
+}
+
+// mounts refuses a mount of a container's mount table.
+func (l *protectedView) mounts(table string, share mount.Place, given []mount.Place) error {
+	all, err := mount.Parse(table)
+	if err != nil {
+		return fmt.Errorf("read the container's mount table: %w", err)
+	}
+	for _, m := range all {
+		if repeated(m, all) {
+			continue
+		}
+		if err := l.mounted(m, share, given); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp
+// mounts a container's mounts once more on this host, writable. They propagate into the container,
+// each below the one that is there already, which alone is reached.
+func repeated(m mount.Info, all []mount.Info) bool {
+	return slices.ContainsFunc(all, func(c mount.Info) bool {
+		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
+	})
+}
+
+// mounted refuses a mount that a container has.
+func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
+	if l.overlaps(m.Place()) {
+		for _, g := range given {
+			if m.Place() == g && (m.ReadOnly || g != share) {
+				return nil
+			}
+		}
+		if m.Place() == share {
+			return errOwnShare(m.At)
+		}
+		return fmt.Errorf("what is mounted at %s in the container covers hostexec's own state in %s: it was not what its name says when it was mounted", m.At, l.stateDir)
+	}
+	if m.ReadOnly {
+		return nil
+	}
+	for _, k := range l.kept {
+		if k.route.In(m.Place()) {
+			return k.refuse("what the container has at " + m.At)
+		}
+	}
+	return nil
+}
+
+// mountInfoOf returns the mount table of a container that runs, where its first process is
+// seen here: cgroup or mounts of that process name the container. On an engine elsewhere the
+// same number is another process. Otherwise the text is empty.
+func mountInfoOf(c container.InspectResponse) (text string, err error) {
+	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 || c.ID == "" {
+		return "", nil
+	}
+	proc := fmt.Sprintf("/proc/%d/", c.State.Pid)
+	text, err = mount.ReadFile(proc + "mountinfo")
+	switch {
+	case errors.Is(err, mount.ErrTooLong):
+		return "", fmt.Errorf("read the container's mount table: %w", err)
+	case err != nil:
+		return "", nil // it has ended
+	case strings.Contains(text, c.ID): // of its /etc/hostname
+		return text, nil
+	}
+	cgroup, err := os.ReadFile(proc + "cgroup")
+	if err != nil || !strings.Contains(string(cgroup), c.ID) {
+		return "", nil
+	}
+	return text, nil
+}

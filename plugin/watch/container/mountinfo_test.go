@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+)
+
+// TestPlaceOf has mounts of a running container as the kernel lists them: the name at which a
+// directory was mounted says nothing, its place in the file system does.
+//
+// Attacks 119, 196.
+func TestPlaceOf(t *testing.T) {
+	const home = "/home/me/state"
+	share := mount.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
+	requests := mount.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
+	l := &protectedView{stateDir: home, at: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
+	l.kept = []protectedRoute{{
+		protected{"/usr/bin/tool", "--proxy tool runs", refuseWritable, "proxy another"},
+		mount.Route{{Path: "/usr/bin/tool", Place: mount.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: mount.Place{Dev: "254:0", Root: "/usr/bin"}}},
+	}}
+	for _, tt := range []struct{ line, says string }{
+		{"9 1 0:52 / / rw - overlay overlay rw", ""},
+		{"9 1 254:0 /var/lib/docker/containers/1/hosts /etc/hosts rw - ext4 /dev/vda rw", ""},
+		{"9 1 8:1 /home/me/work /w rw - ext4 /dev/sda1 rw", ""},
+		{"9 1 8:2 /home/me/state /w rw - ext4 /dev/sda2 rw", ""},
+		{"9 1 8:1 /home/me/state /w ro - ext4 /dev/sda1 rw", "at /w in the container covers hostexec's own state"},
+		{"9 1 8:1 / /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/2/share /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/1 /w ro - ext4 /dev/sda1 rw", "covers hostexec's own state"},
+		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec ro,nosuid - ext4 /dev/sda1 rw", ""},
+		{"9 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw", "could change its own share"},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw\n9 8 8:1 /home/me/state/sessions/1/share /run/hostexec ro - ext4 /dev/sda1 rw", ""},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec ro - ext4 /dev/sda1 rw\n9 8 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw", "could change its own share"},
+		{"8 1 8:1 /home/me/state/sessions/1/share /run/hostexec rw - ext4 /dev/sda1 rw\n9 8 8:2 / /run/hostexec ro - ext4 /dev/sda2 rw", "could change its own share"},
+		{"8 1 254:0 /usr/bin /w rw - ext4 /dev/vda rw\n9 8 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
+		{"9 1 8:1 /home/me/state/sessions/1/proxy /run/hostexec/proxy rw - ext4 /dev/sda1 rw", ""},
+		{"9 1 254:0 /usr/bin /w rw - ext4 /dev/vda rw", "could change /usr/bin/tool, which --proxy tool runs, through the mount of what the container has at /w"},
+		{"9 1 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
+		{"9 1 254:0 /usr/lib /w rw - ext4 /dev/vda rw", ""},
+	} {
+		err := l.mounts(tt.line, share, []mount.Place{share, requests})
+		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", tt.line, err, tt.says)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/docker/docker/api/types/container"
+	apimount "github.com/docker/docker/api/types/mount"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// table is what the container's directories are on the host. The engine says so, never
+// the container; our own mount does not count. What an engine that is not near mounts is
+// another host's.
+func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
+	mounts := slices.Clone(more)
+	for _, m := range c.Mounts {
+		if m.Destination == "" && !near {
+			continue
+		}
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
+		if near {
+			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
+		}
+		mounts = append(mounts, entry)
+	}
+	if c.HostConfig != nil {
+		for target := range c.HostConfig.Tmpfs {
+			mounts = append(mounts, mount.Point{Target: target})
+		}
+	}
+	return mount.NewTable(mounts, fallback)
+}
+
+// mountCheck says what stands against the mounts of a container, and what should be known of them.
+type mountCheck struct {
+	record   *watch.Record
+	config   *watch.Configuration
+	notifier notify.Notifier
+	others   []mount.Point // what other containers of the service can write
+}
+
+// Check is what the watcher of rec's session will object to in a container as c, before
+// there is any, and what should be known of it. Of c only mounts and host configuration count.
+func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
+	log := slog.New(slog.DiscardHandler)
+	record := watch.NewRecord(store, rec, log)
+	config := watch.NewConfiguration(record, log)
+	mc := &mountCheck{record: record, config: config, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), log)}
+	notes = slices.Concat(mc.warnings(c), mc.adapt(c), config.Supplied(mc.owner(c)))
+	return notes, mc.refuse(c)
+}
+
+// refuse refuses a container that could reach what decides over it: the state
+// directory, the configuration, or a program that a call would run. A container that runs is
+// also asked for what the kernel has mounted in it.
+func (mc *mountCheck) refuse(c container.InspectResponse) error {
+	if mc.record.RemoteFiles {
+		return nil // it mounts nothing of this host's
+	}
+	look := sync.OnceValues(mc.viewProtected) // most containers have no mount that needs it
+	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
+	own := mc.record.OwnWorkspace()
+	for _, m := range c.Mounts {
+		if m.Type != apimount.TypeBind || m.Source == requests || own != "" && m.Source == own {
+			continue
+		}
+		if m.Source == "" {
+			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
+		}
+		source := watch.Resolved(m.Source)
+		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+			if m.RW {
+				return errOwnShare(m.Source)
+			}
+			continue
+		}
+		l, err := look()
+		if err == nil {
+			err = l.source(m.Source, m.RW, recursive(c, m.Destination))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := mc.dependable(c); err != nil {
+		return err
+	}
+	return mc.runningMounts(c, look)
+}
+
+func errOwnShare(source string) error {
+	return fmt.Errorf("the container could change its own share: mount %s read-only", source)
+}
+
+// recursive reports whether the engine brings along what this host has mounted below the source
+// of the mount at target, as it does unless it was asked not to.
+func recursive(c container.InspectResponse, target string) bool {
+	if c.ContainerJSONBase == nil || c.HostConfig == nil {
+		return true
+	}
+	return !slices.ContainsFunc(c.HostConfig.Mounts, func(m apimount.Mount) bool {
+		return m.Target == target && m.BindOptions != nil && m.BindOptions.NonRecursive
+	})
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// protectedView compares mounts with everything that is protected. It is of one moment.
+type protectedView struct {
+	view     *mount.View
+	stateDir string           // the state directory
+	at       mount.Location   // the same
+	files    []string         // one in each directory of the state
+	kept     []protectedRoute // what is refused, but for the state
+	notes    []protected      // what is warned about
+}
+
+type protectedRoute struct {
+	protected
+	route mount.Route
+}
+
+// viewProtected identifies what is protected.
+func (mc *mountCheck) viewProtected() (*protectedView, error) {
+	v, err := mount.ReadView()
+	if err != nil {
+		return nil, err
+	}
+	l := &protectedView{view: v, files: append(firstFiles(mc.record.Store.Home), state.LockFile(mc.record.Dir))}
+	for _, p := range mc.protected() {
+		switch p.against {
+		case refuse:
+			l.stateDir, l.at = p.path, v.Locate(p.path)
+		case refuseWritable:
+			l.kept = append(l.kept, protectedRoute{p, v.Route(p.path)})
+		default:
+			l.notes = append(l.notes, p)
+		}
+	}
+	return l, nil
+}
+
+// source refuses the mount of a directory or file of this host. recursive says that mounts
+// below it come along.
+func (l *protectedView) source(source string, writable, recursive bool) error {
+	at := l.view.Locate(source)
+	if holdsDisk(at.Path, l.stateDir) {
+		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", source, l.stateDir)
+	}
+	if l.showsState(at) {
+		alias := ""
+		if !names.Within(at.Path, l.at.Path) && !names.Within(l.at.Path, at.Path) {
+			alias = ", which has another name there"
+		}
+		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)
+	}
+	if writable {
+		for _, k := range l.kept {
+			if k.route.Through(at) || holdsDisk(at.Path, k.path) || at.Shows(watch.Resolved(k.path)) {
+				return k.refuse(source)
+			}
+		}
+	}
+	if !recursive {
+		return nil
+	}
+	for _, m := range l.view.MountsBelow(at.Path) {
+		name := fmt.Sprintf("%s (with %s below it)", source, m.At)
+		if l.overlaps(m.Place()) {
+			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
+		}
+		for _, k := range l.kept {
+			if !m.ReadOnly && k.route.In(m.Place()) { // many engines make only the mount itself read-only
+				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.path, k.does, name)
+			}
+		}
+	}
+	return nil
+}
+
+func (k protectedRoute) refuse(source string) error {
+	return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.path, k.does, source, k.instead)
+}
+
+// showsState reports whether at is the state directory, a part of it, or above it.
+func (l *protectedView) showsState(at mount.Location) bool {
+	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
+}
+
+// firstFiles returns one regular file of each directory in home, where there is one.
+func firstFiles(home string) (files []string) {
+	for _, d := range someOf(home) {
+		at := filepath.Join(home, d.Name())
+		entries := someOf(at)
+		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Type().IsRegular() })
+		if i >= 0 {
+			files = append(files, filepath.Join(at, entries[i].Name()))
+		}
+	}
+	return files
+}
+
+// someOf returns some of the entries of a directory, which may have very many.
+func someOf(dir string) []os.DirEntry {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil // there is nothing yet to be shown
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(32)
+	return entries
+}
+
+// overlaps reports whether a mount shows the state directory, a part of it, or what is above.
+func (l *protectedView) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
+
+// warn lists what a mount of source, which can be written, gives away beside what is refused.
+func (l *protectedView) warn(source string) (list []string) {
+	at := l.view.Locate(source).Path
+	for _, n := range l.notes {
+		if l.view.Overlap(at, n.path) {
+			list = append(list, fmt.Sprintf("the container can change %s, which %s, through the mount of %s", n.path, n.does, source))
+		}
+	}
+	return list
+}

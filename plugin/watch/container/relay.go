@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/relay"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+const (
+	// minRetry and later are the shortest and the longest pause before another relay is tried.
+	minRetry = 50 * time.Millisecond
+	maxRetry = time.Second
+	// arrivalTimeout is how long a connection may take that the relay says it has made.
+	arrivalTimeout = 5 * time.Second
+)
+
+// keepRelay keeps a relay in container id for as long as it runs, and after it was started
+// again. It returns when ctx is done, or the socket turns out to do.
+func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) {
+	wait, last := minRetry, ""
+	for {
+		was, began := t.carriers.Transport(), time.Now()
+		err := t.relayOnce(ctx, api, id, func(socket bool) error { return t.relayUp(ctx, api, socket) })
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errSocketWorks) {
+			t.socketWorks(ctx, api)
+			return
+		}
+		if t.carriers.Transport() != was { // it was up
+			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
+				wait = minRetry
+			}
+			t.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
+		}
+		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
+			last = text
+			t.log.Info("relay", "error", err)
+			t.carriers.Decide(carrier.Undecided, text)
+		}
+		if !watch.Pause(ctx, wait) {
+			return
+		}
+		wait = min(2*wait, maxRetry)
+	}
+}
+
+// relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
+func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
+	if t.record.Attached { // else it is mounted
+		if err := CheckShimOwner(ctx, api, id); err != nil {
+			return err
+		}
+	}
+	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
+		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
+		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
+	})
+	if err != nil {
+		return err
+	}
+	at, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
+		return api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
+	})
+	if err != nil {
+		return err
+	}
+	stream := execStream{at, relay.Stdout(at.Reader)}
+	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	return t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+}
+
+// exited reports whether the process of an exec has ended. An engine that does not answer says
+// nothing of it.
+func exited(ctx context.Context, api watch.Engine, exec string) bool {
+	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
+	defer cancel()
+	st, err := api.ContainerExecInspect(ctx, exec)
+	return errdefs.IsNotFound(err) || err == nil && !st.Running
+}
+
+// relayUp decides for the relay, unless the socket does: then no relay is needed.
+func (t *transport) relayUp(ctx context.Context, api watch.Engine, socket bool) error {
+	switch {
+	case t.record.Attached:
+		t.carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
+		return nil
+	case t.record.RemoteFiles:
+		t.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
+		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
+		return nil
+	case t.record.Carrier == carrier.ByRelay:
+		t.carriers.Decide(carrier.ByRelay, "it was asked for")
+		return nil
+	}
+	if socket { // the container says so, but only an arrival is proof
+		timeout := time.NewTimer(arrivalTimeout)
+		defer timeout.Stop()
+		select {
+		case <-t.carriers.Connected:
+			return errSocketWorks
+		case <-timeout.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	t.carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
+	t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	return nil
+}
+
+// execStream is an exec's stdin and stdout.
+type execStream struct {
+	at  types.HijackedResponse
+	out io.Reader
+}
+
+func (s execStream) Read(p []byte) (int, error)  { return s.out.Read(p) }
+func (s execStream) Write(p []byte) (int, error) { return s.at.Conn.Write(p) }
+
+// Close ends the relay, too: it goes at the end of its stdin.
+func (s execStream) Close() error { return s.at.Conn.Close() }

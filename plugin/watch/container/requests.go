@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// A container of --carrier files can write to its directories of requests, which lie on the
+// host's disk in the session's folder. Nothing of the kernel's bounds that for a user who is
+// not root, so the watcher measures them, and ends a container that goes beyond a limit:
+// nothing less ends what it writes to a file that it has open.
+
+const (
+	// diskPoll is how often the disk is asked how much is free, and measuring how often the
+	// directories are measured whatever it says.
+	diskPoll, measuring = 50 * time.Millisecond, time.Second
+	// byteStep and many are how much less is free, in bytes and files, when that is worth a look.
+	byteStep, fileStep = 8 << 20, 256
+)
+
+// errUnmeasured says that the container has a directory there that nobody else can read.
+var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
+
+// watch measures the directories of requests of container id until ctx is done, and
+// ends the container when they hold too much.
+func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
+	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
+	if err != nil {
+		r.log.Error("measure the directories of requests", "error", err)
+		return
+	}
+	defer root.Close()
+	last, wait := time.Time{}, diskPoll
+	// What lies there besides the answers that are being written.
+	held := limit.Reservation{From: &r.calls.Server.Limits, Kind: limit.Spool}
+	defer held.Set(0)
+	before := freeSpace(root.Name())
+	first := 0 // of the container's processes, as the host numbers it
+	for watch.Pause(ctx, wait) {
+		if time.Since(last) >= measuring && (first == 0 || !state.ProcessAlive(first)) { // it has not started, or again
+			first = 0
+			if c, err := api.ContainerInspect(ctx, id); err == nil && c.State != nil {
+				first = c.State.Pid
+			}
+		}
+		wait = diskPoll
+		now := freeSpace(root.Name())
+		if time.Since(last) < measuring && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
+			continue
+		}
+		before, last = now, time.Now()
+		bytes, err := r.measure(root, deletedFileBytes(first))
+		held.Force(max(0, bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
+		wait = max(wait, 10*time.Since(last))
+		if err != nil {
+			r.endContainer(ctx, api, id, err)
+			clearBelow(root)
+			first = 0 // if it is started again
+			before = freeSpace(root.Name())
+		}
+	}
+}
+
+// diskFree is what a disk has left.
+type diskFree struct{ bytes, files int64 }
+
+// measure returns how much the directories hold, with bytes of files that have no name any
+// more, and why that is too much, if it is. Answers alone never are: they end at the limit, and
+// a container at a quarter more.
+func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
+	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
+	var files int64
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) {
+			return errUnmeasured
+		}
+		if err != nil {
+			return nil // it is gone again
+		}
+		if files++; files > count.Max {
+			return count
+		}
+		if fi, err := e.Info(); err == nil {
+			if bytes += onDisk(fi); bytes > space.Max+space.Max/4 {
+				return space
+			}
+		}
+		return nil
+	})
+	if err == nil && bytes > space.Max+space.Max/4 {
+		err = space
+	}
+	return bytes, err
+}
+
+// endContainer ends container id, and says why in the logs.
+func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id string, why error) {
+	r.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
+	if sc := r.calls.Server.State(); sc != nil {
+		rule := ""
+		if over := (*limit.Error)(nil); errors.As(why, &over) {
+			rule = over.Key()
+		}
+		entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
+		if err := sc.Audit.Write(entry); err != nil {
+			r.log.Error("audit", "error", err)
+		}
+	}
+	now := 0
+	if err := api.ContainerStop(ctx, id, container.StopOptions{Signal: "KILL", Timeout: &now}); err != nil && !errdefs.IsNotFound(err) {
+		r.log.Error("end the container", "error", err)
+	}
+}
+
+// clearBelow removes what is below the directories of requests, as far as it can be removed: the
+// directories themselves are needed, if the container is started again.
+func clearBelow(root *os.Root) {
+	top, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range top {
+		below, _ := fs.ReadDir(root.FS(), e.Name())
+		for _, f := range below {
+			root.RemoveAll(e.Name() + "/" + f.Name()) // what stays is measured again
+		}
+		if !e.IsDir() {
+			root.RemoveAll(e.Name())
+		}
+	}
+}
+
+// requestLimit limits what a container may put into its directories of requests.
+type requestLimit struct {
+	record *watch.Record
+	calls  *watch.Calls
+	log    *slog.Logger
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// A service's containers are made by compose, whenever it likes, and nobody says which: they
+// are looked for while none runs and one may come. Calls wait at the gate meanwhile, so
+// that each is answered as one of the container that it came from.
+
+const (
+	// providerTimeout is how long a container may take to come that a provider was told of.
+	providerTimeout = 10 * time.Minute
+	// numbered is compose's label with the number of one of several containers.
+	numbered = "com.docker.compose.container-number"
+)
+
+// followService stays with the service's containers until there are none and none is
+// expected. It returns why: ErrGone when nothing of the session need stay.
+func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
+	api, err := m.s.Engine()
+	if err != nil {
+		link.Fail(err)
+		return err
+	}
+	if m.s.Record.Container != "" { // resumed
+		m.s.Calls.Containers.RemoveLeft(ctx)
+	}
+	for {
+		c, err := m.nextContainer(ctx, api)
+		if err != nil {
+			return err
+		}
+		if err := m.admit(ctx, api, c, link); err != nil {
+			link.Fail(err)
+			return err
+		}
+		if err := m.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
+			return err
+		}
+		if !watch.Pause(ctx, watch.Poll/4) { // as in follow
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// nextContainer waits for a container of the service's that runs. The error says that there will
+// be none.
+func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
+	m.s.Life.Down.Store(true)
+	said := ""
+	for over := time.Now().Add(restartDelay); ; {
+		c, stopped, err := m.findRunning(ctx, api)
+		switch {
+		case err != nil: // the engine is away: what it does with the containers comes after
+			over = time.Now().Add(restartDelay)
+			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
+				said = text
+				m.s.Log.Warn("look for containers", "error", err)
+			}
+		case c.ContainerJSONBase != nil:
+			return c, nil
+		case !stopped || time.Now().After(over):
+			why := watch.ErrGone
+			if stopped {
+				why = watch.ErrOver
+			}
+			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, m.s.Record.Container) }, why); why != nil && m.ends() {
+				return c, why
+			}
+		}
+		if !watch.Pause(ctx, watch.Poll/2) {
+			return c, context.Cause(ctx)
+		}
+	}
+}
+
+// findRunning finds a container of the service's that runs, of several the first. stopped: there is
+// none, but others that may be started.
+func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
+	if err != nil {
+		return found, false, err
+	}
+	slices.SortFunc(list, func(a, b container.Summary) int {
+		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), number(a)-number(b), cmp.Compare(a.ID, b.ID))
+	})
+	for _, s := range list {
+		c, ierr := inspect(ctx, api, s.ID)
+		if errdefs.IsNotFound(ierr) {
+			continue // gone again
+		}
+		if ierr != nil {
+			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
+		}
+		if !has(c, m.s.Record.Dir) {
+			continue // made without us
+		}
+		if runs(c) {
+			return c, false, nil
+		}
+		stopped = true
+		if c.State.Restarting {
+			err = errRestarting
+		}
+	}
+	return found, stopped, err
+}
+
+// serviceFilter are the filters that the service's containers pass.
+func serviceFilter(record *watch.Record) filters.Args {
+	s := record.Service
+	switch {
+	case s.Oneoff:
+		return filters.NewArgs(filters.Arg("label", state.Label+"="+record.ID))
+	case s.Project == state.Devcontainers:
+		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
+	}
+	own := filters.NewArgs(filters.Arg("label", state.LabelProject+"="+s.Project), filters.Arg("label", state.LabelService+"="+s.Name))
+	if !s.Provided { // then the share is mounted by the project's own file, into those of compose run, too
+		own.Add("label", state.LabelOneoff+"=False")
+	}
+	return own
+}
+
+func number(s container.Summary) int {
+	n, _ := strconv.Atoi(s.Labels[numbered])
+	return n
+}
+
+// has reports whether a container has the session's share. Labels say nothing: an image
+// may have them.
+func has(c container.InspectResponse, session string) bool {
+	share := state.ShareDir(session)
+	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
+		return path.Clean(m.Destination) == state.Target && watch.Resolved(m.Source) == share
+	})
+}
+
+// admit sets the session up for a container, and lets its calls in.
+func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.Launcher) error {
+	if old := m.s.Record.Container; old != c.ID {
+		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		if err := m.s.Record.Save(); err != nil {
+			return err
+		}
+		if old != "" && !startedBefore(c, m.left) {
+			m.replace(ctx)
+		}
+	}
+	found := m.mounts.warnings(c)
+	list := append(slices.Clone(found), m.mounts.adapt(c)...)
+	if err := m.mounts.refuse(c); err != nil {
+		return err
+	}
+	if _, err := m.awaitMounts(ctx, api); err != nil {
+		return err
+	}
+	if err := m.setState(c); err != nil {
+		return err
+	}
+	m.updateWarnings(c, found)
+	m.came()
+	m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+	if err := m.s.Record.Save(); err != nil {
+		return err
+	}
+	link.Bound(append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	m.s.Life.Down.Store(false)
+	m.admission.containerKnown.open()
+	return nil
+}
+
+// startedBefore reports whether a container was started before t: then it ran beside the one that ended at t.
+func startedBefore(c container.InspectResponse, t time.Time) bool {
+	started, err := time.Parse(time.RFC3339Nano, c.State.StartedAt)
+	return err == nil && started.Before(t)
+}
+
+// replace ends what is left of a container that another one has taken the place of.
+func (m *Mode) replace(life context.Context) {
+	m.s.Life.NewTerm(life, watch.ErrGone)
+}
+
+// followRun stays with a container until the run of it that began at that time is over. Then
+// calls wait again.
+func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string) error {
+	here, leave := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	// end with the container's run.
+	wg.Go(func() { m.transport.settle(here, api, id) })
+	wg.Go(func() { m.name.follow(here, api, id) })
+	if m.s.Carriers.ByFiles {
+		wg.Go(func() { m.requests.watch(here, api, id) })
+	}
+	wg.Go(func() {
+		if err := m.followOthers(here, ctx, api); err != nil {
+			m.admission.containerKnown.shut()
+			leave(err)
+		}
+	})
+	err := wait(here, api, id, began, nil, m.s.Log)
+	m.admission.containerKnown.shut()
+	m.left = time.Now()
+	leave(nil)
+	wg.Wait()
+	return err
+}
+
+// ends reports whether no container is to come: then none can be promised any more.
+func (m *Mode) ends() bool {
+	lease := flock.New(state.LeaseFile(m.s.Record.Dir))
+	if ok, err := lease.TryLock(); err != nil || !ok {
+		return err != nil // nobody can have one that cannot be looked at
+	}
+	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < providerTimeout {
+		lease.Close()
+		return false
+	}
+	m.lease = lease
+	return true
+}
+
+// came notes that the container which was promised has come.
+func (m *Mode) came() {
+	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
+		m.s.Log.Warn("note that the container has come", "error", err)
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// socketSilence is how long a container may make no call before its engine is looked at more
+// closely, where that has not been proven.
+const socketSilence = time.Second
+
+var errSocketWorks = errors.New("the socket crosses into the container")
+
+// transport finds out how calls of a container reach this host, and keeps relays where that is how.
+type transport struct {
+	record   *watch.Record
+	carriers *watch.Carriers
+	log      *slog.Logger
+	replicas otherRelays
+	start    func(func()) // starts a goroutine that the session's end waits for
+}
+
+// settle finds out how calls of container id reach this host, and sees to the relay if
+// that is how. It returns when there is nothing more to do about it, or ctx is done.
+func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
+	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
+		return
+	}
+	if t.replicas.show(id) {
+		t.carriers.Decide(carrier.ByRelay, "it was known of a container beside this one")
+		return
+	}
+	if t.record.Carrier == carrier.ByRelay || t.record.RemoteFiles {
+		t.keepRelay(ctx, api, id)
+		return
+	}
+	quiet := time.NewTimer(socketSilence)
+	defer quiet.Stop()
+	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
+		select {
+		case <-t.carriers.Connected:
+			t.socketWorks(ctx, api)
+			return
+		case <-ctx.Done():
+			return
+		case <-quiet.C:
+		}
+	}
+	switch {
+	case t.carriers.Relay != nil:
+		t.keepRelay(ctx, api, id)
+	case !t.sameEngine(ctx, api):
+		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
+		t.note(state.Engine{})
+	}
+}
+
+// socketWorks notes that a connection has arrived at the socket.
+func (t *transport) socketWorks(ctx context.Context, api watch.Engine) {
+	t.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
+	if known := t.record.Store.Engine(t.record.Engine); known.Carrier != carrier.BySocket {
+		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
+	}
+}
+
+// noteEngine notes e of the engine, for sessions to come.
+func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
+	info, err := api.Info(ctx)
+	if err != nil {
+		return // the next session finds out again
+	}
+	e.ID = info.ID
+	t.note(e)
+}
+
+func (t *transport) note(e state.Engine) {
+	if t.record.Engine == "" {
+		return // the session is older than this
+	}
+	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
+		t.log.Warn("remember the engine", "error", err)
+	}
+}
+
+func (t *transport) sameEngine(ctx context.Context, api watch.Engine) bool {
+	info, err := api.Info(ctx)
+	return err != nil || info.ID == t.record.Store.Engine(t.record.Engine).ID
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/volume"
+
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	shows "github.com/docker-hostexec/hostexec/plugin/volume"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+const (
+	// restartDelay is how long a stopped container's session waits for it to start again.
+	restartDelay = 10 * time.Second
+	// inFlight is how long a creation or start that run asked for may still take
+	// effect after run was killed.
+	inFlight = 3 * time.Second
+)
+
+// inspect asks for container id. A volume that shows files of this host's is among its mounts
+// as what it is.
+func inspect(ctx context.Context, api watch.Engine, id string) (container.InspectResponse, error) {
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil {
+		err = showHostFiles(ctx, api, &c)
+	}
+	return c, err
+}
+
+// showHostFiles replaces the volumes among the container's mounts that show files of this host's by what they are.
+func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectResponse) error {
+	for i, m := range c.Mounts {
+		if m.Type != mount.TypeVolume {
+			continue
+		}
+		v, err := api.VolumeInspect(ctx, m.Name)
+		if errdefs.IsNotFound(err) { // it went with the container
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		shown := shows.HostFiles(m, v.Driver, v.Options)
+		c.Mounts[i] = shown[0]
+		c.Mounts = append(c.Mounts, shown[1:]...)
+	}
+	return nil
+}
+
+// Mounts are those of container ref, as a watcher looks at them.
+func Mounts(ctx context.Context, api watch.Engine, ref string) ([]container.MountPoint, error) {
+	c, err := inspect(ctx, api, ref)
+	return c.Mounts, err
+}
+
+// wait returns when the run of container id that began at that time is over, or ctx is done.
+// It outlasts restarts of the engine. exit is a wait that was registered before that run was
+// looked at, or nil.
+func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {
+	for {
+		var err error
+		if exit == nil {
+			exit = register(ctx, api, id)
+			err = stillRuns(ctx, api, id, began)
+		}
+		if err == nil {
+			select {
+			case <-exit.done:
+				return nil
+			case err = <-exit.err:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		exit.drop()
+		if errdefs.IsNotFound(err) || errors.Is(err, watch.ErrOver) {
+			return nil
+		}
+		log.Warn("wait for container", "error", err)
+		if !watch.Pause(ctx, watch.EnginePoll) {
+			return context.Cause(ctx)
+		}
+		exit = nil
+	}
+}
+
+// exitWait is a wait for the end of a container's run.
+type exitWait struct {
+	done <-chan container.WaitResponse
+	err  <-chan error
+	drop context.CancelFunc
+}
+
+// register asks to be told when container id exits next. The engine has taken note when it
+// returns: no run that is looked at after that ends unheard.
+func register(ctx context.Context, api watch.Engine, id string) *exitWait {
+	ctx, drop := context.WithCancel(ctx)
+	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
+	return &exitWait{done, err, drop}
+}
+
+// stillRuns returns nil if the run of container id that began at that time goes on, ErrOver if
+// it does not, or why that is not known.
+func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!runs(c) || c.State.StartedAt != began) {
+		return watch.ErrOver
+	}
+	return err
+}
+
+// runs reports whether c has a process. One that waits to be restarted is said to run, too.
+func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
+
+// settle looks at a container that does not run until it is known what becomes of it:
+// nil when it runs again, ErrGone, or ErrOver.
+func settle(ctx context.Context, api watch.Engine, id string) error {
+	over := time.Now().Add(restartDelay)
+	for {
+		wait := watch.Poll
+		switch err := settled(ctx, api, id); {
+		case err == nil, errors.Is(err, watch.ErrGone):
+			return err
+		case errors.Is(err, errRestarting):
+			over = time.Now().Add(restartDelay)
+		case !errors.Is(err, watch.ErrOver): // the engine is away: what it does with the container comes after
+			over, wait = time.Now().Add(restartDelay), watch.EnginePoll
+		case time.Now().After(over):
+			return watch.ErrOver
+		}
+		if !watch.Pause(ctx, wait) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var errRestarting = errors.New("the container is being restarted")
+
+// settled says what has become of a container: nil if it runs, ErrGone, ErrOver if it does
+// not run, errRestarting, or why that is not known.
+func settled(ctx context.Context, api watch.Engine, id string) error {
+	c, err := api.ContainerInspect(ctx, id)
+	switch {
+	case errdefs.IsNotFound(err):
+		return watch.ErrGone
+	case err != nil:
+		return err
+	case c.State.Restarting:
+		return errRestarting
+	case c.State.Running:
+		return nil
+	}
+	return watch.ErrOver
+}
+
+// sweep removes the containers that run asked for before it was killed. One may still be
+// in the making, so it keeps looking for a while.
+func (l leftovers) sweep(ctx context.Context, api watch.Engine, patience time.Duration) {
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
+	for over := time.Now().Add(patience); ; {
+		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
+		if err != nil {
+			l.log.Warn("look for leftovers", "error", err)
+		}
+		for _, c := range list {
+			l.remove(ctx, api, c.ID)
+		}
+		if time.Now().After(over) || !watch.Pause(ctx, watch.Poll) {
+			if l.record.Relay {
+				l.sweepVolumes(api)
+			}
+			return
+		}
+	}
+}
+
+// sweepVolumes removes the volumes that hold the session's share. The session's end must not
+// end this.
+func (l leftovers) sweepVolumes(api watch.Engine) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
+	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
+	for _, v := range list.Volumes {
+		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
+	}
+	if err != nil {
+		l.log.Warn("remove the volume", "error", err)
+	}
+}
+
+// removeUnstarted removes container id if run was killed between its creation and its start.
+func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id string) error {
+	for over := time.Now().Add(inFlight); ; {
+		c, err := api.ContainerInspect(ctx, id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return watch.ErrGone
+		case err == nil && c.State.Status != container.StateCreated:
+			return nil
+		case time.Now().After(over):
+			l.remove(ctx, api, id)
+			return watch.ErrGone
+		}
+		if !watch.Pause(ctx, watch.Poll) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// abandoned ends the container of an agent whose caller was killed. It returns what is left.
+func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) error {
+	seconds := int(watch.AgentGrace / time.Second)
+	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
+		l.log.Warn("stop the agent's container", "error", err)
+	}
+	c, err := api.ContainerInspect(ctx, id)
+	if err == nil && (!l.record.Agent.Keep || c.State.Status == container.StateCreated) {
+		l.remove(ctx, api, id)
+	}
+	return l.leftOf(ctx, api, id)
+}
+
+// leftOf tells a container that was removed from one that has only ended. Somebody else's
+// removal may still be under way.
+func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
+	for over := time.Now().Add(inFlight); ; {
+		_, err := api.ContainerInspect(ctx, id)
+		switch {
+		case errdefs.IsNotFound(err):
+			return watch.ErrGone
+		case l.record.Agent.Keep || time.Now().After(over) || !watch.Pause(ctx, watch.Poll):
+			return watch.ErrOver
+		}
+	}
+}
+
+func (l leftovers) remove(ctx context.Context, api watch.Engine, id string) {
+	if err := callcontainer.Remove(ctx, api, id); err != nil {
+		l.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
+	}
+}
+
+// leftovers ends and removes what a run that was killed has left at the engine.
+type leftovers struct {
+	record *watch.Record
+	log    *slog.Logger
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// warnings returns what weakens the container's isolation, and which of
+// the user's own files it can change.
+func (mc *mountCheck) warnings(c container.InspectResponse) []string {
+	list := warnings(c)
+	if mc.record.RemoteFiles {
+		return list
+	}
+	look := sync.OnceValues(mc.viewProtected) // as in refuse
+	for _, m := range c.Mounts {
+		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
+			continue
+		}
+		l, err := look()
+		if err != nil {
+			return append(list, err.Error())
+		}
+		list = append(list, l.warn(m.Source)...)
+	}
+	return list
+}
+
+// warnings returns what weakens the container's isolation.
+func warnings(c container.InspectResponse) (list []string) {
+	h := c.HostConfig
+	if h == nil {
+		return nil
+	}
+	if h.Privileged {
+		list = append(list, "the container is privileged: it can take over this host without hostexec")
+	}
+	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
+		return m.Type == mount.TypeBind && watch.Resolved(m.Source) == "/proc"
+	}) {
+		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
+	}
+	if h.NetworkMode.IsHost() {
+		list = append(list, "the container is on the host's network (--network host): it reaches everything that listens on localhost")
+	}
+	if h.IpcMode.IsHost() {
+		list = append(list, "the container shares the memory of the host's processes (--ipc host): it can change what those of its own uid share")
+	}
+	for _, o := range h.SecurityOpt {
+		if name, value, _ := strings.Cut(strings.Replace(o, ":", "=", 1), "="); value == "unconfined" {
+			list = append(list, fmt.Sprintf("the container runs without %s (--security-opt %s)", name, o))
+		}
+	}
+	for _, name := range h.CapAdd {
+		if what, ok := dangerous[strings.TrimPrefix(strings.ToUpper(name), "CAP_")]; ok {
+			list = append(list, fmt.Sprintf("the container has the capability %s: it can %s", strings.ToUpper(name), what))
+		}
+	}
+	if len(h.Devices) > 0 {
+		list = append(list, "the container has devices of the host's (--device): what is behind them is its own")
+	}
+	for _, m := range c.Mounts {
+		switch {
+		case m.Type == mount.TypeVolume:
+		case watch.EngineIn(m.Source):
+			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
+		case watch.ShownIn(m.Source, managers()...):
+			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
+		case typesIn(m.Source):
+			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
+		}
+		if p := m.Propagation; p == mount.PropagationShared || p == mount.PropagationRShared {
+			list = append(list, fmt.Sprintf("what the container mounts below %s, the host has mounted, too (%s)", m.Destination, p))
+		}
+	}
+	return list
+}
+
+// dangerous are capabilities with which a container does not need hostexec, and what it can
+// do with each.
+var dangerous = map[string]string{
+	"ALL":             "take over this host",
+	"SYS_ADMIN":       "mount what it likes, and so take over this host",
+	"SYS_MODULE":      "load code into this host's kernel",
+	"SYS_RAWIO":       "read and write this host's memory and ports",
+	"SYS_PTRACE":      "change other processes that it sees",
+	"DAC_READ_SEARCH": "open files of this host by their numbers",
+}
+
+// xServers is where the sockets of X servers are. One that may use it may send keys to any window.
+const xServers = "/tmp/.X11-unix"
+
+// typesIn reports whether source has the socket of an X server, and not only the place for one.
+func typesIn(source string) bool {
+	_, err := os.Stat(xServers)
+	return watch.ShownIn(source, xServers) && (err == nil || names.Within(watch.Resolved(source), xServers))
+}
+
+// managers are the session bus and the systemd of the user's login session.
+func managers() []string {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
+	}
+	return []string{filepath.Join(dir, "bus"), filepath.Join(dir, "systemd")}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// defaultDir is where commands run when nothing of this host is mounted at workdir or anywhere
+// else. The directory where run was typed stands for the container's working directory only: a
+// program that cleans up another directory must not clean up this one. With --workdir-host the person has chosen.
+func defaultDir(rec state.Session, workdir string) mount.Default {
+	if rec.WorkdirHost != "" {
+		return mount.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
+	}
+	return mount.Default{Source: rec.InvokedIn, Target: workdir}
+}
+
+// Where says in which directories of this host the commands of rec's session will run, when its
+// container has the mounts of c. workdir is the container's working directory, or empty if only its
+// image knows. It says nothing where a directory cannot be held.
+func Where(rec state.Session, c container.InspectResponse, workdir string) string {
+	t, err := table(c, defaultDir(rec, workdir), !rec.RemoteFiles, nil)
+	if err != nil {
+		return ""
+	}
+	defer t.Close()
+	return where(t)
+}
+
+// where says in which directories of this host commands run, for people.
+func where(t *mount.Table) string {
+	switch d := t.Default(); {
+	case d.All:
+		return "commands run in " + d.Source + ", from whatever directory the container calls them"
+	case d.Source != "":
+		at := d.Target
+		if !path.IsAbs(at) {
+			at = "its working directory"
+		}
+		return fmt.Sprintf("commands run in %s, and only if the container calls them in %s: --workdir-host DIR allows all directories", d.Source, at)
+	}
+	var list []string
+	mounts, _ := t.Share("/")
+	for _, m := range mounts {
+		switch {
+		case m.Source == "": // a volume, for example, over a part of another mount
+		case m.Source == m.Target:
+			list = append(list, m.Source)
+		default:
+			list = append(list, m.Source+" (at "+m.Target+")")
+		}
+	}
+	if len(list) == 0 {
+		return "commands run nowhere: no directory of this host that is mounted can be opened"
+	}
+	return "commands run in the directories of this host that are mounted: " + strings.Join(list, ", ")
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// controlAPI answers what the control socket asks of the session. It implements control.Session and
+// control.ShellHost.
+type controlAPI struct {
+	s       *Session
+	version string // of the watcher
+	since   time.Time
+}
+
+// Queue implements control.Session.
+func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
+
+// Stop implements control.Session. Whoever asks for it wants it to last.
+func (a controlAPI) Stop(grace time.Duration) {
+	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
+		a.s.Log.Error("stop", "error", err)
+	}
+	a.s.Life.stopWithin(grace)
+}
+
+// Kill implements control.Session.
+func (a controlAPI) Kill(id string) bool { return a.s.Calls.Server.Kill(id) }
+
+// Left implements control.Session.
+func (a controlAPI) Left() []control.Leftover {
+	var all []control.Leftover
+	for _, l := range proctree.AllLeft() {
+		all = append(all, control.Leftover{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
+	}
+	return all
+}
+
+// EndLeft implements control.Session.
+func (a controlAPI) EndLeft(id string) bool { return a.s.Calls.Server.EndLeft(id) }
+
+// Jobs implements control.Session.
+func (a controlAPI) Jobs() []job.Info {
+	var all []job.Info
+	for _, j := range a.s.Calls.Server.Jobs.All() {
+		all = append(all, j.Info())
+	}
+	return all
+}
+
+// EndJob implements control.Session.
+func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
+	_, err := a.s.Calls.Server.EndJob(ctx, id, sig)
+	return err
+}
+
+// Record implements control.Session: what is written down, for the rest is another
+// goroutine's.
+func (a controlAPI) Record() state.Session {
+	rec, err := a.s.Record.Store.Load(a.s.Record.ID)
+	if err != nil {
+		a.s.Log.Error("read session", "error", err)
+		return state.Session{ID: a.s.Record.ID}
+	}
+	return rec
+}
+
+// AuditLog implements control.Session.
+func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
+
+// Status implements control.Session. Whoever asks may have found the record damaged.
+func (a controlAPI) Status() control.Status {
+	if !a.s.Life.ended() { // after that the session's folder may be removed
+		a.s.Record.restore()
+	}
+	st := control.Status{
+		API: control.API, Version: a.version, State: control.StateRunning,
+		Since: a.since, Calls: a.s.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
+	}
+	if r := a.s.Carriers.Transport(); r != nil {
+		st.Carrier, st.CarrierWhy = r.Carrier, r.Why
+	}
+	switch {
+	case a.s.Life.keeping.Load():
+		st.State = control.StateKeeping
+	case a.s.Life.Down.Load():
+		st.State = control.StateWaiting
+	}
+	for _, r := range a.s.Calls.Server.Running() {
+		st.Running = append(st.Running, control.Running{Request: r.Request, Args: r.Args, Dir: r.Dir, PID: r.PID, Since: r.Since})
+	}
+	st.Shells, st.Warnings = a.Shells(), a.s.Warnings.list()
+	return st
+}

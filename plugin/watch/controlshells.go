@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/shell"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// Shells implements control.ShellHost.
+func (a controlAPI) Shells() []shell.Info { return a.s.Calls.Server.Shells.List() }
+
+// CreateShell implements control.ShellHost.
+func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
+	opts := shell.Options{Env: o.Env, Dir: o.Dir}
+	if o.In != "" {
+		if opts.In, err = a.s.Calls.Containers.find(ctx, o.In, false); err != nil {
+			return err
+		}
+	}
+	return a.s.Calls.Server.CreateShell(name, opts)
+}
+
+// RemoveShell implements control.ShellHost.
+func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
+
+// RunShell implements control.ShellHost. What runs for the host's own person ends with the
+// session too.
+func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	over := make(chan struct{})
+	defer close(over)
+	// ends with the command, or the session.
+	watch.Go(func() {
+		select {
+		case <-a.s.Life.over:
+			cancel(ErrStopped)
+		case <-over:
+		}
+	})
+	return a.s.Calls.Server.RunShell(ctx, by, name, c, start, o)
+}

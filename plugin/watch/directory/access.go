@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// Whoever can put a file into a directory of requests runs commands as its owner. So the
+// directories are the owner's alone, unless the person has opened them with --any-user.
+
+// makeDir makes and holds the directory rest of requests, and checks who can use it.
+func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
+	p := d.record.Proxy
+	access := dir.ForOwner
+	if p.AnyUser {
+		access = dir.ForEveryone
+	}
+	box, err := d.base.Make(rest, access)
+	if err != nil {
+		return nil, err
+	}
+	if p.AnyUser {
+		d.note(openNotes(box.Steps())...)
+		return box, nil
+	}
+	if err := private(box.Steps(), os.Geteuid()); err != nil {
+		return nil, errors.Join(err, box.Close())
+	}
+	return box, nil
+}
+
+// requesters returns whose requests are served: nil is everybody's.
+func (d *requestDirs) requesters() func(uid int) bool {
+	if d.record.Proxy.AnyUser {
+		return nil
+	}
+	own := os.Geteuid()
+	return func(uid int) bool { return uid == own || uid == 0 }
+}
+
+// noted returns the notes for the person, such as stale PID files.
+func (d *requestDirs) noted() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.notes)
+}
+
+// note adds what the person should know, once.
+func (d *requestDirs) note(notes ...string) {
+	for _, n := range notes {
+		if !slices.Contains(d.notes, n) {
+			d.notes = append(d.notes, n)
+		}
+	}
+}
+
+// private refuses directories that other users than uid can put requests into, or replace. The
+// bits of the group stand for entries of an access control list, too (acl(5)).
+func private(steps []dir.Step, uid int) error {
+	for i, s := range steps {
+		last, perm := i == len(steps)-1, s.Mode.Perm()
+		sticky := s.Mode&os.ModeSticky != 0
+		open := "hint: chmod 700 " + s.Path + ", or open it to all of them with --any-user"
+		switch {
+		case last && sticky && perm&0o022 != 0: // as /tmp is, which has to stay as it is
+			return fmt.Errorf("requests in %s: other users can use it (mode %04o), and would run commands as you\nhint: use a directory of your own, such as --dir %s",
+				s.Path, 0o1000|perm, filepath.Join(s.Path, "requests"))
+		case s.UID != uid && (last || s.UID != 0):
+			return fmt.Errorf("requests in %s: it belongs to uid %d, not to you (uid %d)\nhint: chown %d %s, or use another --dir", s.Path, s.UID, uid, uid, s.Path)
+		case perm&0o022 != 0 && !sticky:
+			return fmt.Errorf("requests in %s: other users can use it (mode %04o), and would run commands as you\n%s", s.Path, perm, open)
+		case last && perm&0o077 != 0:
+			return fmt.Errorf("requests in %s: other users can enter it (mode %04o), and would see what commands read and write\n%s", s.Path, perm, open)
+		}
+	}
+	return nil
+}
+
+// openNotes says what --any-user means for directories, and which of them are too private
+// for it.
+func openNotes(steps []dir.Step) []string {
+	last := steps[len(steps)-1]
+	notes := []string{fmt.Sprintf("warning: --any-user: every user of this host who can enter %s runs these commands as you", last.Path)}
+	for i, s := range steps {
+		need, chmod := os.FileMode(0o001), os.FileMode(0o711)
+		if i == len(steps)-1 {
+			need, chmod = 0o003, 0o777
+		}
+		if s.Mode&need != need {
+			notes = append(notes, fmt.Sprintf("warning: other users cannot use %s (mode %04o): chmod %o %s", s.Path, s.Mode.Perm(), chmod, s.Path))
+		}
+	}
+	return notes
+}
+
+// replaceable warns where every user can put another directory in the place of base, or one
+// above it: containers would then call somebody else's proxy.
+func replaceable(base string) []string {
+	for at := base; ; at = filepath.Dir(at) {
+		fi, err := os.Stat(at)
+		if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&os.ModeSticky == 0 {
+			return []string{fmt.Sprintf("warning: every user can replace what is in %s (mode %04o), and answer calls in place of this proxy: chmod o-w %s", at, fi.Mode().Perm(), at)}
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}

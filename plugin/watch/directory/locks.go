@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// open returns the directories of requests, and takes their locks.
+func (d *requestDirs) open() (places []files.RequestDir, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.record.Proxy.AnyUser {
+		d.note(replaceable(d.record.Proxy.Base)...)
+	}
+	size := 1
+	if d.record.Proxy.Flat {
+		size = len(d.record.Commands)
+	}
+	for commands := range slices.Chunk(d.record.Names(), size) {
+		p, err := d.openLocked(commands)
+		if err != nil {
+			return places, err
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
+
+// openLocked makes the directory of requests for commands, and takes its locks.
+func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err error) {
+	_, rest := d.record.Proxy.Dir(commands[0])
+	box, err := d.makeDir(rest)
+	if err != nil {
+		return p, err
+	}
+	d.ignore()
+	key, err := box.Key()
+	for _, name := range commands {
+		if err == nil {
+			err = d.lock(box, key, name)
+		}
+	}
+	if err != nil {
+		return p, errors.Join(err, box.Close())
+	}
+	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
+	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
+	if d.record.Proxy.Flat {
+		mine := map[string]bool{}
+		for _, name := range commands {
+			mine[name] = true
+		}
+		p.Others = func() []string { return d.record.Store.ServedCommands(key, mine) }
+	}
+	return p, nil
+}
+
+// renew makes the directory of requests for commands again, after it was deleted or
+// another directory got its name. The one above it is the one that was checked at the start.
+func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dirs == nil {
+		return files.RequestDir{}, watch.ErrGone
+	}
+	if !d.base.Named() {
+		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
+	}
+	defer func(told []string) { d.notes = told }(d.notes) // nobody asks for them any more
+	p, err := d.openLocked(commands)
+	if err != nil {
+		return p, err
+	}
+	if err := d.publishLocked(commands); err != nil {
+		return p, errors.Join(err, p.Dir.Close())
+	}
+	return p, nil
+}
+
+// ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls
+// need no such file, so a failure ends nothing.
+func (d *requestDirs) ignore() {
+	if d.record.Proxy.Flat {
+		return // the person has named a directory
+	}
+	first, _, _ := strings.Cut(d.record.Proxy.RelativePath, string(filepath.Separator))
+	box, err := d.base.Open(first)
+	if err == nil {
+		defer box.Close()
+		const name = ".gitignore"
+		if _, serr := box.Stat(name); errors.Is(serr, fs.ErrNotExist) {
+			err = box.Put(name, []byte("*\n"), 0o644)
+		}
+	}
+	if err != nil {
+		d.log.Warn("git does not ignore the directory of requests", "error", err)
+	}
+}
+
+// lock takes the lock of name in box.
+func (d *requestDirs) lock(box *dir.SharedDir, key, name string) error {
+	if old := d.locks[name]; old != nil { // of a directory that was deleted
+		delete(d.locks, name)
+		if err := old.Close(); err != nil {
+			return err
+		}
+	}
+	l, err := d.record.Store.LockProxy(key, name)
+	if err != nil {
+		return err
+	}
+	d.locks[name], d.dirs[name] = l, box
+	if err := d.checkPID(l, box, name); err != nil {
+		return err
+	}
+	return l.WritePID()
+}
+
+// checkPID reads the PID file that another process left in box. It fails if that process still serves
+// name.
+func (d *requestDirs) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) error {
+	text, _, err := box.Read(name+pidSuffix, 32)
+	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || perr != nil || pid <= 0 {
+		return nil // there is no PID file, or a caller has written it
+	}
+	why := "no longer running"
+	if pid != l.PreviousPID() && pid != os.Getpid() && state.ProcessAlive(pid) {
+		why = "is another process"
+		if box.OpenedBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
+			return &state.ProxyRunning{Command: name, PID: pid}
+		}
+	}
+	d.note(fmt.Sprintf("removing stale PID file (PID %d %s)", pid, why))
+	return nil
+}
+
+// close lets go of the directories and of their locks.
+func (d *requestDirs) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	errs := []error{d.base.Close()}
+	for _, l := range d.locks {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}

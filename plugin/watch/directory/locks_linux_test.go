@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// proxying returns what holds the directory of requests for make below ws/base, where ws
+// is everybody's who makes requests, and what it serves there.
+func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) {
+	t.Helper()
+	top := t.TempDir()
+	ws = filepath.Join(top, "ws")
+	if err := errors.Join(os.MkdirAll(ws+"/base", 0o700), os.Mkdir(ws+"/victim", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	d = &requestDirs{record: watch.NewRecord(&state.Store{Home: filepath.Join(top, "home")}, state.Session{}, log), log: log}
+	d.record.Commands = []state.Command{{Name: "make"}}
+	d.record.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
+	if err := d.hold(); err != nil {
+		t.Fatal(err)
+	}
+	places, err := d.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { errors.Join(places[0].Dir.Close(), d.close()) })
+	return d, ws, places[0]
+}
+
+// TestRenewReplacedBase deletes the directory of requests and puts a link in place of the one above
+// it: nothing is made where the link leads, and nothing served.
+//
+// Attack 226.
+func TestRenewReplacedBase(t *testing.T) {
+	_, ws, place := proxying(t)
+	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
+		t.Fatal(err)
+	}
+	if place.Dir.Named() {
+		t.Fatal("it counts as served")
+	}
+	if again, err := place.Renew(); err == nil {
+		t.Errorf("renewed as %s", again.Dir.Path())
+	}
+	for _, at := range []string{"victim", "old"} {
+		if left, err := os.ReadDir(filepath.Join(ws, at)); err != nil || len(left) > 0 {
+			t.Errorf("%s has %v, %v", at, left, err)
+		}
+	}
+	if err := errors.Join(os.Remove(ws+"/base"), os.Rename(ws+"/old", ws+"/base")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := place.Renew()
+	if err != nil {
+		t.Fatalf("when it is back: %v", err)
+	}
+	again.Dir.Close()
+}
+
+// TestRenewLeavesNothing has the directory of requests made again and again: the host keeps nothing
+// of the ones before.
+//
+// Attack 227.
+func TestRenewLeavesNothing(t *testing.T) {
+	d, ws, place := proxying(t)
+	before := d.noted()
+	for i := range 5 {
+		at := ws + "/base/requests"
+		if err := os.Rename(at, at+string(rune('a'+i))); err != nil { // so that no inode comes again
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(at+"/make.pid", []byte{'4', '1', '9', '4', '9', '9', byte('0' + i)}, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := place.Renew()
+		if err != nil {
+			t.Fatal(err)
+		}
+		place.Dir.Close()
+		place = again
+	}
+	defer place.Dir.Close()
+	locks, err := filepath.Glob(filepath.Join(d.record.Store.Home, "proxies", "*"))
+	if err != nil || len(locks) != 1 {
+		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
+	}
+	if after := d.noted(); !slices.Equal(before, after) {
+		t.Errorf("notes: %q, before: %q", after, before)
+	}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package directory is the mode of a watcher whose calls come as files in directories of this host, which a container
+// may have been given. Nothing here knows a container.
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Mode serves requests that come as files, from whoever can write them. The session has no
+// container. It lasts as long as docker hostexec proxy, and ends when that is told to, or is gone.
+type Mode struct {
+	s     *watch.Session
+	dirs  *requestDirs
+	files *files.Listener
+	asked chan struct{} // closed when the session is told to end as soon as its calls have
+}
+
+// Listen implements Mode. It takes the locks, makes the directories and serves what is in them.
+func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
+	m.s, m.asked = s, make(chan struct{})
+	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
+	m.dirs = &requestDirs{record: s.Record, log: s.Log}
+	if err := m.dirs.hold(); err != nil {
+		return nil, err
+	}
+	places, err := m.dirs.open()
+	if err == nil {
+		err = m.setState() // requests that are there already are heard at once
+	}
+	if err == nil {
+		if at, ok := watch.WritableNotifier(s.Calls.Questions.Notifier, s.Calls.Dirs()); ok {
+			err = fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
+		}
+	}
+	if err == nil {
+		s.Record.Writable = s.Calls.Dirs().Sources()
+		err = s.Record.Save()
+	}
+	if err == nil {
+		m.files, err = files.Listen(places, s.Log, &s.Calls.Server.Limits)
+	}
+	if err == nil {
+		// After the directory is watched: nobody can call before somebody listens.
+		err = m.dirs.publish()
+	}
+	if err != nil {
+		return nil, errors.Join(err, watch.CloseRequestDirs(places), m.dirs.close())
+	}
+	s.Life.Interrupt = m.askToEnd
+	s.AtEnd(m.dirs.close)
+	return []net.Listener{m.files}, nil
+}
+
+// Admit implements Mode.
+func (m *Mode) Admit(context.Context) bool { return true }
+
+// Follow implements Mode. Calls in flight are waited for when the session is told to end, and not when who
+// has started it is gone.
+func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
+	defer m.files.Refuse() // before calls in flight are ended: they say why
+	defer m.dirs.unpublish()
+	notes := m.dirs.noted()
+	for _, text := range notes {
+		m.s.Log.Warn(text)
+	}
+	for _, text := range m.s.Config.Supplied(m.s.Calls.Dirs()) {
+		notes = append(notes, "warning: "+text)
+	}
+	link.Warn(notes)
+	link.Ready()
+	select {
+	case line := <-link.Lines:
+		if line != "drain" {
+			return watch.ErrGone
+		}
+	case <-m.asked:
+	case <-ctx.Done():
+		return watch.ErrGone
+	}
+	m.dirs.unpublish() // whoever looks for it finds it gone, and does not wait
+	m.s.Log.Info("draining", "grace", m.s.Record.Proxy.Grace)
+	grace, cancel := context.WithTimeout(ctx, m.s.Record.Proxy.Grace)
+	defer cancel()
+	// ends when run's end of the link is closed, or with grace.
+	m.s.Go(func() {
+		select {
+		case <-link.Lines:
+			cancel()
+		case <-grace.Done():
+		}
+	})
+	m.files.Drain(grace.Done())
+	return watch.ErrGone
+}
+
+// askToEnd has the session end when its calls have; a second time, at once.
+func (m *Mode) askToEnd(why error) {
+	select {
+	case <-m.asked:
+		m.s.Life.Stop(why)
+	default:
+		m.files.Refuse()
+		close(m.asked)
+	}
+}
+
+// setState sets up a session without a container: every call is made where it began. Callers say
+// where they stand, which is a directory of a container that nobody here knows.
+func (m *Mode) setState() error {
+	mounts := watch.WritableByRequesters(m.s.Record.Session)
+	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
+	if err != nil {
+		return err
+	}
+	m.s.Calls.Apply("proxy", dirs)
+	m.s.Warnings.Set(m.s.Calls.HostCode([]string{m.s.Record.InvokedIn}, "which a container may have been given"))
+	return m.s.Record.Save()
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// requestDirs are the directories of requests of a session without a container, and their locks.
+type requestDirs struct {
+	record *watch.Record
+	log    *slog.Logger
+	base   *dir.Base // below which the directories are, however long this lasts
+
+	mu    sync.Mutex                // guards the fields below
+	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
+	locks map[string]*state.ProxyLock
+	notes []string // what was found before the start, for people
+}
+
+// hold holds the directory below which the requests are, and notes which one it is.
+func (d *requestDirs) hold() error {
+	base, err := dir.OpenBase(d.record.Proxy.Base)
+	if err != nil {
+		return err
+	}
+	d.base, d.dirs, d.locks = base, map[string]*dir.SharedDir{}, map[string]*state.ProxyLock{}
+	d.record.Proxy.Real = base.Real()
+	d.record.Proxy.Key, err = base.Key()
+	return err
+}
+
+const pidSuffix = ".pid"
+
+// publish has clients call: it puts them into the directories.
+func (d *requestDirs) publish() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.publishLocked(d.record.Names())
+}
+
+// publishLocked puts the clients of commands into their directories, and a PID file beside each.
+func (d *requestDirs) publishLocked(commands []string) error {
+	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
+	if d.record.Proxy.AnyUser {
+		client, number = 0o755, 0o644
+	}
+	for _, name := range commands {
+		box := d.dirs[name]
+		c := files.Client{Command: name, Dir: box.Path(), Pass: d.record.PassEnv}
+		if err := box.Put(name, c.Script(), client); err != nil {
+			return fmt.Errorf("write the client for %s: %w", name, err)
+		}
+		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), number); err != nil {
+			return fmt.Errorf("write the PID file of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// unpublish removes the files that publishLocked has made.
+func (d *requestDirs) unpublish() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, box := range d.dirs {
+		box.Remove(name)
+		box.Remove(name + pidSuffix)
+	}
+	d.dirs = nil // once: what has these names later is another one's
+}

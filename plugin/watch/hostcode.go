@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// HostCode returns a sentence for each of grades. It names the commands of this grade that run on this
+// host: they run code from files in from, which others can write.
+func HostCode(p *policy.Policy, commands []state.Command, from string, grades ...policy.Grade) (texts []string) {
+	for _, grade := range grades {
+		var names []string
+		for _, c := range commands {
+			if c.Action != "deny" && !p.Place(c.Name).Confined() && p.Grade(c.Name, c.Path) == grade {
+				names = append(names, c.Name)
+			}
+		}
+		if len(names) > 0 {
+			texts = append(texts, grade.Label()+": "+grade.Sentence(from, names...))
+		}
+	}
+	return texts
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+)
+
+const (
+	// Poll is how often the watcher looks at what it waits for.
+	Poll = 200 * time.Millisecond
+	// EnginePoll is how often a session whose engine is away tries to reach it.
+	EnginePoll = time.Second
+)
+
+// Lifetime is how long the session is served, and why it ends.
+type Lifetime struct {
+	Agent *AgentEnd   // nil where the session is no agent's
+	Down  atomic.Bool // the container does not run at the moment
+
+	// Interrupt is called on TERM and INT; nil ends the session.
+	Interrupt func(why error)
+
+	calls   *Calls
+	log     *slog.Logger
+	cancel  context.CancelCauseFunc
+	over    <-chan struct{} // closed when the session ends
+	keeping atomic.Bool     // the container has ended, and only jobs that are kept are waited for
+	term    atomic.Pointer[term]
+}
+
+// newLifetime returns a lifetime that is a part of that of ctx, and the context that is done when it ends.
+func newLifetime(ctx context.Context, record *Record, log *slog.Logger) (*Lifetime, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &Lifetime{log: log, cancel: cancel, over: ctx.Done()}
+	if record.Agent != nil {
+		l.Agent = newAgentEnd(ctx)
+	}
+	return l, ctx
+}
+
+// Stop ends the session. The first reason counts.
+func (l *Lifetime) Stop(why error) {
+	if l.Agent != nil {
+		why = l.Agent.graceful(why)
+	}
+	l.cancel(why)
+}
+
+// ended reports whether the session has ended.
+func (l *Lifetime) ended() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// term is a stretch of a session: from a start of its container until the container has been
+// given up. Calls, jobs and shells end with theirs. What is kept belongs to none.
+type term struct {
+	context.Context
+	end context.CancelCauseFunc
+}
+
+// begin begins a term, as a part of the watcher's life.
+func (l *Lifetime) begin(life context.Context) {
+	ctx, end := context.WithCancelCause(life)
+	l.term.Store(&term{ctx, end})
+}
+
+// NewTerm ends the calls and shells of a container that is over, for the reason why. Later ones are a part
+// of life.
+func (l *Lifetime) NewTerm(life context.Context, why error) {
+	old := l.term.Load()
+	l.begin(life)
+	old.end(why)
+	for _, sh := range l.calls.Server.Shells.List() {
+		l.calls.Server.Shells.Remove(sh.Name)
+	}
+}
+
+// WaitKeptJobs waits for the jobs that are kept, when the container is over for the reason why. Everything
+// else ends. It returns why when these jobs have ended too, and nil when the container runs again. For that
+// it asks runs, which returns nil if it does, and ErrGone if it never will. An agent that was a process has
+// no container: then runs is nil.
+func (l *Lifetime) WaitKeptJobs(ctx context.Context, runs func(context.Context) error, why error) error {
+	if ctx.Err() != nil || l.KeptJob() == nil {
+		return why
+	}
+	l.log.Info("keeping jobs", "reason", why)
+	l.keeping.Store(true)
+	defer l.keeping.Store(false)
+	l.NewTerm(ctx, why)
+	tick := time.NewTicker(EnginePoll)
+	defer tick.Stop()
+	if runs == nil {
+		tick.Stop()
+	}
+	for j := l.KeptJob(); j != nil; j = l.KeptJob() {
+		select {
+		case <-j.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+			switch err := runs(ctx); {
+			case err == nil:
+				return nil
+			case errors.Is(err, ErrGone):
+				why = err
+				tick.Stop() // it does not come back
+			}
+		}
+	}
+	return why
+}
+
+// KeptJob returns one of the jobs that run and are kept, or nil.
+func (l *Lifetime) KeptJob() *job.Job {
+	for _, j := range l.calls.Server.Jobs.Kept() {
+		if j.Info().Status == job.Running {
+			return j
+		}
+	}
+	return nil
+}
+
+// keeps reports whether there is anything of jobs that are, or were, kept.
+func (l *Lifetime) keeps() bool {
+	return l.calls.Server.Jobs != nil && len(l.calls.Server.Jobs.Kept()) > 0
+}
+
+// usual stands for the default grace.
+const usual = -1
+
+// stopWithin ends the session for a person or a signal. An agent is ended first, so that it can end
+// its calls.
+func (l *Lifetime) stopWithin(grace time.Duration) {
+	why := StopError{grace}
+	if grace < 0 {
+		why.grace, grace = proctree.DefaultGrace, AgentGrace
+	}
+	if l.Agent == nil {
+		l.Stop(why)
+		return
+	}
+	l.Agent.stopped.Store(&why)
+	l.Agent.Within(grace)
+}
+
+// EndUnlessKept ends the session of an agent whose container has ended, unless it has kept jobs: then it
+// stays like any other session, once the wait for the container has returned.
+func (l *Lifetime) EndUnlessKept(why error, link *Launcher) {
+	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
+		l.Stop(why)
+		return
+	}
+	link.LetGo()
+}
+
+// graceOf returns how long the processes that commands have left running have between TERM and KILL
+// when the session is over.
+func (l *Lifetime) graceOf(ctx context.Context) time.Duration {
+	var why StopError
+	switch {
+	case l.Agent != nil && l.Agent.stopped.Load() != nil:
+		why = *l.Agent.stopped.Load()
+	case !errors.As(context.Cause(ctx), &why):
+		why.grace = proctree.DefaultGrace
+	}
+	return max(why.grace, 1) // zero would mean the default
+}

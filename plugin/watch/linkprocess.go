@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Process is an agent that runs as a process of this host's, a child of its session's
+// watcher: so it ends with that, and with its caller, however these end.
+type Process struct {
+	Path string // absolute
+	Args []string
+	Env  []string
+	Dir  string // where it starts, and below which it may make calls
+}
+
+// Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
+// gets TERM, and KILL after AgentGrace.
+func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
+	b, err := json.Marshal(encode(p))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := fmt.Fprintf(l.f, "process %s\n", b); err != nil {
+		return 0, fmt.Errorf("tell the watcher: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
+	text, err := l.awaitValue("exited")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// encoded is a Process whose strings need not be text.
+type encoded struct {
+	Path, Dir []byte
+	Args, Env [][]byte
+}
+
+func encode(p Process) encoded {
+	e := encoded{Path: []byte(p.Path), Dir: []byte(p.Dir)}
+	for _, arg := range p.Args {
+		e.Args = append(e.Args, []byte(arg))
+	}
+	for _, kv := range p.Env {
+		e.Env = append(e.Env, []byte(kv))
+	}
+	return e
+}
+
+// DecodeProcess reads what Link.Run has written.
+func DecodeProcess(text string) (Process, error) {
+	var e encoded
+	err := json.Unmarshal([]byte(text), &e)
+	return e.decode(), err
+}
+
+func (e encoded) decode() Process {
+	p := Process{Path: string(e.Path), Dir: string(e.Dir)}
+	for _, arg := range e.Args {
+		p.Args = append(p.Args, string(arg))
+	}
+	for _, kv := range e.Env {
+		p.Env = append(p.Env, string(kv))
+	}
+	return p
+}
+
+// Exited says that the process has ended.
+func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package process is the mode of a watcher whose calls come from an agent that is a process of this host. The watcher
+// starts the agent, and ends with it.
+package process
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// Mode serves an agent that is a process of this host.
+type Mode struct{ s *watch.Session }
+
+// Listen implements Mode.
+func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
+	m.s = s
+	return s.Carriers.Open()
+}
+
+// Admit implements Mode.
+func (m *Mode) Admit(context.Context) bool { return true }
+
+// Follow implements Mode. It runs the agent that run asks for, and stays until it has ended.
+func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
+	link.Ready()
+	var line string
+	select {
+	case line = <-link.Lines:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	text, ok := strings.CutPrefix(line, "process ")
+	if !ok {
+		return watch.ErrGone
+	}
+	p, err := watch.DecodeProcess(text)
+	if err != nil {
+		return err
+	}
+	st, err := m.run(ctx, p, link)
+	if err != nil && !errors.Is(err, watch.ErrStopped) {
+		link.Fail(err)
+		return err
+	}
+	link.Exited(st.Code)
+	if why := m.s.Life.Agent.Stopped(); why != nil {
+		return why
+	}
+	if m.s.Life.KeptJob() != nil {
+		m.s.Calls.Server.EndLeft(m.s.Record.ID) // as the session's end does
+		link.LetGo()
+	}
+	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrOver)
+}
+
+// run runs p, whose calls are answered as a container's would be. Its directory is
+// the host's own, under the same name.
+func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (executor.Status, error) {
+	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
+	if err != nil {
+		return executor.Status{}, err
+	}
+	at, err := dirs.Open(p.Dir)
+	if err != nil {
+		return executor.Status{}, errors.Join(err, dirs.Close())
+	}
+	defer at.Close()
+	m.s.Calls.Apply("", dirs)
+	m.s.Warnings.Set(m.s.Calls.HostCode([]string{p.Dir}, "which the agent can write"))
+	if err := m.s.Record.Save(); err != nil {
+		m.s.Log.Error("write down warnings", "error", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan executor.Delivery, 1)
+	// ends with the link, or with ctx.
+	m.s.Go(func() { m.endAgent(ctx, link, signals, cancel) })
+	cmd := executor.Command{ID: m.s.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
+	return m.s.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
+		FD:      watch.AgentStdio,
+		Signals: signals,
+		Started: func(int) { watch.CloseAgentStdio() },
+	})
+}
+
+// endAgent ends the agent when its caller says so or is killed, or when a person stops the session.
+func (m *Mode) endAgent(ctx context.Context, link *watch.Launcher, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				lines = nil
+			}
+			if !ok || line == "stop" {
+				m.s.Life.Agent.Within(watch.AgentGrace)
+			}
+		case <-m.s.Life.Agent.Asked.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
+	select {
+	case <-m.s.Life.Agent.Deadline.Done():
+		cancel(watch.StopError{}) // nobody asks again
+	case <-ctx.Done():
+	}
+}

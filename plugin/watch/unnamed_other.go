@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build !linux
-
-package watch
-
-func unnamed(int) int64 { return 0 } // the engine's processes are in a machine of their own
