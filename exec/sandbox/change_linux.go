@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ func (c *caller) close() {
 // read reads the caller's memory, possibly less than len(b).
 func (c *caller) read(at uint64, b []byte) (n int, err error) {
 	if c.mem == 0 {
-		if c.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", c.pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		if c.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", c.pid), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
 			c.mem = 0
 			return 0, unix.EPERM
 		}
@@ -116,27 +117,37 @@ func (c *caller) at(dir, path, flags uint64, do func(file int) error) (ch change
 }
 
 func chmod(mode uint64) func(int) error {
-	return func(file int) error { return unix.Fchmodat(unix.AT_FDCWD, ownPath(file), uint32(mode), 0) }
+	return func(file int) error {
+		return emptyPath(unix.SYS_FCHMODAT2, file, uintptr(uint32(mode)), unix.AT_EMPTY_PATH, 0)
+	}
 }
 
 func chown(uid, gid uint64) func(int) error {
 	return func(file int) error {
-		return unix.Fchownat(file, "", int(int32(uid)), int(int32(gid)), unix.AT_EMPTY_PATH)
+		return emptyPath(unix.SYS_FCHOWNAT, file, uintptr(uint32(uid)), uintptr(uint32(gid)), unix.AT_EMPTY_PATH)
 	}
 }
 
 func setTimes(times *[2]unix.Timespec) func(int) error {
 	return func(file int) error {
-		empty := [1]byte{}
-		_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0)
-		if errno != 0 {
-			return errno
-		}
-		return nil
+		var empty [1]byte
+		return failure(unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0))
 	}
 }
 
-func ownPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+// emptyPath makes a call for the file behind a descriptor: its path is empty, and its flags have AT_EMPTY_PATH.
+func emptyPath(call uintptr, file int, a, b, c uintptr) error {
+	var empty [1]byte
+	return failure(unix.Syscall6(call, uintptr(file), uintptr(unsafe.Pointer(&empty)), a, b, c, 0))
+}
+
+// failure returns the error of a system call.
+func failure(_, _ uintptr, errno syscall.Errno) error {
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
 
 // numbers reads 64-bit numbers from the caller's memory; none, if at is 0.
 func (c *caller) numbers(at uint64, list []int64) error {
