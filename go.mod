@@ -1,6 +1,6 @@
 module github.com/docker-hostexec/hostexec
 
-go 1.26
+go 1.26.0
 
 // What the program needs.
 require (
@@ -20,7 +20,7 @@ require (
 	github.com/spf13/pflag v1.0.10 // the flags of docker/cli's commands
 	go.opentelemetry.io/otel v1.43.0 // silences the telemetry that docker/cli links
 	go.yaml.in/yaml/v3 v3.0.6 // config.yaml: its nodes know their lines and keep their comments
-	golang.org/x/sys v0.47.0 // openat2, pidfd, close_range, waitid and other system calls
+	golang.org/x/sys v0.48.0 // openat2, pidfd, close_range, waitid and other system calls
 )
 
 // What the tests need.
@@ -94,7 +94,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.43.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.5.0 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
-	golang.org/x/net v0.57.0 // indirect
+	golang.org/x/net v0.57.0 // bpf: the filter of the sandbox
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
@@ -123,6 +123,10 @@ require (
 	gotest.tools/gotestsum v1.13.0 // indirect
 	honnef.co/go/tools v0.7.0 // indirect
 )
+
+require github.com/landlock-lsm/go-landlock v0.11.0 // landlock/syscall: the calls of Landlock, for one thread
+
+require kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 
 // The tools of make check.
 tool (

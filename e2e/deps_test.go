@@ -40,10 +40,11 @@ var allowedImports = map[string]string{
 	"exec/approval": "exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
 	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
-	"exec/executor": "exec/proctree exec/dir exec/osenv",
+	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
+	"exec/sandbox":  "",
 	"exec/job":      "exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv",
-	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit shim/wire exec/names exec/osenv",
+	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
@@ -62,7 +63,7 @@ var allowedImports = map[string]string{
 	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
@@ -75,7 +76,7 @@ var allowedImports = map[string]string{
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
-		"exec/policy exec/names exec/osenv",
+		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +

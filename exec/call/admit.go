@@ -9,6 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // authorizedCall is a request that may run: the verdict that lets it, where it runs, and with what.
@@ -18,6 +19,7 @@ type authorizedCall struct {
 	v          policy.Verdict
 	cwd        *dir.Dir
 	runner     Runner
+	box        *sandbox.Sandbox // of a command that is confined, or nil
 	env        []string
 	notes      []string     // for a person: what Args do not say
 	askProblem *git.Problem // for the caller: why it is asked about what a rule allows, or nil
@@ -30,6 +32,7 @@ func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
+	w.box.Close()
 	w.copies.remove()
 	w.endTurn()
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
@@ -63,6 +64,10 @@ type SessionState struct {
 	// of cwd in that place. The directory copies is mounted there unless it is empty. Nil: commands
 	// run on the host only.
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
+
+	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
+	// command gets. The caller closes the sandbox. Nil: there are no sandboxes.
+	Confined func(v policy.Verdict, environ []string) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Inside returns the running container with exactly that name, for a shell. Nil: there is none.
 	Inside func(ctx context.Context, name string) (shell.Container, error)

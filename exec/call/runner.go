@@ -6,17 +6,20 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 var (
-	errNoElsewhere = errors.New("no command runs anywhere but on the host here")
-	errPlaced      = errors.New("where and container are not of shells with state, which live on")
+	errNoElsewhere  = errors.New("no command runs anywhere but on the host here")
+	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: leave --allow-new-privs away, or where=sandbox")
+	errPlaced       = errors.New("where and container are not of shells with state, which live on")
 )
 
 // findRunner finds what runs w, and builds its environment. A container gets no environment of the host
 // except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
 func (w *authorizedCall) findRunner(req *request) error {
-	if req.shell != nil && w.v.Place.Contained() {
+	if req.shell != nil && w.v.Place.Confined() {
 		return errPlaced // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
@@ -25,6 +28,9 @@ func (w *authorizedCall) findRunner(req *request) error {
 		}
 		w.notes = append(w.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
 		return nil
+	}
+	if w.v.Place.Sandboxed {
+		return w.confine(req)
 	}
 	if !w.v.Place.Contained() {
 		w.runner = w.server.Runner
@@ -53,5 +59,23 @@ func (w *authorizedCall) findRunner(req *request) error {
 		note += " (" + limits + ")"
 	}
 	w.notes = append(w.notes, note)
+	return nil
+}
+
+// confine finds the sandbox of w, which runs on the host.
+func (w *authorizedCall) confine(req *request) (err error) {
+	if w.state.Confined == nil {
+		return sandbox.ErrUnsupported
+	}
+	if w.state.NewPrivs || w.v.NewPrivs {
+		return errSandboxPrivs
+	}
+	var host []string
+	if w.box, host, err = w.state.Confined(w.v, w.state.Environ); err != nil {
+		return err
+	}
+	w.runner = w.server.Runner
+	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
+	w.notes = append(w.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+w.v.Sandbox.String(), ": "))
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // Signal is the name of a signal without SIG: "TERM", "USR1".
@@ -40,10 +42,11 @@ type Command struct {
 	Path          string   // absolute
 	Args          []string // with argv[0]
 	Env           []string
-	Dir           int  // an open directory; the caller closes it
-	NewPrivs      bool // permits setuid programs, such as sudo
-	KeepProcesses bool // processes that it leaves behind survive Close
-	Adopt         bool // processes that it leaves behind stay in its process tree, with or without the marker
+	Dir           int              // an open directory; the caller closes it
+	NewPrivs      bool             // permits setuid programs, such as sudo
+	KeepProcesses bool             // processes that it leaves behind survive Close
+	Sandbox       *sandbox.Sandbox // confines the command and its descendants; nil: not; not with NewPrivs
+	Adopt         bool             // processes that it leaves behind stay in its process tree, with or without the marker
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.

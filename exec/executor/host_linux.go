@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // host is the part of Host for this operating system.
@@ -26,8 +27,11 @@ type host struct {
 	null   int // /dev/null
 	pumps  sync.WaitGroup
 
-	mu          sync.Mutex // guards the field below
+	supervised sync.WaitGroup
+
+	mu          sync.Mutex // guards the fields below
 	activePumps map[*outputCopier]bool
+	metadata    map[*sandbox.Metadata]bool // of confined commands that have processes
 }
 
 func (h *Host) open() error {
@@ -42,7 +46,7 @@ func (h *Host) open() error {
 	if err != nil {
 		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
 	}
-	h.host = host{parent: parent, null: null, activePumps: map[*outputCopier]bool{}}
+	h.host = host{parent: parent, null: null, activePumps: map[*outputCopier]bool{}, metadata: map[*sandbox.Metadata]bool{}}
 	return nil
 }
 
@@ -52,8 +56,12 @@ func (h *Host) close() error {
 	for p := range h.activePumps {
 		p.src.Close() // a terminal's master, or a pipe to a process that survives Close
 	}
+	for m := range h.metadata {
+		m.Close() // of processes that survive Close
+	}
 	h.mu.Unlock()
 	h.pumps.Wait()
+	h.supervised.Wait()
 	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
 }
 
@@ -80,6 +88,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		NewPrivs:  c.NewPrivs,
 		Leave:     c.KeepProcesses,
 		Supervise: c.Adopt,
+		Confine:   h.confine(c.Sandbox),
 	})
 	if err != nil {
 		pl.closeAll()

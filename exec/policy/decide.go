@@ -167,7 +167,7 @@ func (d *decision) byRule(h matchedRule) Verdict {
 		return Verdict{Command: d.command(), Reason: fmt.Sprintf("no rule of %s allows these arguments (nearest: %s)", d.req.Args[0], h.nearest.ID)}
 	}
 	v := Verdict{
-		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(),
+		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(), Sandbox: d.set.Sandbox,
 		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.doubt,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
@@ -237,7 +237,7 @@ func (d *decision) verdict(whole bool) Verdict {
 	if len(set.Rules) > 0 {
 		set = Ruleset{}
 	}
-	v := Verdict{Command: d.command(), Place: d.place(), Args: d.req.Args, SHA256: d.set.SHA256, Grade: d.grade(d.m.args)}
+	v := Verdict{Command: d.command(), Place: d.place(), Sandbox: d.set.Sandbox, Args: d.req.Args, SHA256: d.set.SHA256, Grade: d.grade(d.m.args)}
 	if whole && d.c.Path != "" && v.Place == d.c.Place {
 		v.Command.Path = d.c.Path // the SHA256 applies to this path too, because it belongs to the command
 	}

@@ -19,8 +19,8 @@ const (
 // action is Ask. A rule allows code that the container may have written only with Accept. A rule
 // allows paths outside of the workspace only with Anywhere.
 func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string) {
-	if d.place().Contained() {
-		return r.Do, GradeNone, "" // the code and the files are those of a container, not of the host
+	if d.place().Confined() {
+		return r.Do, GradeNone, "" // the code does not reach the host's own files
 	}
 	args := d.m.args
 	if r.Fixed != nil {
@@ -49,10 +49,10 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 }
 
 // outsideArg returns the number of the first argument that names a path outside of the workspace, or 0.
-// It returns 0 for commands proxied with --proxy and for commands that run in a container: both may
+// It returns 0 for commands proxied with --proxy and for commands that run in a container or a sandbox: they may
 // name any path.
 func (d *decision) outsideArg() int {
-	if d.proxied || d.place().Contained() {
+	if d.proxied || d.place().Confined() {
 		return 0
 	}
 	return slices.IndexFunc(d.m.args, func(a string) bool { return namesOutsidePath(a, atValue) }) + 1

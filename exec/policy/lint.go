@@ -42,7 +42,7 @@ func (l *linter) command(name string, set Ruleset) {
 	// Rules that do not parse are reported elsewhere.
 	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
 	names := l.policy.programs(name, set.Exec)
-	if slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Contained() {
+	if slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
 		l.git(name, set)
 	}
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
@@ -51,18 +51,29 @@ func (l *linter) command(name string, set Ruleset) {
 	for i := range set.Rules {
 		r := &set.Rules[i]
 		s := subject{r, r.Title(name), names, &set}
-		if !set.Place.Contained() {
+		if !set.Place.Confined() {
 			l.checkDangerous(s)
 		}
 		l.elements(s)
 		l.paths(s)
-		if !set.Place.Contained() {
+		if !set.Place.Confined() {
 			l.escapes(s)
 		}
 		l.settings(s)
 		l.untested(s)
 	}
 	l.shadows(name, set)
+	l.sandbox(name, set, names)
+}
+
+// sandbox warns about credentials that code of the container could read.
+func (l *linter) sandbox(name string, set Ruleset, names programNames) {
+	switch {
+	case !set.Place.Sandboxed && !set.Sandbox.Empty():
+		l.add(set.Where, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
+	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.known(nil, false, false) == runsCode:
+		l.add(set.Where, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)
+	}
 }
 
 // git warns about repositories of the container: git runs programs that the repository

@@ -193,7 +193,7 @@ func (l *linter) lists() {
 // matchesOutside reports whether a pattern that leaves a choice matches lines with paths outside of the
 // workspace.
 func (l *linter) matchesOutside(p Pattern) bool {
-	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Contained() {
+	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Confined() {
 		return false
 	}
 	_, found := p.escape()

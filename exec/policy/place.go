@@ -10,20 +10,27 @@ import (
 
 // Place is where a command runs. The zero value is the host.
 type Place struct {
-	Image   string // image of the container that is created for the call; empty: the host
-	Host    string // the engine that creates it, in the form of DOCKER_HOST; empty: the session's engine
-	Network string // the network, as the engine names it; empty: the engine's default
-	Memory  int64  // bytes; 0: no limit
-	CPUs    int64  // billionths of a CPU; 0: no limit
-	Pids    int64  // processes and threads; 0: the engine's default
+	Sandboxed bool   // on the host, confined as Verdict.Sandbox says; without Image
+	Image     string // image of the container that is created for the call; empty: the host
+	Host      string // the engine that creates it, in the form of DOCKER_HOST; empty: the session's engine
+	Network   string // the network, as the engine names it; empty: the engine's default
+	Memory    int64  // bytes; 0: no limit
+	CPUs      int64  // billionths of a CPU; 0: no limit
+	Pids      int64  // processes and threads; 0: the engine's default
 }
 
 // Contained reports whether p is a container rather than the host.
 func (p Place) Contained() bool { return p.Image != "" }
 
+// Confined reports whether code that the container wrote cannot reach the host's own files: p is a
+// container or a sandbox.
+func (p Place) Confined() bool { return p.Contained() || p.Sandboxed }
+
 // String returns p in the syntax of --proxy, without the network and the limits.
 func (p Place) String() string {
 	switch {
+	case p.Sandboxed:
+		return "sandbox"
 	case !p.Contained():
 		return "host"
 	case p.Host != "":
@@ -71,7 +78,7 @@ func (d *decision) place() Place {
 
 // Program describes v's program for people: a path on the host, or a place and a name there.
 func (v Verdict) Program() string {
-	if !v.Place.Contained() {
+	if !v.Place.Confined() {
 		return v.Command.Path
 	}
 	if v.Command.Path == "" {

@@ -17,7 +17,8 @@ type Ruleset struct {
 	GitDir   string   // GitHost, GitMount or empty: which repository git reads
 	Rules    []Rule
 	Settings Settings
-	Place    Place  // where it runs and where Exec is
+	Place    Place // where it runs and where Exec is
+	Sandbox  Sandbox
 	Where    string // file:line, for people
 }
 

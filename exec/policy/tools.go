@@ -140,7 +140,7 @@ func (d *decision) gitDir() bool {
 
 // grade returns the grade of a command that no rule decides about.
 func (d *decision) grade(args []string) Grade {
-	if d.place().Contained() {
+	if d.place().Confined() {
 		return GradeNone
 	}
 	return d.names().known(args, false, d.gitDir()).grade()

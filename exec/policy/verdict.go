@@ -18,6 +18,7 @@ type Verdict struct {
 	Command   Command
 
 	Place         Place       // where it runs
+	Sandbox       Sandbox     // of a Place that is sandboxed
 	Args          []string    // the arguments that run; Args[0] is the name of the command
 	Paths         []PathCheck // the arguments to check before the command runs
 	SHA256        string      // of the program, in hex; empty: any

@@ -79,7 +79,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	for _, f := range extra {
 		files = append(files, descriptor(f))
 	}
-	sp, err := newSpawner(false)
+	sp, err := newSpawner(keepPrivileges)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,13 @@ type Start struct {
 	Path      string // absolute
 	Args      []string
 	Env       []string
-	Dir       int    // a held directory; 0: this process's own
-	Files     [3]int // become 0, 1 and 2; all there is
-	TTY       bool   // Files[0] becomes the controlling terminal, under a monitor
-	NewPrivs  bool   // setuid programs work
-	Leave     bool   // what it leaves running outlives this process
-	Supervise bool   // what it leaves running stays below a supervisor, marker or not; not with TTY
+	Dir       int          // a held directory; 0: this process's own
+	Files     [3]int       // become 0, 1 and 2; all there is
+	TTY       bool         // Files[0] becomes the controlling terminal, under a monitor
+	NewPrivs  bool         // setuid programs work
+	Confine   func() error // called on a new thread that then forks the process and ends; may be nil; not with NewPrivs
+	Leave     bool         // what it leaves running outlives this process
+	Supervise bool         // what it leaves running stays below a supervisor, marker or not; not with TTY
 }
 
 // Parent starts processes that are children of this process, each in a session of its
@@ -49,7 +50,7 @@ func NewParent() (*Parent, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
 	}
-	strict, err := newSpawner(true)
+	strict, err := newSpawner(noNewPrivs)
 	if err != nil {
 		return nil, fmt.Errorf("set NO_NEW_PRIVS: %w", err)
 	}
@@ -69,6 +70,10 @@ func NewParent() (*Parent, error) {
 // executed, all of it is ended, and the error is ctx's cause.
 func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
+	if s.Confine != nil {
+		sp, err = newSpawner(s.Confine)
+		defer sp.close()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +120,7 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.newPrivs == nil {
-		sp, err := newSpawner(false)
+		sp, err := newSpawner(keepPrivileges)
 		if err != nil {
 			return nil, err
 		}

@@ -28,15 +28,16 @@ type forkRequest struct {
 	done chan struct{}
 }
 
-func newSpawner(noNewPrivs bool) (*spawner, error) {
+// newSpawner starts a thread that calls prepare before it forks anything.
+func newSpawner(prepare func() error) (*spawner, error) {
 	s := &spawner{requests: make(chan *forkRequest), done: make(chan struct{})}
 	ready := make(chan error)
 	// ends when orders is closed; close waits for it.
-	go s.run(noNewPrivs, ready)
+	go s.run(prepare, ready)
 	return s, <-ready
 }
 
-func (s *spawner) run(noNewPrivs bool, ready chan<- error) {
+func (s *spawner) run(prepare func() error, ready chan<- error) {
 	runtime.LockOSThread() // for ever: a goroutine that ends locked takes its thread along
 	if unix.Gettid() == unix.Getpid() {
 		// The first thread stands for the process, in /proc and to whoever asks; it stays
@@ -44,14 +45,14 @@ func (s *spawner) run(noNewPrivs bool, ready chan<- error) {
 		defer runtime.UnlockOSThread()
 		inner := make(chan error)
 		// ends as this one would have.
-		go s.run(noNewPrivs, inner)
+		go s.run(prepare, inner)
 		ready <- <-inner
 		return
 	}
 	defer close(s.done)
 	err := unblock()
-	if err == nil && noNewPrivs {
-		err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if err == nil {
+		err = prepare()
 	}
 	ready <- err
 	for o := range s.requests {
@@ -64,6 +65,12 @@ func (s *spawner) run(noNewPrivs bool, ready chan<- error) {
 		close(o.done)
 	}
 }
+
+// noNewPrivs keeps setuid programs from gaining privileges, in what the calling thread forks.
+func noNewPrivs() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
+
+// keepPrivileges lets setuid programs work.
+func keepPrivileges() error { return nil }
 
 // start starts a process and calls after before anyone can reap it.
 func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, after func(pid int)) error {

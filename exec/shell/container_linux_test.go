@@ -18,6 +18,8 @@ import (
 
 // TestProgramKilled is a text that ends the program that runs it: the shell has died then, and what it ran is
 // ended.
+//
+// Attack 238.
 func TestProgramKilled(t *testing.T) {
 	r := newFixture(t)
 	r.in = here{t, r.config.Env}
@@ -108,6 +110,8 @@ func says(kind frameKind, payload string) string {
 
 // TestInvalidContainer is a container that does not keep to the protocol: it is given up, and nobody waits for it, nor
 // keeps what it says.
+//
+// Attack 237.
 func TestInvalidContainer(t *testing.T) {
 	const bash = "at /tmp/x\nready\n"
 	ready, started := says(frameReady, ""), says(frameStarted, "\x00\x00\x00\x00\x00\x00\x00\x05")
@@ -162,6 +166,8 @@ func TestInvalidContainer(t *testing.T) {
 }
 
 // TestMuchOutput is a container that sends more output than it may: no more than that is in memory.
+//
+// Attack 237.
 func TestMuchOutput(t *testing.T) {
 	frames := says(frameStarted, "\x00\x00\x00\x00\x00\x00\x00\x05")
 	frames += strings.Repeat(says(frameStdout, strings.Repeat("a", maxOutput)), 2*outputAhead/maxOutput+1)
@@ -187,6 +193,8 @@ func TestMuchOutput(t *testing.T) {
 
 // TestSilentContainer is one that never answers: who waits can leave, and the shell can be
 // removed.
+//
+// Attack 237.
 func TestSilentContainer(t *testing.T) {
 	const bash = "at /tmp/x\nready\n"
 	for _, l := range []scripted{{}, {bash: "at /tmp/x\n"}, {bash: bash}, {bash: bash, ready: says(frameReady, ""), cancels: new(atomic.Int32)}} {

@@ -33,6 +33,7 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	known["prepend"] = d.scalars("prepend", &set.Prepend)
 	known["where"] = scalar(d.reader, "where", &place, ParsePlace)
 	known["container"] = d.container(&limits)
+	known["sandbox"] = d.sandbox(&set.Sandbox)
 	known["gitdir"] = scalar(d.reader, "gitdir", &set.GitDir, choice(policy.GitHost, policy.GitMount))
 	known["rules"] = func(n *yaml.Node) {
 		seen := map[string]bool{}

@@ -182,7 +182,7 @@ var broken = []struct{ name, text, want string }{
 	{"place", "commands: {x: {where: checkout}}", "not supported yet"},
 	{"place without an image", "commands: {x: {where: 'container:'}}", "no image named"},
 	{"place that is an option", "commands: {x: {where: 'container:-v'}}", "cannot be the name of an image"},
-	{"no place", "commands: {x: {where: moon}}", "neither host nor container:IMAGE"},
+	{"no place", "commands: {x: {where: moon}}", "none of host, sandbox and container:IMAGE"},
 	{"limits of the host", "commands: {x: {container: {pids: 3}}}", "x runs on the host"},
 	{"no limit", "commands: {x: {where: 'container:a', container: {pids: many}}}", "not a number of processes"},
 	{"no engine", "commands: {x: {where: 'container:a', container: {docker_host: nas}}}", "docker_host: \"nas\" is no engine"},

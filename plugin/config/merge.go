@@ -96,7 +96,7 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 		c.rules[name] = more
 		return
 	}
-	if d.role == workspace && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Prepend != nil || more.Settings != (policy.Settings{})) {
+	if d.role == workspace && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Place.Sandboxed || !more.Sandbox.Empty() || more.Prepend != nil || more.Settings != (policy.Settings{})) {
 		c.refuse(more.Where, name, "is configured on the host already: a workspace may only add rules to it")
 		return
 	}
@@ -118,8 +118,11 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 	if more.Prepend != nil {
 		base.Prepend = more.Prepend
 	}
-	if more.Place.Contained() {
+	if more.Place.Confined() {
 		base.Place = more.Place
+	}
+	if !more.Sandbox.Empty() {
+		base.Sandbox = more.Sandbox
 	}
 	if more.GitDir != "" {
 		base.GitDir = more.GitDir

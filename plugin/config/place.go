@@ -24,16 +24,18 @@ var (
 	engineForm = names.Form{Chars: "A-Za-z0-9._/:@%+-", Min: 1, Max: 250}
 )
 
-// ParsePlace parses the place where a command runs: host, or container:IMAGE.
+// ParsePlace parses the place where a command runs: host, sandbox, or container:IMAGE.
 func ParsePlace(s string) (policy.Place, error) {
 	image, contained := strings.CutPrefix(s, "container:")
 	switch {
 	case s == "host":
 		return policy.Place{}, nil
+	case s == "sandbox":
+		return policy.Place{Sandboxed: true}, nil
 	case s == "checkout":
-		return policy.Place{}, errors.New("checkout is not supported yet: host or container:IMAGE")
+		return policy.Place{}, errors.New("checkout is not supported yet: host, sandbox or container:IMAGE")
 	case !contained:
-		return policy.Place{}, fmt.Errorf("%q is neither host nor container:IMAGE", s)
+		return policy.Place{}, fmt.Errorf("%q is none of host, sandbox and container:IMAGE", s)
 	case image == "":
 		return policy.Place{}, errors.New("no image named: container:IMAGE")
 	case !imageForm.Matches(image):
@@ -114,13 +116,17 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 // setPlace checks and sets the place where a command runs.
 func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
-	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
+	case key.Value == policy.Shell && (where.Confined() || limits != policy.Place{}):
 		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)
 	case !where.Contained() && limits != policy.Place{}:
 		d.fail(key, "container: %s runs on the host: where: container:IMAGE says that it does not", key.Value)
 	case where.Contained() && set.SHA256 != "":
 		d.fail(key, "sha256: the program is in the image: name that by its digest, container:IMAGE@sha256:...")
+	case where.Contained() && !set.Sandbox.Empty():
+		d.fail(key, "sandbox: %s runs in a container, which has files of its own: leave one of both away", key.Value)
+	case where.Sandboxed && set.Settings.NewPrivs != nil && *set.Settings.NewPrivs:
+		d.fail(key, "new_privs: no program gains privileges in a sandbox: leave new_privs away, or where: sandbox")
 	}
-	limits.Image = where.Image
+	limits.Image, limits.Sandboxed = where.Image, where.Sandboxed
 	set.Place = limits
 }

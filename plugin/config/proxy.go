@@ -48,7 +48,7 @@ func ParseProxy(value string) (state.Command, error) {
 			return c, err
 		}
 	}
-	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{}) {
+	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{Sandboxed: c.Where.Sandboxed}) {
 		return c, errors.New("docker_host, network and limits are a container's: where=container:IMAGE has to be there, too")
 	}
 	return c, nil
@@ -95,7 +95,7 @@ func longValue(c *state.Command, option string) error {
 		if err != nil {
 			return fmt.Errorf("where: %w", err)
 		}
-		place(c).Image = p.Image
+		place(c).Image, place(c).Sandboxed = p.Image, p.Sandboxed
 		return nil
 	}
 	p := policy.Place(*place(c))

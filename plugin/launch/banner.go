@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -83,8 +84,15 @@ func (l *Launch) banner() {
 		return
 	}
 	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
+	rules := l.Plan.Config.Policy(PolicyCommands(here))
+	confined := func(name string) bool { return rules.Place(name).Sandboxed }
 	if on := Allowed(here); len(on) > 0 {
-		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(on))
+		if free := slices.DeleteFunc(slices.Clone(on), confined); len(free) > 0 {
+			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
+		}
+		if boxed := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return !confined(name) }); len(boxed) > 0 {
+			l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(boxed))
+		}
 		if at := l.commandDirs(); at != "" {
 			l.Notice("%s", at)
 		}
@@ -104,8 +112,22 @@ func (l *Launch) banner() {
 		return
 	}
 	from := strings.Join(l.Writable, ", ")
-	for _, text := range watch.HostCode(l.Plan.Config.Policy(PolicyCommands(here)), here, from+", which the container can write", policy.Grades...) {
+	for _, text := range watch.HostCode(rules, here, from+", which the container can write", policy.Grades...) {
 		l.Notice("%s", text)
+	}
+	l.proposeSandbox(rules, here)
+}
+
+// proposeSandbox names a command that always runs code of the container, and how to confine it.
+func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
+	if sandbox.Supported() != nil {
+		return
+	}
+	for _, c := range here {
+		if c.Action != "deny" && !rules.Place(c.Name).Confined() && rules.Grade(c.Name, c.Path) == policy.GradeCertain {
+			l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", c.Name)
+			return
+		}
 	}
 }
 

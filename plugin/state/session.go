@@ -37,14 +37,15 @@ type Command struct {
 	Where *ContainerSpec `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host.
+// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host, in a sandbox or not.
 type ContainerSpec struct {
-	Image   string `json:"image,omitempty"`
-	Host    string `json:"docker_host,omitempty"`
-	Network string `json:"network,omitempty"`
-	Memory  int64  `json:"memory,omitempty"`
-	CPUs    int64  `json:"nano_cpus,omitempty"`
-	Pids    int64  `json:"pids,omitempty"`
+	Sandboxed bool   `json:"sandbox,omitempty"`
+	Image     string `json:"image,omitempty"`
+	Host      string `json:"docker_host,omitempty"`
+	Network   string `json:"network,omitempty"`
+	Memory    int64  `json:"memory,omitempty"`
+	CPUs      int64  `json:"nano_cpus,omitempty"`
+	Pids      int64  `json:"pids,omitempty"`
 }
 
 // Session is the record of a session: the user's options and the container. It never contains environment

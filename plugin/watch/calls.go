@@ -83,6 +83,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 
 		Recordings: c.record.Store.Recordings(),
 		Elsewhere:  c.Containers.elsewhere(dirs),
+		Confined:   confined(c.record, dirs),
 		Inside:     c.Containers.findExact,
 	}
 	c.cleanEnvironLocked(sc)

@@ -13,7 +13,7 @@ func HostCode(p *policy.Policy, commands []state.Command, from string, grades ..
 	for _, grade := range grades {
 		var names []string
 		for _, c := range commands {
-			if c.Action != "deny" && p.Grade(c.Name, c.Path) == grade {
+			if c.Action != "deny" && !p.Place(c.Name).Confined() && p.Grade(c.Name, c.Path) == grade {
 				names = append(names, c.Name)
 			}
 		}

@@ -134,6 +134,9 @@ func facts(w io.Writer, v policy.Verdict) {
 	if v.Place.Contained() {
 		fmt.Fprintln(w, names.Escaped(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
+	if v.Place.Sandboxed {
+		fmt.Fprintln(w, "  in a sandbox: it reaches the container's directories, and what the configuration opens")
+	}
 	if g := v.Grade; g.Code() {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
+)
+
+// sandboxed reports whether this kernel can confine programs. Otherwise it checks that nothing falls back.
+func sandboxed(t *testing.T, h *Host) bool {
+	t.Helper()
+	if sandbox.Supported() == nil {
+		return true
+	}
+	r := h.Holding(t, "--proxy", "true=/bin/true,where=sandbox").Exec(t, "true")
+	if r.Code == 0 || !strings.Contains(r.Err, "where=container:IMAGE") {
+		t.Errorf("without Landlock: %v, want a refusal that names where=container:IMAGE", r)
+	}
+	return false
+}
+
+// TestIntegrationSandbox runs the rows of scripts on the host and in a sandbox: the bytes and the codes
+// are the same.
+func TestIntegrationSandbox(t *testing.T) {
+	for _, h := range anybody(t) {
+		if !sandboxed(t, h) {
+			return
+		}
+		var flags []string
+		for _, name := range []string{"sh", "bash", "cat"} {
+			flags = append(flags, "--proxy", "h"+name+"=/bin/"+name, "--proxy", "s"+name+"=/bin/"+name+",where=sandbox")
+		}
+		c := h.Holding(t, flags...)
+		for _, row := range whereRows {
+			if strings.Contains(row, "Xp ") { // a program of the tests, which no sandbox may read
+				continue
+			}
+			on, in := c.Long(t, strings.ReplaceAll(row, "X", "h")), c.Long(t, strings.ReplaceAll(row, "X", "s"))
+			if in != on {
+				t.Errorf("%s\nin a sandbox: %v\non the host: %v", row, in, on)
+			}
+		}
+		want(t, "ls", strings.Contains(c.Exec(t, "hostexec", "ls").Out, "sandbox"), true)
+	}
+}
+
+// TestIntegrationAttackSandbox has the container write the Makefile that the host's make runs in a sandbox.
+//
+// Attack 239.
+func TestIntegrationAttackSandbox(t *testing.T) {
+	for _, h := range dockerUsers(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			h = newHost(t, h.cred != nil)
+			if !sandboxed(t, h) {
+				return
+			}
+			h.Write(t, h.Home, "secret", "of the host\n", 0o600)
+			near, err := net.Listen("tcp", "127.0.0.1:0")
+			check(t, err)
+			defer near.Close()
+			c := h.Holding(t, "--proxy", "make,where=sandbox")
+			secret := filepath.Join(h.Home, "secret")
+			for _, command := range []string{
+				"cat " + secret, "ls " + h.Home, "ls " + h.State, "echo x >" + secret, "echo x >" + h.Home + "/new", "truncate -s 0 " + secret,
+				"mv " + secret + " taken", "ln " + secret + " taken", "rm -f " + secret, "chmod 777 " + secret, "chmod 777 " + h.Home, "touch -d @1 " + secret,
+				"ln -sf " + secret + " link; cat link", "ln -sf " + secret + " link; chmod 777 link", "cat /proc/$$PPID/root" + secret,
+				"bash -c 'echo >/dev/tcp/" + strings.Replace(near.Addr().String(), ":", "/", 1) + "'", "bash -c 'echo >/dev/udp/127.0.0.1/53'",
+				"docker -H unix:///var/run/docker.sock version", "unshare -r true", "kill -0 1", "nsenter -t 1 -a true",
+				"for p in /proc/[0-9]*/environ; do grep -lq HOSTEXEC_HOME $$p && exit 0; done; exit 1",
+			} {
+				h.Write(t, h.Work, "Makefile", "all:\n\t@"+command+"\n", 0o666)
+				if r := c.Exec(t, "make"); r.Code != 2 {
+					t.Errorf("%s: %v", command, r)
+				}
+			}
+			h.Write(t, h.Work, "Makefile", "all:\n\t@env; echo made >made; chmod 640 made\n", 0o666)
+			r := c.Exec(t, "make")
+			want(t, "make", r.Code, 0)
+			want(t, "the environment has no directory of the host", strings.Contains(r.Out, "HOSTEXEC_HOME"), false)
+			made, err := os.Stat(filepath.Join(h.Work, "made"))
+			check(t, err)
+			want(t, "its mode", made.Mode().Perm(), os.FileMode(0o640))
+			fi, err := os.Stat(secret)
+			check(t, err)
+			want(t, "the secret's mode", fi.Mode().Perm(), os.FileMode(0o600))
+			text, err := os.ReadFile(secret)
+			check(t, err)
+			want(t, "the secret", string(text), "of the host\n")
+		})
+	}
+}
+
+// TestIntegrationSandboxRefuses has sandboxes that could not keep what they promise.
+func TestIntegrationSandboxRefuses(t *testing.T) {
+	h := newHost(t, false)
+	if !sandboxed(t, h) {
+		return
+	}
+	h.mkdir(t, filepath.Join(h.Work, ".git"))
+	tools := filepath.Join(h.Home, "tools")
+	h.mkdir(t, tools)
+	tool := h.Write(t, tools, "tool", "#!/bin/sh\necho tool\n", 0o755)
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		want  string
+	}{
+		{"a read-only part", []string{"-v", h.Work + "/.git:/w/.git:ro", "--proxy", "tool=/bin/true,where=sandbox"}, `"/w/.git" is another mount`},
+		{"a hidden part", []string{"-v", "/dev/null:/w/.env", "--proxy", "tool=/bin/true,where=sandbox"}, `"/w/.env" is another mount`},
+		{"a program of the home", []string{"--proxy", "tool=" + tool + ",where=sandbox"}, "commands.tool.sandbox.read"},
+		{"privileges", []string{"--allow-new-privs", "--proxy", "tool=/bin/true,where=sandbox"}, "no program gains privileges in a sandbox"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := h.Holding(t, tt.flags...)
+			r := c.Exec(t, "tool")
+			if r.Code == 0 || !strings.Contains(r.Err, tt.want) {
+				t.Errorf("%v, want %q", r, tt.want)
+			}
+		})
+	}
+	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  tool:\n    where: sandbox\n    sandbox: {read: ["+tools+"]}\n", 0o600)
+	c := h.Holding(t, "--proxy", "tool="+tool)
+	want(t, "a program that may be read", c.Exec(t, "tool").Out, "tool\n")
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// Opened is a directory of the host that a container sees.
+type Opened struct {
+	*dir.Dir
+	ReadOnly bool // for the container
+}
+
+// Direct returns the container's directories of the host, opened, for a program that calls files by
+// their names on the host. The caller closes them. There is an error if the container has something
+// else, or may do less, below one of them: the program would see and write through to the host's. The
+// Default is not among them.
+func (t *Table) Direct() (list []Opened, err error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.closed {
+		return nil, errors.New("the mount table is closed")
+	}
+	defer func() {
+		if err != nil {
+			CloseAll(list)
+			list = nil
+		}
+	}()
+	for i := range t.mounts {
+		m := &t.mounts[i]
+		if !t.sameBelow(m) {
+			return list, fmt.Errorf("%s is another mount, or a read-only one, in a directory of the host, and a sandbox cannot keep a program from a part of a directory",
+				strconv.QuoteToASCII(m.target))
+		}
+		if !m.shared() {
+			continue
+		}
+		d, err := m.held.HoldBelow(".")
+		if err != nil {
+			return list, err
+		}
+		list = append(list, Opened{Dir: d, ReadOnly: m.readOnly})
+	}
+	return list, nil
+}
+
+// sameBelow reports whether m is not below another directory of the host, or is the same there and as writable.
+func (t *Table) sameBelow(m *mount) bool {
+	for i := range t.mounts {
+		outer := &t.mounts[i]
+		rest, below := names.CutDir(m.target, outer.target)
+		if !below || outer == m || !outer.shared() {
+			continue
+		}
+		if !m.shared() || m.readOnly != outer.readOnly || m.real != path.Join(outer.real, rest) {
+			return false
+		}
+	}
+	return true
+}
+
+// CloseAll closes what Direct returned.
+func CloseAll(list []Opened) {
+	for _, o := range list {
+		o.Close()
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sandbox states what a command may do that runs on the host in a sandbox, apart from reading and
+// writing the container's directories. The zero value permits nothing more. Paths are absolute.
+type Sandbox struct {
+	Write []string // directories and files of the host that it may change
+	Read  []string // that it may read, and whose programs it may run
+	Creds []string // credentials that it may read
+	Cache []string // directories below the home that it has copies of, one for each project
+	Net   Net
+	Env   []string // variables of the host that it gets
+}
+
+// Net is what a sandboxed command may do on the network. The zero value permits nothing.
+type Net struct {
+	All   bool
+	Ports []uint16 // TCP connections to them
+}
+
+// Empty reports whether s is the zero value.
+func (s Sandbox) Empty() bool {
+	return len(s.Write)+len(s.Read)+len(s.Creds)+len(s.Cache)+len(s.Net.Ports)+len(s.Env) == 0 && !s.Net.All
+}
+
+// String describes what s permits, or returns "" for the zero value.
+func (s Sandbox) String() string {
+	var words []string
+	for _, list := range []struct {
+		name   string
+		values []string
+	}{{"write", s.Write}, {"read", s.Read}, {"creds", s.Creds}, {"cache", s.Cache}, {"env", s.Env}} {
+		if len(list.values) > 0 {
+			words = append(words, list.name+" "+strings.Join(list.values, " "))
+		}
+	}
+	switch {
+	case s.Net.All:
+		words = append(words, "net all")
+	case len(s.Net.Ports) > 0:
+		words = append(words, "net "+strings.Trim(fmt.Sprint(s.Net.Ports), "[]"))
+	}
+	return strings.Join(words, ", ")
+}

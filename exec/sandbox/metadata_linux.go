@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Metadata changes the modes, owners and times of files for confined programs. Landlock would let a
+// program change those of any file of its user. Metadata looks the file up once, checks that it is
+// below a directory that the program may write, and changes the file that it has looked up.
+type Metadata struct {
+	calls *os.File // the kernel's reports (seccomp_unotify(2))
+	roots []int    // the granted directories, opened with O_PATH
+	close sync.Once
+}
+
+func newMetadata(fd int, roots []int) (*Metadata, error) {
+	if err := unix.SetNonblock(fd, true); err != nil { // so that os.NewFile polls it
+		unix.Close(fd)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	m := &Metadata{calls: os.NewFile(uintptr(fd), "seccomp listener")}
+	for _, r := range roots {
+		root, err := unix.FcntlInt(uintptr(r), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			m.Close()
+			return nil, os.NewSyscallError("fcntl", err)
+		}
+		m.roots = append(m.roots, root)
+	}
+	return m, nil
+}
+
+// Close ends Serve. Calls that still arrive then fail with ENOSYS.
+func (m *Metadata) Close() error {
+	err := os.ErrClosed
+	m.close.Do(func() {
+		err = m.calls.Close()
+		for _, fd := range m.roots {
+			unix.Close(fd)
+		}
+	})
+	return err
+}
+
+// Serve answers calls until the last confined process has ended, or until Close.
+func (m *Metadata) Serve() error {
+	conn, err := m.calls.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for {
+		var n notification
+		var recvErr error
+		err := conn.Read(func(fd uintptr) bool {
+			n, recvErr = receive(int(fd))
+			return recvErr != unix.EAGAIN
+		})
+		switch {
+		case err != nil:
+			return err
+		case recvErr == errAllEnded:
+			return nil
+		case recvErr == unix.ENOENT || recvErr == unix.EINTR: // the caller was killed meanwhile
+			continue
+		case recvErr != nil:
+			return recvErr
+		}
+		m.answer(&n)
+	}
+}
+
+// notification is struct seccomp_notif, and response is struct seccomp_notif_resp.
+type notification struct {
+	id    uint64
+	tid   uint32
+	flags uint32
+	nr    int32
+	arch  uint32
+	ip    uint64
+	args  [6]uint64
+}
+
+type response struct {
+	id    uint64
+	val   int64
+	error int32
+	flags uint32
+}
+
+// The commands of ioctl(2) in seccomp_unotify(2).
+const (
+	ioctlReceive = 0xC0502100
+	ioctlSend    = 0xC0182101
+	ioctlIDValid = 0x40082102
+)
+
+var errAllEnded = errors.New("no process is left")
+
+// receive returns the next call, or EAGAIN if there is none yet.
+func receive(fd int) (n notification, err error) {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	if _, err := unix.Poll(poll, 0); err != nil {
+		return n, err
+	}
+	switch {
+	case poll[0].Revents&unix.POLLIN != 0:
+		return n, ioctl(fd, ioctlReceive, unsafe.Pointer(&n))
+	case poll[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0:
+		return n, errAllEnded
+	}
+	return n, unix.EAGAIN
+}
+
+func ioctl(fd int, command uintptr, arg unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), command, uintptr(arg)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// answer makes one call and reports its result. An error of ioctl means that the caller is gone.
+func (m *Metadata) answer(n *notification) {
+	r := response{id: n.id}
+	if err := m.perform(n); err != nil {
+		errno := unix.EPERM
+		errors.As(err, &errno)
+		r.error = -int32(errno)
+	}
+	m.control(ioctlSend, unsafe.Pointer(&r))
+}
+
+func (m *Metadata) control(command uintptr, arg unsafe.Pointer) error {
+	conn, err := m.calls.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var callErr error
+	err = conn.Control(func(fd uintptr) { callErr = ioctl(int(fd), command, arg) })
+	return errors.Join(err, callErr)
+}
+
+// perform makes the call of n for its caller.
+func (m *Metadata) perform(n *notification) error {
+	call, ok := parsers[uint32(n.nr)]
+	if !ok {
+		return unix.ENOSYS
+	}
+	t := &caller{pid: int(n.tid)}
+	defer t.close()
+	c, err := call(t, n.args)
+	if err != nil {
+		return err
+	}
+	// Until here the thread id may have become that of another process.
+	if m.control(ioctlIDValid, unsafe.Pointer(&n.id)) != nil {
+		return unix.ESRCH
+	}
+	file, err := t.open(c)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(file)
+	if !m.permits(file) {
+		return unix.EPERM
+	}
+	return c.change(file)
+}
+
+// permits reports whether file is a directory that the program may write, or is below one. The
+// container can't bring another file below one: that needs the right to write where the file is.
+func (m *Metadata) permits(file int) bool {
+	path, err := pathOf(file)
+	if err != nil {
+		return false
+	}
+	for _, fd := range m.roots {
+		root, err := pathOf(fd)
+		if err != nil || strings.HasSuffix(root, deletedSuffix) {
+			continue
+		}
+		if path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// deletedSuffix follows the path of a file without a name (proc_pid_fd(5)).
+const deletedSuffix = " (deleted)"
+
+func pathOf(fd int) (string, error) { return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)) }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build amd64 || arm64
+
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// lastCall is the newest system call that these rules have been written for (Linux 6.17).
+const lastCall = 469 // file_setattr
+
+// missing lists system calls that programs do without if the kernel does not have them.
+// A filter cannot see the arguments of clone3; io_uring would make calls past the filter.
+var missing = []uint32{
+	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_FILE_SETATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
+}
+
+// refused lists system calls that reach past the confinement: other processes, namespaces and
+// mounts, the kernel's state, keyrings, and memory and queues that all programs of a user share.
+var refused = []uint32{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
+	unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE,
+	unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK, unix.SYS_OPEN_BY_HANDLE_AT,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP,
+	unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY, unix.SYS_MQ_GETSETATTR,
+}
+
+// attributes lists the changes of extended attributes. Programs that copy attributes go on without.
+var attributes = []uint32{
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+}
+
+// Commands of ioctl(2) that type into a terminal, and that set flags of files.
+const (
+	tioclinux   = 0x541C
+	fsSetFlags  = 0x40086602
+	fsSetFlags4 = 0x40046602
+	fsSetXattr  = 0x401C5820
+)
+
+// namespaces are the flags of clone(2) that create namespaces.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+func is(argument, value uint32) condition {
+	return condition{argument: argument, mask: ^uint32(0), value: value}
+}
+
+func isNot(argument, value uint32) condition {
+	return condition{argument: argument, mask: ^uint32(0), value: value, differs: true}
+}
+
+// has holds if the argument has one of the bits.
+func has(argument, bits uint32) condition {
+	return condition{argument: argument, mask: bits, differs: true}
+}
+
+// rulesFor returns all rules for a program with the network n.
+func rulesFor(n Net) (list []rule) {
+	for _, group := range []struct {
+		calls  []uint32
+		action uint32
+	}{{missing, unavailable}, {refused, refuse}, {refusedHere, refuse}, {attributes, noAttribute}} {
+		for _, number := range group.calls {
+			list = append(list, rule{number: number, action: group.action})
+		}
+	}
+	for number := range parsers {
+		list = append(list, rule{number: number, action: supervise})
+	}
+	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
+	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, fsSetFlags, fsSetFlags4, fsSetXattr} {
+		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, refuse})
+	}
+	return append(append(list, otherProcesses...), socketRules(n)...)
+}
+
+// otherProcesses lists calls that change limits and priorities. Landlock does not guard those of other processes of
+// the user. A process names itself by 0.
+var otherProcesses = []rule{
+	{unix.SYS_PRLIMIT64, []condition{isNot(0, 0)}, refuse},
+	{unix.SYS_SETPRIORITY, []condition{isNot(0, unix.PRIO_PROCESS)}, refuse},
+	{unix.SYS_SETPRIORITY, []condition{isNot(1, 0)}, refuse},
+	{unix.SYS_IOPRIO_SET, []condition{isNot(1, 0)}, refuse},
+	{unix.SYS_SCHED_SETSCHEDULER, []condition{isNot(0, 0)}, refuse},
+	{unix.SYS_SCHED_SETPARAM, []condition{isNot(0, 0)}, refuse},
+	{unix.SYS_SCHED_SETATTR, []condition{isNot(0, 0)}, refuse},
+}
+
+// socketRules permits the sockets of n and those with which a program asks for the addresses of this host, and pairs
+// of unix sockets.
+func socketRules(n Net) []rule {
+	list := []rule{{unix.SYS_SOCKET, []condition{is(0, unix.AF_NETLINK), is(2, unix.NETLINK_ROUTE)}, allow}}
+	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
+		switch {
+		case n.All:
+			list = append(list, rule{unix.SYS_SOCKET, []condition{is(0, family)}, allow})
+		case !n.None():
+			// Landlock knows the ports of TCP, not those of UDP or MPTCP.
+			stream := condition{argument: 1, mask: 0xf, value: unix.SOCK_STREAM}
+			for _, protocol := range []uint32{0, unix.IPPROTO_TCP} {
+				list = append(list, rule{unix.SYS_SOCKET, []condition{is(0, family), stream, is(2, protocol)}, allow})
+			}
+		}
+	}
+	list = append(list,
+		rule{unix.SYS_SOCKET, nil, refuseNet},
+		rule{unix.SYS_SOCKETPAIR, []condition{isNot(0, unix.AF_UNIX)}, refuseNet})
+	if n.All {
+		return list
+	}
+	// TCP Fast Open connects without connect(2), past Landlock.
+	return append(list,
+		rule{unix.SYS_SENDTO, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet},
+		rule{unix.SYS_SENDMSG, []condition{has(2, unix.MSG_FASTOPEN)}, refuseNet},
+		rule{unix.SYS_SENDMMSG, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet})
+}

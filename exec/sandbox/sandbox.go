@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sandbox confines a program of the host, so that it can read and write only named files.
+//
+//	Spec --Prepare--> Sandbox --Confine--> one thread --fork--> the program and its descendants
+//	                     '--Serve: answers for chmod, chown and utimes, which Landlock lets through
+//
+// Landlock limits files, TCP ports, signals and abstract sockets (landlock(7)). A seccomp filter
+// refuses what Landlock does not see: unix sockets, terminals' input queues, namespaces, and kernel
+// interfaces that a build does not need (seccomp(2)). Both hold for all descendants and need no
+// privilege. There is no partial confinement: an old kernel gets an error.
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnsupported is the reason why this system can't confine programs.
+var ErrUnsupported = errors.New("this system cannot confine a program")
+
+// Access is what a program may do below a directory, or with a file. The zero value permits nothing.
+type Access int
+
+const (
+	Read    Access = 1 + iota // read files, list directories
+	Execute                   // Read, and execute programs
+	Write                     // Execute, and create, change and remove files
+	Device                    // read and write a device, with its ioctls
+)
+
+// A Grant permits Access to the directory or file that FD refers to, and to what is below it. It
+// follows the open file, not the path, so that nobody can exchange it.
+type Grant struct {
+	FD     int // opened with O_PATH or for reading; the caller closes it
+	Access Access
+}
+
+// Net is what a program may do on the network. The zero value permits nothing.
+type Net struct {
+	All   bool     // everything except unix, vsock and packet sockets
+	Ports []uint16 // otherwise: TCP connections to these ports, and to port 53 if there are any
+}
+
+// None reports whether n permits no internet socket at all.
+func (n Net) None() bool { return !n.All && len(n.Ports) == 0 }
+
+func (n Net) String() string {
+	switch {
+	case n.All:
+		return "all"
+	case len(n.Ports) == 0:
+		return "none"
+	}
+	return fmt.Sprint(n.Ports)
+}
+
+// Spec is what a confined program may do. The zero value permits no file and no network.
+type Spec struct {
+	Grants []Grant
+	Paths  []Path // opened by Prepare; a path that does not exist is skipped
+	Net    Net
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Sandbox is a prepared Spec. Close it when no thread needs to enter it any more.
+type Sandbox struct {
+	ruleset *os.File
+	filter  []bpf.RawInstruction
+	roots   []int // the directories that may be written, opened
+}
+
+// Supported returns an error that wraps ErrUnsupported and says what the system lacks, or nil.
+var Supported = sync.OnceValue(supported)
+
+func supported() error {
+	if err := landlockSupported(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return nil
+}
+
+// Prepare builds what Confine needs. The caller closes the Sandbox. It may close the descriptors of the
+// Grants at once.
+func Prepare(spec Spec) (*Sandbox, error) {
+	if err := Supported(); err != nil {
+		return nil, err
+	}
+	filter, err := bpf.Assemble(compile(rulesFor(spec.Net)))
+	if err != nil {
+		return nil, fmt.Errorf("assemble the seccomp filter: %w", err)
+	}
+	s := &Sandbox{filter: filter}
+	if s.ruleset, err = newRuleset(spec.Net); err == nil {
+		err = s.permit(spec)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// permit adds the files of spec to the ruleset.
+func (s *Sandbox) permit(spec Spec) error {
+	for _, g := range spec.Grants {
+		if err := s.permitFile(g.FD, g.Access); err != nil {
+			return err
+		}
+	}
+	for _, p := range spec.Paths {
+		fd, err := unix.Open(p.Name, unix.O_PATH|unix.O_CLOEXEC, 0)
+		switch {
+		case err == unix.ENOENT || err == unix.ENOTDIR:
+			continue
+		case err != nil:
+			return &os.PathError{Op: "open", Path: p.Name, Err: err}
+		}
+		err = s.permitFile(fd, p.Access)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sandbox) permitFile(fd int, access Access) error {
+	if err := addFileRule(s.ruleset, fd, access); err != nil || access != Write {
+		return err
+	}
+	root, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	s.roots = append(s.roots, root)
+	return nil
+}
+
+// Close releases s. What was confined stays so. The zero Sandbox, and nil, have nothing to release.
+func (s *Sandbox) Close() error {
+	if s == nil {
+		return nil
+	}
+	for _, fd := range s.roots {
+		unix.Close(fd)
+	}
+	s.roots = nil
+	if s.ruleset == nil {
+		return nil
+	}
+	return s.ruleset.Close()
+}
+
+// Confine confines the calling thread and what it forks, for ever. The goroutine must be locked to
+// its thread, must not be unlocked again, and must have no other threads' work: not the process's
+// first thread. NO_NEW_PRIVS is set. The caller serves the returned Metadata.
+func (s *Sandbox) Confine() (*Metadata, error) {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return nil, os.NewSyscallError("prctl", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return nil, err
+	}
+	if err := restrict(s.ruleset); err != nil {
+		return nil, err
+	}
+	fd, err := load(s.filter)
+	if err != nil {
+		return nil, err
+	}
+	return newMetadata(fd, s.roots)
+}

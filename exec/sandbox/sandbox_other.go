@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux || (!amd64 && !arm64)
+
+package sandbox
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Sandbox is a prepared Spec. There is none on this system.
+type Sandbox struct{}
+
+// Supported returns an error that wraps ErrUnsupported.
+func Supported() error {
+	return fmt.Errorf("%w: not supported on %s/%s", ErrUnsupported, runtime.GOOS, runtime.GOARCH)
+}
+
+// Prepare fails.
+func Prepare(Spec) (*Sandbox, error) { return nil, Supported() }
+
+// Close does nothing.
+func (s *Sandbox) Close() error { return nil }
+
+// Confine fails.
+func (s *Sandbox) Confine() (*Metadata, error) { return nil, Supported() }
+
+// Metadata has nothing to do on this system.
+type Metadata struct{}
+
+// Serve fails.
+func (m *Metadata) Serve() error { return Supported() }
+
+// Close does nothing.
+func (m *Metadata) Close() error { return nil }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+// Path permits access to a directory or file of the host that the user named.
+type Path struct {
+	Name   string // absolute
+	Access Access
+}
+
+// System lists what every program needs: programs and libraries, the system's configuration, and
+// devices without state. Missing ones are skipped. Of other processes, /proc shows the command line
+// and the status; Landlock guards the rest.
+var System = []Path{
+	{"/usr", Execute}, {"/bin", Execute}, {"/sbin", Execute},
+	{"/lib", Execute}, {"/lib32", Execute}, {"/lib64", Execute}, {"/libx32", Execute},
+	{"/opt", Execute}, {"/nix/store", Execute}, {"/gnu/store", Execute}, {"/snap", Execute},
+	{"/etc", Read}, {"/proc", Read}, {"/sys", Read}, {"/run/systemd/resolve", Read},
+	{"/dev/null", Device}, {"/dev/zero", Device}, {"/dev/full", Device}, {"/dev/random", Device}, {"/dev/urandom", Device},
+	{"/dev/tty", Device},
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// maxPorts limits the list of ports of a sandbox.
+const maxPorts = 64
+
+// sandbox reads the sandbox section of a command.
+func (d *document) sandbox(s *policy.Sandbox) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.fields(n, "sandbox", map[string]func(*yaml.Node){
+			"write": d.paths("write", &s.Write),
+			"read":  d.paths("read", &s.Read),
+			"creds": d.paths("creds", &s.Creds),
+			"cache": d.caches(&s.Cache),
+			"net":   func(n *yaml.Node) { s.Net = d.net(n) },
+			"env":   d.variables(&s.Env),
+		})
+	}
+}
+
+// paths reads a list of absolute paths, or of paths below the home (~/).
+func (d *document) paths(what string, into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		var list []string
+		d.scalars(what, &list)(n)
+		for _, p := range list {
+			path, ok := homePath(p)
+			if !ok {
+				d.fail(n, "sandbox: %s: %s is neither an absolute path nor one below ~/", what, names.Quoted(p))
+				return
+			}
+			*into = append(*into, path)
+		}
+	}
+}
+
+// caches reads a list of directories below the home.
+func (d *document) caches(into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.paths("cache", into)(n)
+		home, _ := homePath("~/")
+		for _, p := range *into {
+			if !strings.HasPrefix(p, home+"/") {
+				d.fail(n, "sandbox: cache: %s is not below the home", names.Quoted(p))
+			}
+		}
+	}
+}
+
+// homePath returns the cleaned path, with the home for ~.
+func homePath(p string) (path string, ok bool) {
+	if rest, below := strings.CutPrefix(p, "~/"); below {
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, rest), err == nil
+	}
+	return filepath.Clean(p), filepath.IsAbs(p)
+}
+
+// variables reads a list of names of variables.
+func (d *document) variables(into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.scalars("env", into)(n)
+		for _, name := range *into {
+			if !envName.Matches(name) || strings.HasPrefix(name, "HOSTEXEC_") {
+				d.fail(n, "sandbox: env: %q cannot be the name of a variable here", name)
+			}
+		}
+	}
+}
+
+// net reads none, all, or a list of ports.
+func (d *document) net(n *yaml.Node) (net policy.Net) {
+	if n.Kind == yaml.ScalarNode {
+		switch n.Value {
+		case "none":
+		case "all":
+			net.All = true
+		default:
+			d.fail(n, "sandbox: net: %q is none of none, all and a list of ports", n.Value)
+		}
+		return net
+	}
+	d.list(n, "net", func(n *yaml.Node) {
+		port, err := strconv.ParseUint(n.Value, 10, 16)
+		if err != nil || port == 0 || n.Kind != yaml.ScalarNode {
+			d.fail(n, "sandbox: net: %q is not a port", n.Value)
+			return
+		}
+		if len(net.Ports) == maxPorts {
+			d.fail(n, "sandbox: net: more than %d ports", maxPorts)
+			return
+		}
+		net.Ports = append(net.Ports, uint16(port))
+	})
+	return net
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// plainVariables are the variables of the host that every sandboxed command gets. The others may hold
+// tokens, or name sockets.
+var plainVariables = []string{
+	"PATH", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_COLLATE",
+	"LC_NUMERIC", "LC_TIME", "LC_MONETARY",
+}
+
+// confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs.
+func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*sandbox.Sandbox, []string, error) {
+	return func(v policy.Verdict, environ []string) (*sandbox.Sandbox, []string, error) {
+		if err := sandbox.Supported(); err != nil {
+			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
+		}
+		paths, err := namedPaths(v, dirs)
+		if err != nil {
+			return nil, nil, err
+		}
+		private, err := rec.Store.SandboxDirs(rec.Dir, rec.Workspace)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := furnish(private.Home, osenv.Get(environ, "HOME"), v.Sandbox); err != nil {
+			return nil, nil, err
+		}
+		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
+		if d := dirs.Default(); d.Source != "" && !names.Within(Resolved(rec.Store.Home), Resolved(d.Source)) && !names.Within(Resolved(osenv.Get(environ, "HOME")), Resolved(d.Source)) {
+			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
+		}
+		box, err := prepare(dirs, paths, v.Sandbox.Net)
+		return box, sandboxEnviron(environ, private, v), err
+	}
+}
+
+// prepare builds the sandbox of a command that has dirs and paths.
+func prepare(dirs *mount.Table, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
+	opened, err := dirs.Direct()
+	if err != nil {
+		return nil, err
+	}
+	defer mount.CloseAll(opened)
+	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
+	for _, o := range opened {
+		access := sandbox.Write
+		if o.ReadOnly {
+			access = sandbox.Execute
+		}
+		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access})
+	}
+	if self, err := os.Executable(); err == nil { // the monitor of a terminal
+		spec.Paths = append(spec.Paths, sandbox.Path{Name: self, Access: sandbox.Execute})
+	}
+	return sandbox.Prepare(spec)
+}
+
+// namedPaths returns what the configuration opens to the command of v. The container must not be
+// able to exchange any of it, and the program has to be in it or belong to the system.
+func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err error) {
+	for _, group := range []struct {
+		names  []string
+		access sandbox.Access
+	}{{v.Sandbox.Write, sandbox.Write}, {v.Sandbox.Read, sandbox.Execute}, {v.Sandbox.Creds, sandbox.Read}} {
+		for _, name := range group.names {
+			if dirs.Writable(name) {
+				return nil, fmt.Errorf("the container can replace %s, which the configuration opens to the sandbox", strconv.QuoteToASCII(name))
+			}
+			list = append(list, sandbox.Path{Name: name, Access: group.access})
+		}
+	}
+	if at := unreadable(v.Command.Path, slices.Concat(sandbox.System, list)); at != "" {
+		return nil, fmt.Errorf("the program is %s, which is not in the sandbox: config.yaml: commands.%s.sandbox.read: [%s]",
+			strconv.QuoteToASCII(at), v.Args[0], strconv.QuoteToASCII(filepath.Dir(at)))
+	}
+	return list, nil
+}
+
+// unreadable returns the path of a program that is in none of paths, with its links followed, or "".
+func unreadable(program string, paths []sandbox.Path) string {
+	for _, at := range append(mount.Links(program), program) {
+		if !slices.ContainsFunc(paths, func(p sandbox.Path) bool {
+			return names.Within(at, p.Name)
+		}) {
+			return at
+		}
+	}
+	return ""
+}
+
+// sandboxEnviron returns what the command of v gets of environ.
+func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdict) []string {
+	env := []string{"HOME=" + private.Home, "TMPDIR=" + private.Tmp}
+	if len(v.Sandbox.Net.Ports) > 0 {
+		env = append(env, "RES_OPTIONS=use-vc") // names are looked up by TCP: there is no UDP (resolv.conf(5))
+	}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(plainVariables, name) || slices.Contains(v.Sandbox.Env, name) || slices.Contains(v.Env.Pass, name) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// furnish links what the configuration opens of the home into the private home of the sandbox, and
+// copies its caches there. Sandboxed programs have written the private home: nothing outside of it
+// is reached by its links.
+func furnish(private, home string, s policy.Sandbox) error {
+	root, err := os.OpenRoot(private)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range slices.Concat(s.Write, s.Read, s.Creds) {
+		if rest, ok := below(name, home); ok {
+			if err := link(root, rest, name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range s.Cache {
+		if rest, ok := below(name, home); ok {
+			if err := copyOnce(root, rest, name); err != nil {
+				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
+			}
+		}
+	}
+	return nil
+}
+
+// below returns the rest of the path name below home, if it is below.
+func below(name, home string) (rest string, ok bool) {
+	rest, ok = names.CutDir(name, filepath.Clean(home))
+	return rest, ok && home != "" && rest != "."
+}
+
+// link has rest in root lead to the file called to, unless something is there already.
+func link(root *os.Root, rest, to string) error {
+	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
+		return err
+	}
+	if err := root.Symlink(to, rest); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// copyOnce copies the directory called from to rest in root, unless something is there already.
+func copyOnce(root *os.Root, rest, from string) error {
+	if _, err := root.Lstat(rest); err == nil {
+		return nil
+	}
+	if err := root.MkdirAll(rest, 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	to, err := root.OpenRoot(rest)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return copyTree(to, os.DirFS(from))
+}
