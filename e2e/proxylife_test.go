@@ -239,8 +239,8 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 		name, args, says string
 		code             int
 	}{
-		{"no command", "", "requires at least 1 argument", 1},
-		{"an unknown flag", "--nonsense make", "unknown flag: --nonsense", 1},
+		{"no command", "", "requires at least 1 argument", 125},
+		{"an unknown flag", "--nonsense make", "unknown flag: --nonsense", 125},
 		{"not in PATH", "foo", "hostexec: command 'foo' not found in PATH", 125},
 		{"what to type instead", "foo", "docker hostexec proxy foo=/path/to/foo", 125},
 		{"a negative time", "--shutdown-grace -1s make", "hostexec: --shutdown-grace -1s: must not be negative", 125},
@@ -250,7 +250,7 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 		{"no directory", "--dir= make", "hostexec: --dir: no directory named", 125},
 		{"the root", "--dir / make", "hostexec: --dir /: not a directory for requests", 125},
 		{"a link", "--dir link make", "a symbolic link is on the way", 125},
-		{"two directories", "--dir x --global make", "dir global", 1},
+		{"two directories", "--dir x --global make", "--dir and --global exclude each other", 125},
 		{"the state", "--dir " + h.State + "/x make", "would lie in each other", 125},
 		{"a program within", "--dir . tool=" + h.Work + "/tool", "could change " + h.Work + "/tool, which 'tool' runs", 125},
 		{"a variable with a value", "--pass-env A=b make", "give the name only", 125},
