@@ -177,7 +177,7 @@ func TestConfinedHostile(t *testing.T) {
 			st, out := c.run(t, s, "exec "+self, "EXECUTOR_TEST_AS=hostile", "ATTACK="+name, "SECRETS="+c.secrets, "LINK="+link,
 				"WATCHER="+strconv.Itoa(os.Getpid()), "TCP="+tcp.Addr().String(), "SOCKET="+socket.Addr().String(), "ABSTRACT="+abstract.Addr().String())
 			if st.Code != 0 || !strings.HasPrefix(out, "refused: ") {
-				t.Errorf("net %s: %s: %+v, %q", n, name, st, out)
+				t.Errorf("net %+v: %s: %+v, %q", n, name, st, out)
 			}
 		}
 	}
@@ -279,15 +279,19 @@ var attacks = map[string]func() error{
 		}
 		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte{127, 0, 0, 1}})
 	},
-	"mptcp":    func() error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
-	"udp":      func() error { return dial("udp", "127.0.0.1:53") },
-	"raw":      func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
-	"vsock":    func() error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
-	"alg":      func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
-	"audit":    func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) },
-	"unix":     func() error { return dial("unix", os.Getenv("SOCKET")) },
-	"docker":   func() error { return dial("unix", "/var/run/docker.sock") },
-	"dbus":     func() error { return dial("unix", "/run/dbus/system_bus_socket") },
+	"mptcp":  func() error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
+	"udp":    func() error { return dial("udp", "127.0.0.1:53") },
+	"raw":    func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
+	"vsock":  func() error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"alg":    func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
+	"audit":  func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) },
+	"unix":   func() error { return dial("unix", os.Getenv("SOCKET")) },
+	"docker": func() error { return dial("unix", "/var/run/docker.sock") },
+	"dbus":   func() error { return dial("unix", "/run/dbus/system_bus_socket") },
+	"datagram pair": func() error {
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		return err
+	},
 	"abstract": func() error { return dial("unix", os.Getenv("ABSTRACT")) },
 	"unix with high bits": func() error {
 		_, _, errno := unix.RawSyscall(unix.SYS_SOCKET, 1<<32|unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -5,6 +5,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -43,7 +44,7 @@ func landlockSupported() error {
 	case err == unix.ENOSYS:
 		return fmt.Errorf("its kernel has no Landlock; version %d of Linux 6.12 is needed", requiredABI)
 	case err == unix.EOPNOTSUPP:
-		return fmt.Errorf("Landlock was turned off when its kernel was started (lsm=, CONFIG_LSM)")
+		return errors.New("its kernel was started without Landlock (lsm=, CONFIG_LSM)")
 	case err != nil:
 		return os.NewSyscallError("landlock_create_ruleset", err)
 	case abi < requiredABI:

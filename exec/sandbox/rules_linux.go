@@ -64,6 +64,9 @@ func has(argument, bits uint32) condition {
 	return condition{argument: argument, mask: bits, differs: true}
 }
 
+// typeIs holds for a type of socket, whatever the flags in the same argument are (socket(2)).
+func typeIs(kind uint32) condition { return condition{argument: 1, mask: 0xf, value: kind} }
+
 // rulesFor returns all rules for a program with the network n.
 func rulesFor(n Net) (list []rule) {
 	for _, group := range []struct {
@@ -106,15 +109,17 @@ func socketRules(n Net) []rule {
 			list = append(list, rule{unix.SYS_SOCKET, []condition{is(0, family)}, allow})
 		case !n.None():
 			// Landlock knows the ports of TCP, not those of UDP or MPTCP.
-			stream := condition{argument: 1, mask: 0xf, value: unix.SOCK_STREAM}
 			for _, protocol := range []uint32{0, unix.IPPROTO_TCP} {
-				list = append(list, rule{unix.SYS_SOCKET, []condition{is(0, family), stream, is(2, protocol)}, allow})
+				list = append(list, rule{unix.SYS_SOCKET, []condition{is(0, family), typeIs(unix.SOCK_STREAM), is(2, protocol)}, allow})
 			}
 		}
 	}
-	list = append(list,
-		rule{unix.SYS_SOCKET, nil, refuseNet},
-		rule{unix.SYS_SOCKETPAIR, []condition{isNot(0, unix.AF_UNIX)}, refuseNet})
+	list = append(list, rule{unix.SYS_SOCKET, nil, refuseNet})
+	// A pair of datagram sockets is not one for ever: each of them can send to any socket with a path.
+	for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+		list = append(list, rule{unix.SYS_SOCKETPAIR, []condition{is(0, unix.AF_UNIX), typeIs(kind)}, allow})
+	}
+	list = append(list, rule{unix.SYS_SOCKETPAIR, nil, refuseNet})
 	if n.All {
 		return list
 	}

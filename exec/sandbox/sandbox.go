@@ -11,10 +11,7 @@
 // privilege. There is no partial confinement: an old kernel gets an error.
 package sandbox
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // ErrUnsupported is the reason why this system can't confine programs.
 var ErrUnsupported = errors.New("this system cannot confine a program")
@@ -44,16 +41,6 @@ type Net struct {
 
 // None reports whether n permits no internet socket at all.
 func (n Net) None() bool { return !n.All && len(n.Ports) == 0 }
-
-func (n Net) String() string {
-	switch {
-	case n.All:
-		return "all"
-	case len(n.Ports) == 0:
-		return "none"
-	}
-	return fmt.Sprint(n.Ports)
-}
 
 // Spec is what a confined program may do. The zero value permits no file and no network.
 type Spec struct {

@@ -8,22 +8,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// SandboxDirs are the directories that programs in a sandbox have for themselves.
-type SandboxDirs struct {
-	Home string // of one project; it stays
-	Tmp  string // of one session
-}
+// SandboxDirs are the directories that programs in a sandbox have for themselves. They stay: nothing of hostexec reads
+// or removes what such programs have written.
+type SandboxDirs struct{ Home, Tmp string }
 
-// SandboxDirs returns the directories for the session with the folder session, which works in workspace. It
-// creates them.
-func (s *Store) SandboxDirs(session, workspace string) (SandboxDirs, error) {
-	sum := sha256.Sum256([]byte(workspace))
-	d := SandboxDirs{
-		Home: filepath.Join(s.Home, "sandbox", hex.EncodeToString(sum[:8])),
-		Tmp:  filepath.Join(session, "tmp"),
-	}
+// SandboxDirs returns the directories for sessions that work in workspace and whose containers can write the paths
+// writable. It creates them. Sessions with other paths have other directories: one must not write what another runs.
+func (s *Store) SandboxDirs(workspace string, writable []string) (SandboxDirs, error) {
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{workspace}, writable...), "\x00")))
+	at := filepath.Join(s.Home, "sandbox", hex.EncodeToString(sum[:8]))
+	d := SandboxDirs{Home: filepath.Join(at, "home"), Tmp: filepath.Join(at, "tmp")}
 	for _, dir := range []string{d.Home, d.Tmp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return d, fmt.Errorf("make a directory for the sandbox: %w", err)

@@ -9,7 +9,7 @@
 //	    config.yaml                  the configuration: plugin/config
 //	    projects/<name>.yaml         the configuration of one project
 //	    trust/<digest>               the workspaces' proposals that are trusted
-//	    sandbox/<digest>/            the home of sandboxed commands, one for each workspace
+//	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
 //	    images/                      findings about images, by digest
 //	    room-hosts                   engines, other than the sessions' own, that ran containers of commands

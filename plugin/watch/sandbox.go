@@ -36,7 +36,7 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if err != nil {
 			return nil, nil, err
 		}
-		private, err := rec.Store.SandboxDirs(rec.Dir, rec.Workspace)
+		private, err := rec.Store.SandboxDirs(rec.Workspace, dirs.Sources())
 		if err != nil {
 			return nil, nil, err
 		}
