@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // maxInit is what our packages may allocate before main runs. Each run of docker hostexec
@@ -43,26 +45,35 @@ func TestIntegrationInit(t *testing.T) {
 }
 
 // TestIntegrationEntry checks that docker's question what the plugin is, which comes before each command, is
-// answered before the packages of docker's command line are initialized.
+// answered before the packages of docker's command line are initialized, and that a keeper begins before that.
 func TestIntegrationEntry(t *testing.T) {
-	trace := initTrace(t, "docker-cli-plugin-metadata")
-	for _, late := range []string{"net", "regexp", "github.com/docker/docker/client", "google.golang.org/grpc"} {
-		if strings.Contains(trace, "init "+late+" @") {
-			t.Errorf("%s is initialized before docker's question is answered", late)
-		}
+	keeper := exec.Command(pluginPath(t))
+	keeper.Args = []string{proctree.KeeperName} // without a session to keep, it ends with 125
+	trace, err := initTraceOf(keeper)
+	if err == nil || keeper.ProcessState.ExitCode() != 125 || !strings.Contains(trace, "init "+module+"exec/proctree @") {
+		t.Errorf("a keeper: %v, and initializes\n%s", err, trace)
 	}
-	if !strings.Contains(trace, "init "+module+"exec/proctree @") {
-		t.Errorf("exec/proctree is not, by which a keeper begins:\n%s", trace)
+	for name, trace := range map[string]string{"docker's question is answered": initTrace(t, "docker-cli-plugin-metadata"), "a keeper begins": trace} {
+		for _, late := range []string{"net", "regexp", "github.com/docker/docker/client", "google.golang.org/grpc"} {
+			if strings.Contains(trace, "init "+late+" @") {
+				t.Errorf("%s is initialized before %s", late, name)
+			}
+		}
 	}
 }
 
 // initTrace returns what the runtime says of the packages that the plugin initializes (GODEBUG in package runtime).
 func initTrace(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(pluginPath(t), args...)
+	trace, err := initTraceOf(exec.Command(pluginPath(t), args...))
+	check(t, err)
+	return trace
+}
+
+func initTraceOf(cmd *exec.Cmd) (string, error) {
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
-	check(t, cmd.Run())
-	return trace.String()
+	err := cmd.Run()
+	return trace.String(), err
 }
