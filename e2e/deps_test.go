@@ -29,7 +29,7 @@ var allowedImports = map[string]string{
 	"exec/proctree":    "",
 	"exec/policy":      "exec/names",
 	"exec/recording":   "exec/names",
-	"plugin/state":     "exec/names",
+	"plugin/state":     "exec/dir exec/names",
 	"plugin/notify":    "exec/osenv",
 	"plugin/volume":    "",
 	"plugin/entry":     "",
@@ -42,7 +42,7 @@ var allowedImports = map[string]string{
 	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/sandbox":  "",
-	"exec/job":      "exec/executor exec/proctree exec/names",
+	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv",
 	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 

@@ -10,16 +10,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/moby/sys/atomicwriter"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // writeInfo replaces the status of a job atomically: a reader sees the old or the new status.
-func writeInfo(dir string, info Info) error {
+func writeInfo(folder string, info Info) error {
 	b, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicwriter.WriteFile(filepath.Join(dir, statusFile), append(b, '\n'), 0o600)
+	return dir.Replace(filepath.Join(folder, statusFile), append(b, '\n'), 0o600)
 }
 
 // maxInfo is greater than the size of any status file.

@@ -20,7 +20,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/moby/sys/atomicwriter"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // File is the name of the file in a session's share that says which carrier to use.
@@ -45,5 +45,5 @@ func Decide(share, word string) error {
 
 // WriteFile writes a file of share that any container user may read, in one step.
 func WriteFile(share, name, text string) error {
-	return atomicwriter.WriteFile(filepath.Join(share, name), []byte(text+"\n"), 0o644)
+	return dir.Replace(filepath.Join(share, name), []byte(text+"\n"), 0o644)
 }

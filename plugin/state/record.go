@@ -12,8 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/moby/sys/atomicwriter"
-
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -65,7 +64,7 @@ func (s *Store) put(id, name string, text []byte) error {
 			return err
 		}
 	}
-	return atomicwriter.WriteFile(path, text, 0o600)
+	return dir.Replace(path, text, 0o600)
 }
 
 // setAside renames a damaged record, so that the user can inspect it.
