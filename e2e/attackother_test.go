@@ -19,16 +19,16 @@ import (
 // Attack 235.
 func TestIntegrationAttackOtherSession(t *testing.T) {
 	h, _ := hostWithCanary(t)
-	shared, apart := h.Home+"/shared", h.Home+"/apart"
+	shared, private := h.Home+"/shared", h.Home+"/private"
 	h.mkdir(t, shared+"/bin")
-	h.mkdir(t, apart)
+	h.mkdir(t, private)
 	h.Env = append(h.Env, "PATH="+shared+"/bin:"+os.Getenv("PATH"), "BASH_ENV="+shared+"/env")
 	h.Write(t, h.Home, "tool", "#!/bin/bash\nuname\n", 0o755)
 	h.Write(t, shared+"/bin", "mine", "#!/bin/sh\necho mine\n", 0o755)
 	h.Write(t, shared, "ruled", "#!/bin/sh\necho ruled\n", 0o755)
 	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  ruled: {exec: "+shared+"/ruled, rules: [{id: r, do: allow, effects: [read], argv: []}]}\n", 0o600)
 	writer := []string{"-v", shared + ":/s", "--proxy", "true", image(t, "full"), "/probe", "hold"}
-	victim := h.Detached(t, "-v", apart+":/a", "-w", "/a", "--proxy", "tool="+h.Home+"/tool", "--proxy", "uname", image(t, "full"), "/probe", "hold")
+	victim := h.Detached(t, "-v", private+":/a", "-w", "/a", "--proxy", "tool="+h.Home+"/tool", "--proxy", "uname", image(t, "full"), "/probe", "hold")
 	calls := func(when string) {
 		t.Helper()
 		for _, call := range []string{"tool", "uname"} {

@@ -14,7 +14,7 @@ type Subtree struct {
 	subtree
 }
 
-// NewSubtree returns the stem of a living process, which was started with the marker id.
+// NewSubtree returns the subtree of a living process, which was started with the marker id.
 func NewSubtree(pid int, id string) Subtree { return newSubtree(pid, id) }
 
 // Alive reports whether the process still runs.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subtree is what a Stem has on this system.
+// subtree is what a Subtree has on this system.
 type subtree struct {
 	root        proc
 	supervisor  int           // pid of the root's supervisor, or 0
@@ -20,7 +20,7 @@ type subtree struct {
 	interrupted *interrupted
 }
 
-// interrupted is what was found when the stem was interrupted: a parent that ends of that takes along what
+// interrupted is what was found when the subtree was interrupted: a parent that ends of that takes along what
 // tells who its children belong to.
 type interrupted struct {
 	sync.Mutex
@@ -68,7 +68,7 @@ func (s Subtree) remember(pid int) {
 	}
 }
 
-// new reports whether a process was not there when the stem was looked at.
+// new reports whether a process was not there when the subtree was looked at.
 func (s Subtree) new(pid int) bool {
 	st, ok := readStat(pid)
 	return ok && !s.before[proc{pid, st.start}]
@@ -111,7 +111,7 @@ func (s Subtree) subtreeOf(b proc, request string) func() snapshot {
 }
 
 // orphans looks at those children of this process, and of the root's supervisor, that lost a parent
-// below the stem. What only forked still carries the marker that the stem itself was started with.
+// below the subtree's root. What only forked still carries the marker that the root itself was started with.
 func (s Subtree) orphans(k childLister, request string) snapshot {
 	match := func(pid int) bool {
 		if !s.new(pid) {

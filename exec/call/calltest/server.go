@@ -55,7 +55,7 @@ func NewServer(t *testing.T) (*call.Server, string) {
 	return s, log
 }
 
-// NewShellServer is a scene with shells, of which p says what it may.
+// NewShellServer returns a server with shells, which the policy p decides about.
 func NewShellServer(t *testing.T, p *policy.Policy) *call.Server {
 	t.Helper()
 	s, _ := NewServer(t)
