@@ -43,11 +43,11 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	ask := w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.end(denied(x.req, w, a)))
 	}
 	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
-		return approved(x.peer, x.req, w, grant.By())
+		return x.approved(w, grant.By())
 	}
 	if err != nil { // then a person is asked
 		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
@@ -55,25 +55,25 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	if !x.server.refused.limitQuestions(ctx) {
 		err := x.deny(ctx, w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
+			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
 	if err := w.note(x.req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
-		return false, fail(x.peer, err, unwritten(err))
+		return false, x.fail(err)
 	}
 	patience, done := x.req.waiting(ctx)
 	defer done()
 	a, changed := x.wait(patience, w)
 	switch a.Outcome {
 	case approval.Approved:
-		return approved(x.peer, x.req, w, a.By)
+		return x.approved(w, a.By)
 	case approval.Cancelled:
 		if changed && ctx.Err() == nil {
 			return false, errRedecide
 		}
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
+			return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(callerDeadlineExceeded(x.req, w.v.Rule)))
 		}
 		if errors.Is(context.Cause(patience), errCallerLeft) {
 			return x.unanswered(w)
@@ -84,23 +84,26 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 		return x.unanswered(w)
 	}
 	if a.By == "" { // no person has seen it
-		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
+		return false, errors.Join(x.deny(ctx, w, a.Reason), x.end(denied(x.req, w, a)))
 	}
-	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.end(denied(x.req, w, a)))
 }
 
 // unanswered ends a request that nobody answered in time.
 func (x *exchange) unanswered(w *authorizedCall) (bool, error) {
-	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, w)))
+	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, w)))
 }
 
 // approved records who approved the request. A request whose approval cannot be recorded does not run.
-func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error) {
-	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
-		return false, fail(p, err, unwritten(err))
+func (x *exchange) approved(w *authorizedCall, by string) (bool, error) {
+	if err := w.note(x.req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
+		return false, x.fail(err)
 	}
 	return true, nil
 }
+
+// fail answers a request that cannot be recorded.
+func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
 // question returns what a person is asked about w.
 func (w *authorizedCall) question(req *request) approval.Question {
