@@ -45,7 +45,7 @@ func TestIntegrationWhereMore(t *testing.T) {
 			as = c.As(itoa(ordinaryUID)) // who can write what the command makes, and the other way round
 		}
 		bothPlaces(t, as, whereMore)
-		c.roomless(t)
+		c.wantNoCallContainer(t)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestIntegrationWhereDeath(t *testing.T) {
 				}
 				want(t, sig+": code in a container", codes[1], codes[0])
 			}
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
@@ -106,5 +106,5 @@ func TestIntegrationWhereRecorded(t *testing.T) {
 		wantText(t, recording, "err\n")
 		want(t, "what is recorded", len(recording), len("a\nberr\n"))
 	}
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 }

@@ -207,8 +207,8 @@ func TestCreditIsCapped(t *testing.T) {
 // Attacks 39, 143.
 func TestGate(t *testing.T) {
 	for _, tt := range []struct {
-		room int
-		wait time.Duration
+		limit int
+		wait  time.Duration
 	}{{maxNew, 0}, {maxSlow, slowAfter + time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			var g connLimiter
@@ -221,18 +221,18 @@ func TestGate(t *testing.T) {
 			}
 			enter()
 			time.Sleep(tt.wait)
-			for range tt.room - 1 {
+			for range tt.limit - 1 {
 				enter()
 			}
-			if len(g.waiting) != tt.room {
-				t.Fatalf("%d wait, want all %d", len(g.waiting), tt.room)
+			if len(g.waiting) != tt.limit {
+				t.Fatalf("%d wait, want all %d", len(g.waiting), tt.limit)
 			}
 			enter()
 			if _, err := ends[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the oldest connection: %v, want it cut short", err)
 			}
-			if len(g.waiting) != tt.room || g.waiting[0].Conn != ends[1] {
-				t.Errorf("%d wait, want %d without the oldest", len(g.waiting), tt.room)
+			if len(g.waiting) != tt.limit || g.waiting[0].Conn != ends[1] {
+				t.Errorf("%d wait, want %d without the oldest", len(g.waiting), tt.limit)
 			}
 			for _, c := range ends {
 				g.leave(c)
