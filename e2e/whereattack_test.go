@@ -15,11 +15,11 @@ import (
 
 // Attacks on the containers that commands run in: by their callers, and from within.
 
-// TestIntegrationWhereHidden gives the caller less than a directory: a part of it read-only,
+// TestIntegrationWhereHiddenMounts gives the caller less than a directory: a part of it read-only,
 // others under a volume, a file and a tmpfs. A command's container has no more of it.
 //
 // Attack 201.
-func TestIntegrationWhereHidden(t *testing.T) {
+func TestIntegrationWhereHiddenMounts(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -89,11 +89,11 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 	}
 }
 
-// TestIntegrationWhereFromWithin is a command that turns on its container's first process,
+// TestIntegrationWhereEscape is a command that turns on its container's first process,
 // on the host's socket, and on what it shares with its caller.
 //
 // Attack 207.
-func TestIntegrationWhereFromWithin(t *testing.T) {
+func TestIntegrationWhereEscape(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -139,9 +139,9 @@ func TestIntegrationWhereFlood(t *testing.T) {
 	eventually(t, 4*patience, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
 }
 
-// TestIntegrationWhereLikeYou makes files as a person with a strict umask and further groups
+// TestIntegrationWhereUser makes files as a person with a strict umask and further groups
 // would: with the modes, and in the places, that they could make them in themselves.
-func TestIntegrationWhereLikeYou(t *testing.T) {
+func TestIntegrationWhereUser(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting

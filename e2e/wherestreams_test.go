@@ -35,8 +35,8 @@ var whereMore = []string{
 	`Xbash -c 'set -m; sleep 1000 & kill %1; wait %1; echo $?' 2>/dev/null`,
 }
 
-// TestIntegrationWhereMore runs every row in both places: the bytes and the codes are the same.
-func TestIntegrationWhereMore(t *testing.T) {
+// TestIntegrationWhereStreams runs every row in both places: the bytes and the codes are the same.
+func TestIntegrationWhereStreams(t *testing.T) {
 	for _, h := range anybody(t) {
 		c := h.Holding(t, places(t)...)
 		c.As("0").Exec(t, "chmod", "777", "/w")

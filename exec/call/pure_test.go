@@ -40,8 +40,8 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestWithhold has a caller told that its command got no stdin, if it has one that was refused.
-func TestWithhold(t *testing.T) {
+// TestRefusedStdinIsReported has a caller told that its command got no stdin, if it has one that was refused.
+func TestRefusedStdinIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fd      wire.FD
@@ -66,8 +66,8 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-// TestPromptless says why a prompt may have failed: the caller has a terminal, and the command none.
-func TestPromptless(t *testing.T) {
+// TestPromptHint says why a prompt may have failed: the caller has a terminal, and the command none.
+func TestPromptHint(t *testing.T) {
 	whole := policy.Verdict{Profile: policy.Profile{Whole: true}}
 	piped := [3]wire.FD{wire.FDTTY, wire.FDPipe, wire.FDPipe}
 	for _, tt := range []struct {
@@ -205,7 +205,7 @@ func TestCreditIsCapped(t *testing.T) {
 // many, and where there are many when it has dawdled.
 //
 // Attacks 39, 143.
-func TestGate(t *testing.T) {
+func TestConnLimiter(t *testing.T) {
 	for _, tt := range []struct {
 		limit int
 		wait  time.Duration

@@ -38,7 +38,7 @@ func TestNotFirst(t *testing.T) {
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestFindProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"a/plain": 0o644, "b/plain": 0o755, "a/only": 0o644, "b/dir/x": 0o755} {
 		file := filepath.Join(dir, name)
