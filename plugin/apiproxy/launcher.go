@@ -87,8 +87,11 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.plan(want, labels)
+	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	if err != nil || p == nil {
+		return nil, err
+	}
+	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
 	}
 	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
@@ -157,35 +160,20 @@ func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string
 	return all, nil
 }
 
-// plan returns what the host allows a container, as far as its label asks for it, or nil if it is not selected.
-func (l *Launcher) plan(want launch.Creation, labels map[string]string) (*launch.Plan, error) {
-	service, configured := l.configured(labels[state.LabelService])
+// plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since
+// the last call.
+func (l *Launcher) plan(image string, keepDir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
+	service, configured := conf.Services[labels[state.LabelService]]
 	if !l.selection.selects(labels, configured) {
 		return nil, nil
 	}
 	opts := l.opts.With(service)
-	p, err := opts.Plan(want.Config.Image, want.Config.WorkingDir != "")
+	p, err := opts.Plan(image, keepDir)
 	if err != nil {
-		return nil, err
-	}
-	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
 	}
 	p.Record.Engine = l.cli.DockerEndpoint().Host
 	p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(l.cli), p.Record.Engine)
 	p.Record.StartedLater = true
 	return p, nil
-}
-
-// configured returns what the configuration says of a service. The configuration may have changed since the last call.
-func (l *Launcher) configured(service string) (config.Service, bool) {
-	if service == "" {
-		return config.Service{}, false
-	}
-	workspace := l.opts.Dir
-	if l.opts.Workspace != "" {
-		workspace, _ = cli.Directory(l.opts.Workspace) // Plan returns the error
-	}
-	s, ok := config.Load(config.Source{Store: l.store.Home, Project: l.opts.Dir, Workspace: workspace}).Services[service]
-	return s, ok
 }
