@@ -120,8 +120,8 @@ func TestIntegrationAttachInForeground(t *testing.T) {
 	}
 }
 
-// TestIntegrationUnattachable attaches what cannot be, and is told why and what to type.
-func TestIntegrationUnattachable(t *testing.T) {
+// TestIntegrationAttachRefused attaches what cannot be, and is told why and what to type.
+func TestIntegrationAttachRefused(t *testing.T) {
 	h := dockerUsers(t)[0]
 	stopped := h.standing(t)
 	h.Must(t, "kill", stopped.ID)

@@ -261,9 +261,9 @@ func TestIntegrationBackgroundTerminalChild(t *testing.T) {
 	})
 }
 
-// TestIntegrationRefusesNoCaller hangs up between request and answer again and again,
+// TestIntegrationHangUpRepeated hangs up between request and answer again and again,
 // after which the host has as many processes and descriptors as before.
-func TestIntegrationRefusesNoCaller(t *testing.T) {
+func TestIntegrationHangUpRepeated(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		w := c.Host.Watcher(t, c.Session)
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open

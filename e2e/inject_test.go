@@ -94,9 +94,9 @@ func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 	h.quiet(t, soon)
 }
 
-// TestIntegrationLentVolume lends a container a volume where login shells look: nothing is
+// TestIntegrationVolumesFrom lends a container a volume where login shells look: nothing is
 // put into it, for it is another's.
-func TestIntegrationLentVolume(t *testing.T) {
+func TestIntegrationVolumesFrom(t *testing.T) {
 	h := dockerUsers(t)[0]
 	lender := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, "-v", "/usr/local/bin", image(t, "full"), "true"))
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", lender) })

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestIntegrationInFlight has 5, 100 and 1000 calls in flight together, each of which is
+// TestIntegrationParallelCalls has 5, 100 and 1000 calls in flight together, each of which is
 // answered rightly, within the memory and threads that design.md section 9 allows. Then
 // all descriptors are back.
 //
 // Attack 145.
-func TestIntegrationInFlight(t *testing.T) {
+func TestIntegrationParallelCalls(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		for _, n := range []int{5, 100, 1000} {
 			t.Run(fmt.Sprintf("%s/%d", h.Name, n), func(t *testing.T) {
@@ -37,9 +37,9 @@ func TestIntegrationInFlight(t *testing.T) {
 	}
 }
 
-// TestIntegrationInARow makes 2000 calls, one after the other, and wants nothing to be
+// TestIntegrationSequentialCalls makes 2000 calls, one after the other, and wants nothing to be
 // left of them: no descriptor, no zombie, no file.
-func TestIntegrationInARow(t *testing.T) {
+func TestIntegrationSequentialCalls(t *testing.T) {
 	for _, h := range anybody(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket").As("1000")

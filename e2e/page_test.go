@@ -323,11 +323,11 @@ func (d screen) answer(t *testing.T, c *Container) (shown string) {
 	return shown
 }
 
-// TestIntegrationPageStrangers is what the page tells who is no person of this host: another
+// TestIntegrationPageOtherOrigins is what the page tells who is no person of this host: another
 // origin's page, and a command that a container called.
 //
 // Attacks 104, 106, 115, 124.
-func TestIntegrationPageStrangers(t *testing.T) {
+func TestIntegrationPageOtherOrigins(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	u := h.ui(t)

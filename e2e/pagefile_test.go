@@ -112,11 +112,11 @@ exec `+find(t, "chromium", "chromium-browser", "google-chrome")+` --headless --n
 	}
 }
 
-// TestIntegrationPageTwice has another program present the code before the browser does: the
+// TestIntegrationPageCodeUsedTwice has another program present the code before the browser does: the
 // browser says so, and what the other got is good for nothing any more.
 //
 // Attack 108.
-func TestIntegrationPageTwice(t *testing.T) {
+func TestIntegrationPageCodeUsedTwice(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh") // without a desktop, where it would start the page
 	u, browser := h.ui(t), newBrowser(t)

@@ -64,7 +64,7 @@ func TestIntegrationSignalsAsLocal(t *testing.T) {
 	for _, sh := range []string{"hbash", "cbash"} {
 		want(t, sh, c.Exec(t, "bash", "-c", signalDriver, "bash", sh).Out, local.Out)
 	}
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 }
 
 // TestIntegrationKeysAsLocal types keys at a terminal while a command has a pipe for its stdout: the

@@ -54,7 +54,7 @@ func elsewhere(t *testing.T, c *Container, host string) {
 		call := c.Start(t, name, "-c", "echo ready >&2; read -r a; echo got $a; exit 3")
 		if name == "ash" {
 			eventually(t, patience, "its container is there", func() bool { return len(c.roomsAt(t, host)) == 1 })
-			want(t, "containers here", len(c.rooms(t)), 0)
+			want(t, "containers here", len(c.callContainers(t)), 0)
 		}
 		want(t, "code", call.Wait(t).Code, 3)
 		r := c.Feed(t, "word\n", name, "-c", "read -r a; echo got $a >made; cat made; rm made; exit 4")

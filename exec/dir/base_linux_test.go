@@ -65,9 +65,9 @@ func TestBaseReplaced(t *testing.T) {
 	}
 }
 
-// TestBoxNamed has a link to the box itself, and to what is above it, in place of each: a name
+// TestSharedThroughLink has a link to the box itself, and to what is above it, in place of each: a name
 // that leads through a link is none.
-func TestBoxNamed(t *testing.T) {
+func TestSharedThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
 		b, at, _ := newBox(t)
 		name := filepath.Join(strings.TrimSuffix(at, "requests/make"), rest)

@@ -78,7 +78,7 @@ var planted = []struct {
 // 1 to 8: nothing that is planted is read.
 //
 // Attacks 1, 2, 3, 4, 5, 6, 7, 8.
-func TestBoxReadsNothingPlanted(t *testing.T) {
+func TestSharedReadsNothingUntrusted(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
 			b, at, canary := newBox(t)
@@ -100,7 +100,7 @@ func TestBoxReadsNothingPlanted(t *testing.T) {
 // nothing is written by it.
 //
 // Attacks 14, 15.
-func TestBoxWritesNowhereElse(t *testing.T) {
+func TestSharedWritesNowhereElse(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
 			b, at, canary := newBox(t)
@@ -138,7 +138,7 @@ func TestBoxWritesNowhereElse(t *testing.T) {
 // 18: only what has the name goes, never what is in it or what it leads to.
 //
 // Attack 18.
-func TestBoxRemoves(t *testing.T) {
+func TestSharedRemoves(t *testing.T) {
 	b, at, canary := newBox(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestBoxRemoves(t *testing.T) {
 // 16: the directory is held, whatever has its name, and none is made or opened through a link.
 //
 // Attack 16.
-func TestBoxIsHeld(t *testing.T) {
+func TestSharedIsHeld(t *testing.T) {
 	b, at, canary := newBox(t)
 	base := filepath.Dir(canary)
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
@@ -180,11 +180,11 @@ func TestBoxIsHeld(t *testing.T) {
 	}
 }
 
-// TestBoxModes makes directories for everybody, and for their owner alone, whatever the umask;
+// TestSharedModes makes directories for everybody, and for their owner alone, whatever the umask;
 // those that exist keep their modes.
 //
 // Attack 126.
-func TestBoxModes(t *testing.T) {
+func TestSharedModes(t *testing.T) {
 	for _, umask := range []int{0, 0o077} {
 		old := unix.Umask(umask)
 		defer unix.Umask(old)
@@ -221,7 +221,7 @@ func TestBoxModes(t *testing.T) {
 // 5: pipes cost nothing but their names.
 //
 // Attacks 5, 20, 138.
-func TestBoxFlood(t *testing.T) {
+func TestSharedFlood(t *testing.T) {
 	b, at, _ := newBox(t)
 	const many = 2000
 	for i := range many {
@@ -255,7 +255,7 @@ func TestBoxFlood(t *testing.T) {
 // 9: a file is exchanged with a link again and again while it is read.
 //
 // Attack 9.
-func TestBoxRacingExchange(t *testing.T) {
+func TestSharedRacingExchange(t *testing.T) {
 	b, at, canary := newBox(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
@@ -280,7 +280,7 @@ func TestBoxRacingExchange(t *testing.T) {
 // 11: a file that grows while it is read is refused at the cap, not read on.
 //
 // Attack 11.
-func TestBoxGrowing(t *testing.T) {
+func TestSharedGrowing(t *testing.T) {
 	b, at, _ := newBox(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
 		t.Fatal(err)
@@ -293,8 +293,8 @@ func TestBoxGrowing(t *testing.T) {
 	}
 }
 
-// TestBoxUmask: a file is its owner's to read and write, whatever the umask.
-func TestBoxUmask(t *testing.T) {
+// TestSharedUmask: a file is its owner's to read and write, whatever the umask.
+func TestSharedUmask(t *testing.T) {
 	b, at, _ := newBox(t)
 	defer syscall.Umask(syscall.Umask(0o777))
 	f, err := b.Create("x", Entry{UID: os.Geteuid()})

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBellPlanted finds no bell in what is none, nor in one that nobody hears.
+// TestWakeupUntrusted finds no bell in what is none, nor in one that nobody hears.
 //
 // Attack 162.
-func TestBellPlanted(t *testing.T) {
+func TestWakeupUntrusted(t *testing.T) {
 	for _, tt := range planted {
 		t.Run(tt.name, func(t *testing.T) {
 			b, at, canary := newBox(t)
@@ -27,11 +27,11 @@ func TestBellPlanted(t *testing.T) {
 	}
 }
 
-// TestBell wakes a reader, whom a full pipe holds up as little as it does us, and misses one
+// TestWakeup wakes a reader, whom a full pipe holds up as little as it does us, and misses one
 // that has gone.
 //
 // Attack 162.
-func TestBell(t *testing.T) {
+func TestWakeup(t *testing.T) {
 	b, at, _ := newBox(t)
 	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
 		t.Fatal(err)
@@ -57,11 +57,11 @@ func TestBell(t *testing.T) {
 	}
 }
 
-// TestBellElsewhere rings no pipe that has another name: it may be one of the host's, of which
+// TestWakeupHardLink rings no pipe that has another name: it may be one of the host's, of which
 // the other side has made a second name.
 //
 // Attack 162.
-func TestBellElsewhere(t *testing.T) {
+func TestWakeupHardLink(t *testing.T) {
 	b, at, _ := newBox(t)
 	other := at + "/other"
 	if err := unix.Mkfifo(other, 0o622); err != nil {

@@ -104,8 +104,8 @@ func marked(id string) (found []string) {
 	return found
 }
 
-// TestNotInterruptible is a shell that a text has made deaf: it cannot be had back, and another is born.
-func TestNotInterruptible(t *testing.T) { everywhere(t, testNotInterruptible) }
+// TestUninterruptibleCommand is a shell that a text has made deaf: it cannot be had back, and another is born.
+func TestUninterruptibleCommand(t *testing.T) { everywhere(t, testNotInterruptible) }
 
 func testNotInterruptible(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 5 * time.Second
@@ -121,8 +121,8 @@ func testNotInterruptible(t *testing.T, r *fixture) {
 	}
 }
 
-// TestFast is F002-073.
-func TestFast(t *testing.T) { everywhere(t, testFast) }
+// TestCommandIsFast is F002-073.
+func TestCommandIsFast(t *testing.T) { everywhere(t, testFast) }
 
 func testFast(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")

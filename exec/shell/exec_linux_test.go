@@ -88,9 +88,9 @@ var texts = []struct {
 	{"F002-056 norc", `echo "$HISTFILE:${BASH##*/}"`, ":bash\n", "", 0},
 }
 
-// TestTexts runs one text after the other in one shell. Whatever a text was, the shell is
+// TestCommandsInOneShell runs one text after the other in one shell. Whatever a text was, the shell is
 // there for the next: the marker holds a value that all of them have to leave.
-func TestTexts(t *testing.T) { everywhere(t, testTexts) }
+func TestCommandsInOneShell(t *testing.T) { everywhere(t, testTexts) }
 
 func testTexts(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -107,8 +107,8 @@ func testTexts(t *testing.T, r *fixture) {
 	}
 }
 
-// TestScoped is F002-062 to F002-065: what is a command's own goes with it.
-func TestScoped(t *testing.T) { everywhere(t, testScoped) }
+// TestEnvironmentOfOneCommand is F002-062 to F002-065: what is a command's own goes with it.
+func TestEnvironmentOfOneCommand(t *testing.T) { everywhere(t, testScoped) }
 
 func testScoped(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -238,8 +238,8 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPolled is a system that tells of no file: what is renamed is found all the same.
-func TestPolled(t *testing.T) {
+// TestWithoutInotify is a system that tells of no file: what is renamed is found all the same.
+func TestWithoutInotify(t *testing.T) {
 	r := newFixture(t)
 	s := r.shell(t, "one")
 	b, err := r.ready()

@@ -154,10 +154,10 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// TestLists requests every list of a session whose texts are all long. No list may grow with the texts.
+// TestListsAreBounded requests every list of a session whose texts are all long. No list may grow with the texts.
 //
 // Attack 213.
-func TestLists(t *testing.T) {
+func TestListsAreBounded(t *testing.T) {
 	long := strings.Repeat("<\x1b\xff", 1<<20)
 	s := &crowded{n: 50, text: []string{"hsh", long}, log: filepath.Join(t.TempDir(), "audit.log")}
 	write(t, s.log, long)

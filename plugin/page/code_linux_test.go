@@ -265,8 +265,8 @@ func TestCodesAreFew(t *testing.T) {
 	}
 }
 
-// TestFruitless checks that browsers are not started forever if none connects.
-func TestFruitless(t *testing.T) {
+// TestFailedOpens checks that browsers are not started forever if none connects.
+func TestFailedOpens(t *testing.T) {
 	var links []string
 	s := serve(t, &Page{Store: newStore(t), Open: func(link string) error { links = append(links, link); return nil }})
 	for i := range maxFailedOpens + 2 {

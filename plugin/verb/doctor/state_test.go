@@ -12,7 +12,7 @@ import (
 )
 
 // Nothing that doctor advises removes the folder of a session that a container tells of, or may tell of.
-func TestRebuiltStays(t *testing.T) {
+func TestFixKeepsRebuiltSession(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestIntegrationPageStill has requests come, and be taken back, above and below one that a
+// TestIntegrationPageKeepsPosition has requests come, and be taken back, above and below one that a
 // person is about to answer: its button stays where it is below the mouse, and a click there is for it.
 //
 // Attack 111.
-func TestIntegrationPageStill(t *testing.T) {
+func TestIntegrationPageKeepsPosition(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))

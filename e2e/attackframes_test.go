@@ -135,9 +135,9 @@ func (c *Container) converse(t testing.TB, fds string, data []byte) (started boo
 	return started, exit
 }
 
-// TestIntegrationFramesTellTheTruth sends a good request the same way, so that what the
+// TestIntegrationValidFrames sends a good request the same way, so that what the
 // tests above do not see is not for the sender's lack.
-func TestIntegrationFramesTellTheTruth(t *testing.T) {
+func TestIntegrationValidFrames(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Feed(t, hex.EncodeToString(request(nil))+"\n", "/probe", "send", "-")
 		reply, err := hex.DecodeString(strings.TrimSpace(r.Out))
@@ -176,11 +176,11 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 	})
 }
 
-// TestIntegrationSilence connects ten thousand times and says nothing: a call that says
+// TestIntegrationSilentCallers connects ten thousand times and says nothing: a call that says
 // something is served meanwhile, and in the end all is returned.
 //
 // Attacks 39, 145.
-func TestIntegrationSilence(t *testing.T) {
+func TestIntegrationSilentCallers(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket")

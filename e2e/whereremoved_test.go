@@ -44,7 +44,7 @@ func TestIntegrationWhereRemoved(t *testing.T) {
 			want(t, "stdout", r.Out, "")
 			wantText(t, r.Err, tt.says)
 			want(t, "a call after it", c.Exec(t, "csh", "-c", "echo ran").Out, "ran\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 	w := h.Watcher(t, c.Session)
