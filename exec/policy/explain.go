@@ -38,14 +38,14 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 		t := &attempts[i]
 		t.Decides = t.Matched && t.Name == v.Rule
 		if t.Matched && !t.Decides {
-			t.Why = d.overruled(t, v)
+			t.Why = d.overruled(v)
 		}
 	}
 	return v, attempts
 }
 
 // overruled returns the reason why a trial that matched did not decide.
-func (d *decision) overruled(t *RuleResult, v Verdict) string {
+func (d *decision) overruled(v Verdict) string {
 	switch {
 	case v.Rule != "":
 		return fmt.Sprintf("matches, but %s decides: %s", v.Rule, v.Action)

@@ -120,14 +120,11 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	if err == nil {
 		err = l.prepare(ctx, api, want)
 	}
-	if err == nil {
-		err = l.listenHTTP(ctx, api, want)
-	}
 	if err != nil {
 		return l.fail(l.cause(err))
 	}
 	resp, err := l.createContainer(ctx, api, want, path)
-	want = l.edited(want, path)
+	want = l.additions(want, path).Apply(want)
 	l.Writable = writableSources(want)
 	if err != nil {
 		if ferr := l.filled(); ferr != nil {
@@ -165,7 +162,8 @@ func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (
 }
 
 // prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory
-// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet.
+// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet,
+// except for calls over HTTP.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
@@ -175,9 +173,11 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 		l.filled = l.fill(ctx, api)
 	}
 	if l.Plan.Record.Carrier == carrier.ByFiles {
-		return l.filled() // a directory of the share is mounted, too, and must exist
+		if err := l.filled(); err != nil { // a directory of the share is mounted, too, and must exist
+			return err
+		}
 	}
-	return nil
+	return l.listenHTTP(ctx, api, want)
 }
 
 // fill fills the share while the engine creates the container. The returned function waits for the end.

@@ -31,7 +31,7 @@ func sourceMissing(err error, dir string) bool {
 
 // createContainer creates the container with the share or, if the engine does not see the share, with a volume.
 func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
-	resp, err := l.edited(want, path).send(ctx, api)
+	resp, err := l.additions(want, path).Apply(want).send(ctx, api)
 	if !sourceMissing(err, l.Dir) || !l.Plan.Record.Relay {
 		return resp, err
 	}
@@ -43,7 +43,7 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 			return resp, l.noteFailure(err)
 		}
 	}
-	return l.edited(want, path).send(ctx, api)
+	return l.additions(want, path).Apply(want).send(ctx, api)
 }
 
 // noteFailure notes that err is not from the engine, and returns it.

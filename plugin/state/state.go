@@ -52,7 +52,7 @@ type NotPrivateError struct{ Why, Fix string }
 
 func (e *NotPrivateError) Error() string { return e.Why + ": " + e.Fix }
 
-// Store is the state directory.
+// Store is the state directory. It has more methods than other types: one or two for each file that it can hold.
 type Store struct {
 	Home string // absolute
 }

@@ -54,7 +54,7 @@ func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 		return ask, false
 	}
 	side := l.sidecar(p, id)
-	if !p.settled(id, text, side, e, err) {
+	if !p.settled(id, text, side, err) {
 		return ask, false
 	}
 	ask = request{id: id, owner: e, hasCmdFile: side != nil}
@@ -98,7 +98,7 @@ func (l *Listener) sidecar(p *servedDir, id string) []string {
 
 // settled reports whether a request is complete. A caller that writes it in place, instead of renaming it, can be seen
 // half way: the last argument has no NUL yet, or the file is empty, which would mean a command without arguments.
-func (p *servedDir) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
+func (p *servedDir) settled(id string, text []byte, side []string, err error) bool {
 	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true
 	}
