@@ -109,11 +109,11 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 	}
 	w.env = environ(sc.Environ, nil, nil, w.v.Env, w.cwd.Path())
 	w.runner = &gitRunner{x, w}
+	w.v.Args = x.req.Args
 	switch {
 	case g.update != nil:
-		w.v.Args, w.notes = g.update.Args, g.update.Notes
+		w.notes = g.update.Notes
 	case g.proposal:
-		w.v.Args = []string{"git", "remote", "add", "--", g.remote.Name, g.remote.URL}
 		w.notes = []string{"the container proposes this remote: hostexec keeps its name and URL for this project", "your git then reads it with your credentials; each push is a question of its own"}
 	}
 	return w, nil
@@ -176,6 +176,7 @@ func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended
 	if w == nil {
 		return nil, errors.Join(err, errors.New(inner.failure.Reason))
 	}
+	w.v.Args = u.Args
 	start := time.Now()
 	if err := w.noteStart(inner.req); err != nil {
 		w.close()
