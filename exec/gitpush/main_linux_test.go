@@ -104,6 +104,14 @@ func newFixture(t testing.TB, format string) *fixture {
 	return f
 }
 
+// ssh has the host reach the remote by a program in the place of ssh. Git at the remote's end has another home.
+func (f *fixture) ssh() {
+	at := filepath.Join(f.dir, "ssh")
+	f.check(os.WriteFile(at, []byte("#!/bin/sh\nfor last; do :; done\nHOME=/nonexistent exec sh -c \"$last\"\n"), 0o755))
+	f.call.Env = append(f.call.Env, "GIT_SSH_COMMAND="+at, "GIT_SSH_VARIANT=ssh")
+	f.call.Remote.URL = "ssh://git@example.org" + f.remote
+}
+
 func (f *fixture) check(err error) {
 	f.Helper()
 	if err != nil {

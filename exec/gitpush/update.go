@@ -144,7 +144,11 @@ func (u Update) result(porcelain string) error {
 		if parts[0] != "!" {
 			return nil
 		}
-		return fmt.Errorf("%s: %s", u.Remote.Name, names.Plain(parts[2]))
+		reason := parts[2] // [rejected] (stale info)
+		if _, inner, ok := strings.Cut(reason, "] ("); ok {
+			reason = strings.TrimSuffix(inner, ")")
+		}
+		return fmt.Errorf("%s: %s", u.Remote.Name, names.Plain(reason))
 	}
 	return fmt.Errorf("%s: it says nothing about this ref", u.Remote.Name)
 }
