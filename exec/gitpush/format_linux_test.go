@@ -20,7 +20,7 @@ func TestFormats(t *testing.T) {
 		{"sha256 to sha1", "sha1", "git init -q -b main --object-format=sha256 s; cd s; " + commit + "git push hostexec::origin main:x", 128, "hash algorithm"},
 		{"worktree", "sha1", "git clone -q hostexec::origin s; cd s; git worktree add -q ../tree -b tree; cd ../tree; " + commit + "git push origin tree", 0, "tree -> tree"},
 		{"partial clone", "sha1", "git clone -q --filter=blob:none --no-checkout hostexec::origin s; cd s; git rev-list --objects --missing=print --all | grep '^?'; git checkout -q main; cat f; " + commit + "git push origin main", 0, "main -> main"},
-		{"submodule", "sha1", "git init -q -b main lib; (cd lib; " + commit + "); git clone -q hostexec::origin s; cd s; git -c protocol.file.allow=always submodule add -q "$PWD/../lib" lib; git commit -qm sub; git push origin main", 0, "main -> main"},
+		{"submodule", "sha1", "git init -q -b main lib; (cd lib; " + commit + "); git clone -q hostexec::origin s; cd s; git -c protocol.file.allow=always submodule add -q $PWD/../lib lib; git commit -qm sub; git push origin main", 0, "main -> main"},
 		{"a clone as a submodule", "sha1", "git init -q -b main s; cd s; git -c protocol.hostexec.allow=always submodule add -q hostexec::origin lib; test -f lib/f", 0, ""},
 		{"LFS", "sha1", "git clone -q hostexec::origin s; cd s; printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:00\\nsize 1\\n' >big; " + commit + "git push origin main", 1, "files of Git LFS"},
 		{"atomic", "sha1", "git clone -q hostexec::origin s; cd s; " + commit + "git push --atomic origin main", 128, "does not support --atomic"},

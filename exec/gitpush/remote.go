@@ -112,8 +112,11 @@ func (r Remotes) Find(name, address string) (Remote, error) {
 	if !proposable(protocol) {
 		return Remote{}, &UnknownError{reason: fmt.Sprintf("%s is no remote of the host, and only https:// and ssh can be proposed: git: {remotes: {NAME: URL}} in the host's config.yaml adds it", names.Quoted(address))}
 	}
-	if CheckName(name) != nil {
-		name = "origin"
+	if CheckName(name) != nil { // git was called with the URL alone
+		name = strings.TrimSuffix(address[strings.LastIndexAny(address, "/:")+1:], ".git")
+	}
+	if err := CheckName(name); err != nil {
+		return Remote{}, &UnknownError{reason: err.Error()}
 	}
 	if u, ok := r[name]; ok {
 		return Remote{}, &UnknownError{reason: fmt.Sprintf("the host's remote %s is %s, not %s: call it by another name, or change git: remotes: in the host's configuration", name, names.Printable(u), names.Quoted(address))}

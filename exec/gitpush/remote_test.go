@@ -36,7 +36,8 @@ func TestFind(t *testing.T) {
 		{"fork", "https://token:secret@github.com/me/fork", Remote{}, Remote{"fork", "https://github.com/me/fork"}},
 		{"fork", "git@github.com:me/fork", Remote{}, Remote{"fork", "git@github.com:me/fork"}},
 		{"origin", "git@github.com:me/other", Remote{}, Remote{}}, // the name is taken
-		{"hostexec::x", "git@github.com:me/other", Remote{}, Remote{}},
+		{"hostexec::x", "git@github.com:me/other.git", Remote{}, Remote{"other", "git@github.com:me/other.git"}},
+		{"hostexec::x", "git@github.com:.git", Remote{}, Remote{}},
 		{"x", "other", Remote{}, Remote{}},
 		{"x", "/etc", Remote{}, Remote{}},
 		{"x", "file:///etc", Remote{}, Remote{}},

@@ -87,7 +87,7 @@ func TestGitPush(t *testing.T) {
 
 // TestGitPushGrade has no warning about code: git-push reads no repository of the container.
 func TestGitPushGrade(t *testing.T) {
-	p := &Policy{Rules: map[string]Ruleset{GitPush: {Rules: []Rule{gitRule(t, "agent", Allow, "agent/.+", "push", "origin")}}}}
+	p := &Policy{Rules: map[string]Ruleset{GitPush: {Rules: []Rule{gitRule(t, "agent", Allow, "agent/[a-z/-]+", "push", "origin")}}}}
 	if g := p.Grade(GitPush, "/usr/bin/git"); g != GradeNone {
 		t.Errorf("the grade is %q", g)
 	}
