@@ -54,8 +54,6 @@ func (h *Host) ref(t *testing.T, repository, ref string) string {
 const aCommit = "cd /w/c; echo $RANDOM >>f; git commit -qam more; "
 
 // TestIntegrationGitPush pushes and fetches through the host: by a rule, by an answer, and not.
-//
-// Attack 240.
 func TestIntegrationGitPush(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -145,8 +143,6 @@ func TestIntegrationGitPushLeaves(t *testing.T) {
 
 // TestIntegrationAttackGitPush has a workspace with hooks and configuration of the container's: the host runs none of them, and a
 // remote that only the workspace names is asked about.
-//
-// Attack 241.
 func TestIntegrationAttackGitPush(t *testing.T) {
 	h, _ := hostWithCanary(t)
 	gitHost(t, h)

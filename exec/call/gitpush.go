@@ -49,6 +49,9 @@ func (x *exchange) gitHelper(ctx context.Context) error {
 	if len(x.req.Args) != 3 {
 		return x.peer.end(Failure{Status: StatusFailed, Name: policy.GitHelper, Reason: "git calls it for URLs that begin with hostexec::", Hint: "hostexec ls shows how git uses it"})
 	}
+	if c, ok := x.peer.conn.(oneAnswer); ok && c.OneAnswer() != "" {
+		return x.peer.end(Failure{Status: StatusUnsupported, Name: policy.GitPush, Reason: "git needs a connection, which calls over " + c.OneAnswer() + " are not", Hint: "start the container without --carrier " + c.OneAnswer()})
+	}
 	x.req.git = &gitCall{name: x.req.Args[1], address: x.req.Args[2]}
 	x.req.Args = []string{policy.GitPush, "fetch", x.req.git.address}
 	x.req.close()
@@ -86,37 +89,48 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 		return nil, errors.Join(x.deny(ctx, w, reason), x.end(f))
 	}
 	if !g.proposal && g.update == nil {
-		if f, err := x.findRemote(ctx, sc); f != nil || err != nil {
-			if err != nil {
-				return nil, err
-			}
+		f, err := x.findRemote(ctx, sc)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
 			return deny(f.Reason, *f)
 		}
 	}
 	if w.v = sc.Policy.Decide(x.req.Request); w.v.Action == policy.Deny {
 		return deny(w.v.Reason, gitRefusal(x.req, w.v))
 	}
-	w.v.Place, w.v.Profile, w.v.Record = policy.Place{}, policy.Profile{Whole: true}, false
-	err := sc.findProgram(&w.v)
-	if err == nil {
-		err = os.MkdirAll(sc.Git.Dir, 0o700)
-	}
-	if err == nil {
-		w.cwd, err = dir.Open(sc.Git.Dir)
-	}
-	if err != nil {
+	if err := w.prepareGit(x.req); err != nil {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
 	}
-	w.env = environ(sc.Environ, nil, nil, w.v.Env, w.cwd.Path())
 	w.runner = &gitRunner{x, w}
-	w.v.Args = x.req.Args
-	switch {
-	case g.update != nil:
-		w.notes = g.update.Notes
-	case g.proposal:
-		w.notes = []string{"the container proposes this remote: hostexec keeps its name and URL for this project", "your git then reads it with your credentials; each push is a question of its own"}
-	}
 	return w, nil
+}
+
+// prepareGit finds what w needs to run, and says what a person should know about it.
+func (w *authorizedCall) prepareGit(req *request) (err error) {
+	w.v.Place, w.v.Profile, w.v.Record = policy.Place{}, policy.Profile{Whole: true}, false
+	if err := w.state.findProgram(&w.v); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.state.Git.Dir, 0o700); err != nil {
+		return err
+	}
+	if w.cwd, err = dir.Open(w.state.Git.Dir); err != nil {
+		return err
+	}
+	w.env = environ(w.state.Environ, nil, nil, w.v.Env, w.cwd.Path())
+	w.v.Args = req.Args
+	switch {
+	case req.git.update != nil:
+		w.notes = req.git.update.Notes
+	case req.git.proposal:
+		w.notes = []string{
+			"the container proposes this remote: hostexec keeps its name and URL for this project",
+			"your git then reads it with your credentials; each push is a question of its own",
+		}
+	}
+	return nil
 }
 
 // gitRefusal answers a request of policy.GitPush that v denies.

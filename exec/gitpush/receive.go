@@ -187,8 +187,7 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	var out bytes.Buffer
-	var complain beginning
+	out, complain := text{max: maxOutput}, beginning{}
 	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &complain), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {
