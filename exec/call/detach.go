@@ -63,7 +63,12 @@ func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
 	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		x.background(alive, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, x.req, w.v, st, err) })
+		x.background(alive, w, kept, func(st executor.Status, err error) {
+			if errors.Is(err, errKilled) {
+				err = nil // st says so
+			}
+			lost <- ending(asJSON, x.req, w.v, st, err)
+		})
 	})
 	select {
 	case e := <-lost:
