@@ -88,8 +88,8 @@ type Answer struct {
 // DefaultReason is the reason of a denial without a reason.
 const DefaultReason = "Denied by user"
 
-// DefaultTimeout is the default time that a question waits for its answer.
-const DefaultTimeout = 5 * time.Minute
+// defaultTimeout is the default time that a question waits for its answer.
+const defaultTimeout = 5 * time.Minute
 
 // Limits of the open questions of one session. A person can read five questions. Identical
 // questions count as one.

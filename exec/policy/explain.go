@@ -67,7 +67,7 @@ func (d *decision) tryRules() (trials []RuleResult) {
 		} else {
 			t.Why = d.m.why()
 		}
-		d.m.stepsLeft, d.m.exhausted = MaxSteps, false
+		d.m.stepsLeft, d.m.exhausted = maxSteps, false
 		trials = append(trials, t)
 	}
 	return trials

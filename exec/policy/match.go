@@ -10,7 +10,7 @@ import (
 // Limits of the cost of one decision. A request that exceeds them is denied, because a caller may
 // send such arguments to avoid a match.
 const (
-	MaxSteps = 131072 // an element tried on an argument is one step, as are each 64 bytes that a pattern reads
+	maxSteps = 131072 // an element tried on an argument is one step, as are each 64 bytes that a pattern reads
 	MaxArgs  = 4096   // arguments that rules match
 )
 
