@@ -201,7 +201,7 @@ func (m *matcher) build(r *Rule, before []string) (args []string, paths []PathCh
 		}
 		for ; at < m.ends[i]; at++ {
 			if e.Kind == Path {
-				paths = append(paths, PathCheck{Index: len(args), Root: "ws", Type: e.Type, Snapshot: e.Snapshot})
+				paths = append(paths, PathCheck{Index: len(args), Type: e.Type, Snapshot: e.Snapshot})
 			}
 			args = append(args, m.args[at])
 		}

@@ -70,8 +70,7 @@ type Env struct {
 
 // PathCheck is an argument that must resolve below one of the container's mounts.
 type PathCheck struct {
-	Index    int    // in Verdict.Args
-	Root     string // ws: any mapped mount of the container
+	Index    int // in Verdict.Args
 	Type     FileType
 	Snapshot Snapshot
 }
