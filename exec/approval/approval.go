@@ -24,7 +24,7 @@ import (
 )
 
 // Question is one approval request. All fields except Args and Cwd are set by the host from its own
-// data.
+// data. It has a field for each fact that a person can see.
 type Question struct {
 	ID        string   // of the first request for this question, 16 hex digits
 	Args      []string // the command; Args[0] is its name

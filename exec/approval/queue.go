@@ -13,7 +13,8 @@ import (
 )
 
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
-// some of them later.
+// some of them later. It has more methods than other types: each is one thing that a caller, a person or the
+// watcher can do, and all of them are atomic under mu.
 type Queue struct {
 	Timeout   time.Duration // zero: defaultTimeout
 	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can

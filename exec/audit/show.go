@@ -45,6 +45,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// entryJSON is the JSON form of a record.
 type entryJSON struct {
 	Time      time.Time `json:"time"`
 	Event     Kind      `json:"event"`

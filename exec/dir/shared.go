@@ -14,7 +14,8 @@ import (
 
 // SharedDir is a directory, held open, in which others may make any entries. Its entries are reached only by names below
 // the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name has one
-// element: a caller that gets it from the directory checks it first.
+// element: a caller that gets it from the directory checks it first. It has a method for each operation on an entry, like
+// os.Root, and so more methods than other types.
 type SharedDir struct {
 	fd    int
 	base  *Base  // its own

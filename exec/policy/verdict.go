@@ -8,7 +8,7 @@ import (
 )
 
 // Verdict is the answer to a request: whether it runs, why, and how. Each unset field is the more
-// restrictive choice.
+// restrictive choice. It has many fields because a rule can set each of them.
 type Verdict struct {
 	Action    Action
 	Rule      string // the rule that decided, as the user wrote it; empty: none

@@ -49,7 +49,7 @@ type ContainerSpec struct {
 }
 
 // Session is the record of a session: the user's options and the container. It never contains environment
-// variables of the container or the host.
+// variables of the container or the host. It has a field for each value in the JSON file.
 type Session struct {
 	ID            string    `json:"id"` // 12 hex digits
 	Version       string    `json:"version"`
