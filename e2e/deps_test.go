@@ -50,7 +50,7 @@ var allowedImports = map[string]string{
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
 
 	"shim":           "shim/wire",
-	"shim/room":      "shim/wire",
+	"shim/initproc":  "shim/wire",
 	"plugin/config":  "plugin/state exec/policy exec/limit exec/names exec/osenv",
 	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
 
@@ -60,7 +60,7 @@ var allowedImports = map[string]string{
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names exec/osenv",
-	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
+	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox",
@@ -77,6 +77,8 @@ var allowedImports = map[string]string{
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
+
+	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/container plugin/control plugin/launch plugin/state plugin/watch/container exec/names",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
@@ -98,12 +100,13 @@ var allowedImports = map[string]string{
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
+	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
-		"plugin/verb/shell plugin/watch exec/job",
+		"plugin/verb/shell plugin/verb/with plugin/watch exec/job",
 
-	"cmd/hostexec":        "shim shim/room",
+	"cmd/hostexec":        "shim shim/initproc",
 	"cmd/hostexec-shell":  "exec/shell exec/proctree",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
 

@@ -5,9 +5,6 @@
 package e2e
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +47,7 @@ func TestIntegrationPage(t *testing.T) {
 					t.Errorf("the card lacks %q: %s", part, shown)
 				}
 			}
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.click(card(id) + " .approve")
 			r := call.Ended(t)
 			want(t, "stdout", r.Out, "approved first in "+h.Work+"\n")
@@ -62,7 +59,7 @@ func TestIntegrationPage(t *testing.T) {
 			want(t, "APPROVE in the audit log", len(h.Audit(t, id, "HOSTEXEC APPROVE", "user=")), 1)
 
 			call, id = tab.asked(t, c, "hsh", "-c", "echo ran", "hsh", "second")
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.click(card(id) + " .reason")
 			tab.keys("not <b>today</b>")
 			tab.click(card(id) + " .deny")
@@ -101,25 +98,25 @@ func TestIntegrationPageKeys(t *testing.T) {
 	one, id := tab.asked(t, c, "hsh", "-c", "echo one", "hsh", "one")
 	tab.until("the keys were pressed", "window.early === 1")
 	want(t, "the card, answered too early", eval[bool](tab, "document.querySelector('"+card(id)+"').matches('.live')"), true)
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("\r ") // neither is an answer
 	two, id2 := tab.asked(t, c, "hsh", "-c", "echo two", "hsh", "two")
 	want(t, "cards", eval[int](tab, "document.querySelectorAll('.request.live').length"), 2)
 	want(t, "the focus", eval[string](tab, "document.activeElement.id"), "r-"+id)
 	tab.keys("j")
-	tab.ripe(id2)
+	tab.waitApprovable(id2)
 	want(t, "the focus after j", eval[string](tab, "document.activeElement.id"), "r-"+id2)
 	tab.keys("k")
 	want(t, "the focus after k", eval[string](tab, "document.activeElement.id"), "r-"+id)
 	// Somebody comes back to the window.
 	want(t, "enabled at once", eval[int](tab, "dispatchEvent(new Event('focus')), document.querySelectorAll('.answer button:enabled').length"), 0)
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("a")
 	want(t, "stdout", one.Ended(t).Out, "one\n")
 	tab.until("the order is what it was", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
 	tab.until("the focus goes to the only one left", "document.activeElement.id === 'r-"+id2+"'")
 	tab.until("the gap is closed", "document.querySelector('"+card(id)+"').offsetHeight < 100")
-	tab.ripe(id2)
+	tab.waitApprovable(id2)
 	tab.keys("r")
 	want(t, "the focus after r", eval[string](tab, "document.activeElement.className"), "reason")
 	// What drives the browser has typed the r there too, as nobody could.
@@ -143,8 +140,8 @@ func TestIntegrationPageTabs(t *testing.T) {
 	for range 5 {
 		call, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "raced")
 		tabs[1].until("the other tab shows it", "document.querySelector('"+card(id)+".live') !== null")
-		tabs[0].ripe(id)
-		tabs[1].ripe(id)
+		tabs[0].waitApprovable(id)
+		tabs[1].waitApprovable(id)
 		var both sync.WaitGroup
 		for i, verb := range []string{"approve", "deny"} {
 			// ends when the browser has clicked.
@@ -171,7 +168,7 @@ func TestIntegrationPageTabs(t *testing.T) {
 
 	tabs[0].again(t, h.ui(t))
 	_, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "anew")
-	tabs[0].ripe(id)
+	tabs[0].waitApprovable(id)
 	want(t, "the focus, with one that waits", eval[string](tabs[0], "document.activeElement.id"), "r-"+id)
 	tabs[0].keys("d")
 	tabs[0].until("its key answers", "document.querySelector('"+card(id)+"').matches('.settled.denied')")
@@ -225,7 +222,7 @@ func TestIntegrationPageHostile(t *testing.T) {
 	tab.keys("ja")
 	want(t, "its end is out of sight", eval[bool](tab, "document.querySelector('"+card(id)+" .approve').disabled"), true)
 	eval[any](tab, "document.querySelector('"+card(id)+" .end').scrollIntoView()")
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("a")
 	want(t, "code", call.Ended(t).Code, 0)
 }
@@ -264,70 +261,11 @@ const stale = `(() => {
   row.firstChild.click();
 })()`
 
-// TestIntegrationPageOpens has a page in the background open a browser when something is
-// asked and none is there. What opens it is seen by every user of the host: it is a file, and
-// neither a code nor the token.
-//
-// Attack 108.
-func TestIntegrationPageOpens(t *testing.T) {
-	h := newHost(t, false)
-	opened := h.screen(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := h.Command(ctx, "docker-hostexec", "ui", "--background")
-	cmd.Path, cmd.Err = pluginPath(t), nil
-	check(t, cmd.Start())
-	t.Cleanup(func() { cancel(); cmd.Wait() })
-	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
-	opened.answer(t, c)
-}
-
-// screen is where a person sees a browser that opens.
-type screen struct{ file string }
-
-// screen gives the person a desktop: xdg-open writes down what it was to open.
-func (h *Host) screen(t testing.TB) screen {
-	t.Helper()
-	bin := filepath.Join(h.Home, "bin")
-	d := screen{filepath.Join(h.Home, "opened")}
-	h.mkdir(t, bin)
-	h.Write(t, bin, "xdg-open", "#!/bin/sh\necho \"$@\" >>"+d.file+"\n", 0o755)
-	h.Env = append(h.Env, "DISPLAY=:0", "PATH="+bin+":"+os.Getenv("PATH"))
-	return d
-}
-
-// links are what was opened so far.
-func (d screen) links() []string {
-	b, _ := os.ReadFile(d.file) // nothing was, then
-	return strings.Fields(string(b))
-}
-
-// answer makes a call that is asked about, and approves it in the browser that is opened
-// for it.
-func (d screen) answer(t *testing.T, c *Container) (shown string) {
-	t.Helper()
-	browser := newBrowser(t) // it may take its time, and the link is not good for long
-	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
-	call := c.Start(t, "hsh", "-c", "exit 5", "hsh", "opened")
-	eventually(t, patience, "a browser is opened", func() bool { return len(d.links()) > 0 })
-	link := d.links()[0]
-	if !strings.HasPrefix(link, "file:///") || strings.Contains(link, "#") || len(d.links()) != 1 {
-		t.Errorf("what is opened is %q", d.links())
-	}
-	tab := open(t, browser, link)
-	tab.until("it shows what waits", "document.querySelector('.request.live').innerText.includes('opened')")
-	id := eval[string](tab, "document.querySelector('.request.live').dataset.id")
-	shown = tab.text(card(id))
-	tab.ripe(id)
-	tab.click(card(id) + " .approve")
-	want(t, "code", call.Ended(t).Code, 5)
-	return shown
-}
-
-// TestIntegrationPageStrangers is what the page tells who is no person of this host: another
+// TestIntegrationPageOtherOrigins is what the page tells who is no person of this host: another
 // origin's page, and a command that a container called.
 //
 // Attacks 104, 106, 115, 124.
-func TestIntegrationPageStrangers(t *testing.T) {
+func TestIntegrationPageOtherOrigins(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	u := h.ui(t)

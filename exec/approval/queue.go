@@ -13,22 +13,30 @@ import (
 )
 
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
-// some of them later.
+// some of them later. It has more methods than other types: each is one thing that a caller, a person or the
+// watcher can do, and all of them are atomic under mu.
 type Queue struct {
-	Timeout   time.Duration // zero: DefaultTimeout
+	Timeout   time.Duration // zero: defaultTimeout
 	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can
 	Notifies  bool          // a program may notify somebody; Untold reports its failures
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left
-	File      string        // file that stores grants; empty: memory only
 
 	mu        sync.Mutex // guards the fields below
 	questions []*question
 	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
 	denials   map[string]denial // by digest
-	grants    []Grant
+	grants    grants
 	watchers  int
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
+}
+
+// Load stores the grants in file, and reads those that an earlier queue stored there for session. After an error
+// there are none. Call it before the first Ask. Without it, grants are in memory only.
+func (q *Queue) Load(file, session string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.grants.load(file, session)
 }
 
 // question is one entry of the queue. It stays until it has no waiters.
@@ -92,7 +100,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	}
 	// A grant may have been made since the call of Granted. If it cannot be used, the question is
 	// still asked.
-	if g, ok, _ := q.use(digest, now); ok {
+	if g, ok, _ := q.grants.use(digest, now); ok {
 		return nil, Answer{Outcome: Approved, By: g.By()}
 	}
 	if left := q.denials[digest].until.Sub(now); left > 0 {
@@ -101,7 +109,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	if !q.Notifies && q.unattended() {
 		return nil, errNobody
 	}
-	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, DefaultTimeout))
+	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, defaultTimeout))
 }
 
 var errNobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")

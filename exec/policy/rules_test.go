@@ -95,7 +95,7 @@ func TestMatch(t *testing.T) {
 					if text != "" {
 						args = strings.Split(text, " ")
 					}
-					m := matcher{args: args, stepsLeft: MaxSteps}
+					m := matcher{args: args, stepsLeft: maxSteps}
 					if got := m.match(&r); got != want {
 						t.Errorf("match(%q) = %v, want %v (%s)", args, got, want, m.why())
 					}
@@ -218,10 +218,10 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestCode checks that commands that run container code ask, unless the rule accepts code.
+// TestCodeAsks checks that commands that run container code ask, unless the rule accepts code.
 //
 // Attacks 59, 90.
-func TestCode(t *testing.T) {
+func TestCodeAsks(t *testing.T) {
 	yes := rule("yes", Allow, several(".{1,20}", 0, 5))
 	accepted := yes
 	accepted.Accept = true

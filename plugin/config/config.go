@@ -86,18 +86,19 @@ func projectNameRune(r rune) rune {
 	return '-'
 }
 
-// Config is the whole configuration of one project. It does not change after Load.
+// Config is the whole configuration of one project. It does not change after Load. It has a field for each section.
 type Config struct {
 	Approval Approval
 	Audit    Audit
 	Notify   Notify
 	Jobs     Jobs
 	Limits   Limits
-	Proxies  []Proxy  // for run in this project
-	Agent    Agent    // for docker hostexec agent
-	Warnings []string // about ignored parts
-	Err      error    // the reason why everything is denied
-	Digest   string   // of all text that was read, in hex
+	Proxies  []Proxy            // for run in this project
+	Services map[string]Service // for the containers of compose services, by name
+	Agent    Agent              // for docker hostexec agent
+	Warnings []string           // about ignored parts
+	Err      error              // the reason why everything is denied
+	Digest   string             // of all text that was read, in hex
 
 	rules        map[string]policy.Ruleset
 	defaults     policy.Settings

@@ -104,8 +104,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestAttends checks that the page counts as an approver while a browser is connected, and shortly after.
-func TestAttends(t *testing.T) {
+// TestPageCountsAsApprover checks that the page counts as an approver while a browser is connected, and shortly after.
+func TestPageCountsAsApprover(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
 	w.queue.CanNotify = nil
@@ -170,8 +170,8 @@ func TestIdle(t *testing.T) {
 	if err := p.Serve(t.Context()); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	if _, err := Find(t.Context(), store); err != ErrNone {
-		t.Errorf("Find of a page that has ended: %v, want %v", err, ErrNone)
+	if _, err := Find(t.Context(), store); err != errNone {
+		t.Errorf("Find of a page that has ended: %v, want %v", err, errNone)
 	}
 	if _, err := os.Stat(addressFile(store)); !os.IsNotExist(err) {
 		t.Errorf("it leaves %s behind: %v", addressFile(store), err)
@@ -183,8 +183,8 @@ func TestIdle(t *testing.T) {
 // Attack 116.
 func TestOnePage(t *testing.T) {
 	store := newStore(t)
-	if _, err := Find(t.Context(), store); err != ErrNone {
-		t.Errorf("Find of nothing: %v, want %v", err, ErrNone)
+	if _, err := Find(t.Context(), store); err != errNone {
+		t.Errorf("Find of nothing: %v, want %v", err, errNone)
 	}
 	s := newPage(t, store)
 	if err := (&Page{Store: store}).Listen(t.Context()); err != ErrTaken {

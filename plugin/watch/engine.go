@@ -11,15 +11,14 @@ import (
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/volume"
 
-	room "github.com/docker-hostexec/hostexec/plugin/container"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 )
 
 // Engine is what the watcher needs of an engine: that of commands' containers, a look, and
 // an exec for a relay.
 type Engine interface {
-	room.Engine
+	callcontainer.Engine
 	DaemonHost() string // as DOCKER_HOST names it
-	NegotiateAPIVersion(ctx context.Context)
 	Info(ctx context.Context) (system.Info, error)
 	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
 	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)

@@ -22,8 +22,8 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	if m.s.Record.Service != nil {
 		return m.followService(ctx, link)
 	}
-	// ends with its request, or with ctx.
-	m.s.Go(func() { m.connectEngine(ctx) })
+	// ends with its request, by which client and engine agree on a version while the container is made.
+	m.s.Go(func() { _, _ = m.s.Engine() }) // an error is reported when it matters
 	id, made, err := m.readContainer(ctx, link)
 	if err != nil {
 		return err
@@ -73,12 +73,6 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	}
 }
 
-// connectEngine connects to the engine, and agrees on a version with it, while the container is made.
-func (m *Mode) connectEngine(ctx context.Context) {
-	if api, err := m.s.Engine(); err == nil { // else it is told when it matters
-		api.NegotiateAPIVersion(ctx)
-	}
-}
 
 // readContainer waits to be told which container the session is for, and what the engine has said of it, if run has
 // asked. When run ends without saying, what it may have left behind is removed.
@@ -165,6 +159,9 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}
+	if fresh && m.s.Record.StartedLater {
+		m.s.Life.Down.Store(true) // until it runs: admission
+	}
 	if !m.s.Record.RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until it is known what the engine has mounted
 	}
@@ -210,6 +207,7 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 	select {
 	case line := <-link.Lines:
 		switch {
+		case line == "done" && m.s.Record.StartedLater: // the session waits for the start, or for the removal
 		case line == "done":
 			m.endUnstarted(ctx, api, id)
 		case line == "over":

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestChanged checks that Changed reports a new time whenever what sessions can write may have changed.
+//
+// Attack 235.
+func TestChanged(t *testing.T) {
+	s, err := OpenAt(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := &Session{ID: NewID()}, &Session{ID: NewID(), Writable: []string{"/b", "/a"}}
+	was, err := s.Changed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want []string // of all but a
+	}{
+		{"the first session", func() error { return s.Create(a) }, nil},
+		{"a second one", func() error { return s.Create(b) }, []string{"/a", "/b"}},
+		{"one is saved", func() error { b.Writable = []string{"/c"}; return s.Save(b) }, []string{"/c"}},
+		{"and saved again", func() error { a.Writable = []string{"/d"}; return s.Save(a) }, []string{"/c"}},
+		{"one is removed", func() error { return s.Remove(b.ID) }, nil},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		now, err := s.Changed()
+		if err != nil || now.Equal(was) {
+			t.Errorf("%s: Changed = %v, %v, as before", step.name, now, err)
+		}
+		was = now
+		if got, err := s.Written(a.ID); err != nil || !slices.Equal(got, step.want) {
+			t.Errorf("%s: Written = %q, %v, want %q", step.name, got, err, step.want)
+		}
+	}
+}
