@@ -31,9 +31,9 @@ const Marker = "HOSTEXEC_REQUEST_ID"
 // SessionMarker names the variable that ties a process to the session whose watcher started it.
 const SessionMarker = "HOSTEXEC_SESSION"
 
-// LeaveMarker names the variable by which those are known that stay when all else ends,
+// leaveMarker names the variable by which those are known that stay when all else ends,
 // once the request that started them is answered.
-const LeaveMarker = "HOSTEXEC_LEAVE"
+const leaveMarker = "HOSTEXEC_LEAVE"
 
 // DefaultGrace is how long a tree has between TERM and KILL.
 const DefaultGrace = 5 * time.Second
@@ -46,7 +46,7 @@ type Keeper struct {
 // Keep starts args[0], an absolute path, with stdout and stderr on /dev/null and extra from
 // descriptor 3 on, passes TERM, INT and HUP on to it, and when it dies, however it
 // does, ends every process that descends from it; but if it exits with 0, which says that
-// it has ended its own, what carries LeaveMarker stays. It returns the watcher's exit code.
+// it has ended its own, what carries leaveMarker stays. It returns the watcher's exit code.
 // The process must have no other children.
 //
 // The watcher's stdin is a pipe on which nothing comes. It ends when the keeper dies, so that

@@ -18,22 +18,21 @@ import (
 // of this session run, although this session does not mount it. The records of all sessions tell.
 type OtherSessions struct {
 	record  *Record
-	latest  atomic.Pointer[sessionRecords] // as they were read last
-	applied atomic.Pointer[sessionRecords] // those that calls depend on
+	latest  atomic.Pointer[otherWrites] // as the records were read last
+	applied atomic.Pointer[otherWrites] // what calls depend on
 }
 
-// sessionRecords is what the records of the other sessions said at one moment.
-type sessionRecords struct {
+// otherWrites is what the containers of the other sessions could write at one moment.
+type otherWrites struct {
 	changed  time.Time // of Store.Changed, before the records were read
-	all      []state.Session
-	writable []string // what their containers can write
+	writable []string
 }
 
 // NewOtherSessions returns all sessions but that of record.
 func NewOtherSessions(record *Record) *OtherSessions { return &OtherSessions{record: record} }
 
-// read returns the records. It reads them only if a session has changed since.
-func (o *OtherSessions) read() (*sessionRecords, error) {
+// read returns what the records say. It reads them only if a session has changed since.
+func (o *OtherSessions) read() (*otherWrites, error) {
 	changed, err := o.record.Store.Changed()
 	if err != nil {
 		return nil, err
@@ -41,11 +40,11 @@ func (o *OtherSessions) read() (*sessionRecords, error) {
 	if known := o.latest.Load(); known != nil && known.changed.Equal(changed) {
 		return known, nil
 	}
-	all, err := o.record.Store.Others(o.record.ID)
+	writable, err := o.record.Store.Written(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	now := &sessionRecords{changed, all, state.Written(all)}
+	now := &otherWrites{changed, writable}
 	o.latest.Store(now)
 	return now, nil
 }
@@ -80,19 +79,21 @@ func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) 
 	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
 }
 
-// Programs lists the programs that sessions with a watcher proxy, but for this session. A session counts when its own
-// container has been looked at: until then it is the one that is refused.
+// Programs lists the programs that sessions with a watcher proxy, but for this session, each once. A session counts when
+// its own container has been looked at: until then it is the one that is refused.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
-	others, err := o.read()
+	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, rec := range others.all {
+	listed := map[string]bool{}
+	for _, rec := range others {
 		if _, served := o.record.Store.Served(rec.ID); rec.Container == "" || !served {
 			continue
 		}
 		for _, cmd := range rec.Proxied() {
-			if runsHere(cmd) {
+			if runsHere(cmd) && !listed[cmd.Path] {
+				listed[cmd.Path] = true
 				all = append(all, ProtectedFile{cmd.Path, fmt.Sprintf("--proxy %s of container %s runs", cmd.Name, rec.ContainerName), RefuseWritable, Narrower})
 			}
 		}
@@ -114,8 +115,9 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 			continue
 		}
 		if at, ok := executor.WritableDependency(k.Path, path, owner); ok {
+			all, _ := o.record.Store.Others(o.record.ID) // only names the writer
 			return fmt.Errorf("%s could change %s, which is, or is code of, %s, which %s: %s, or remove that container and then docker hostexec prune",
-				writerOf(others.all, at), at, k.Path, k.Does, k.Instead)
+				writerOf(all, at), at, k.Path, k.Does, k.Instead)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func (r *Record) commands() []policy.Command {
 // with nothing else in it; it is empty where a link leads elsewhere.
 func (r *Record) OwnWorkspace() string {
 	own := filepath.Join(r.Store.Workspaces(), r.ID)
-	if Resolved(own) != own {
+	if mount.Resolved(own) != own {
 		return ""
 	}
 	return own

@@ -95,7 +95,7 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 // proxy: where these lie, and where commands run, which a container may have been given. That is
 // not so of a whole home directory, from which programs and settings come.
 func WritableByRequesters(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !names.Within(Resolved(home), Resolved(rec.InvokedIn)) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {
