@@ -79,7 +79,7 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 // decide asks the policy, and finds on the host what the request names. It returns nil and answers the
 // caller if the request is denied.
 func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
-	if x.req.git != nil {
+	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
 		return x.decideGit(ctx)
 	}
 	sc := x.server.now()
@@ -91,9 +91,6 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	w.decideInRepository(ctx, x.req)
 	if x.req.Args[0] == policy.Shell && x.req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
-	}
-	if x.req.Args[0] == policy.GitPush {
-		w.v = policy.Verdict{Reason: "not a command: git calls it, for URLs that begin with hostexec::"}
 	}
 	deny := func(reason string, e Failure) (*authorizedCall, error) {
 		w.close()

@@ -88,6 +88,10 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 		w.close()
 		return nil, errors.Join(x.deny(ctx, w, reason), x.end(f))
 	}
+	if g == nil {
+		const reason = "not a command: git calls it for URLs that begin with hostexec::"
+		return deny(reason, Failure{Status: StatusRefused, Name: policy.GitPush, Reason: reason, Request: x.req.ID, Hint: "hostexec ls shows how"})
+	}
 	if !g.proposal && g.update == nil {
 		f, err := x.findRemote(ctx, sc)
 		if err != nil {
