@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -178,5 +180,29 @@ func (b beginning) error(st executor.Status, err error) error {
 	return fmt.Errorf("git exits with %d", st.Code)
 }
 
-// removeAll removes a directory of this package's own. An error leaves it for the next sweep.
+// removeAll removes a directory of this package's own. What cannot be removed stays.
 func removeAll(path string) { _ = os.RemoveAll(path) }
+
+// incoming is how the name of a quarantine begins. The id of its watcher's process follows.
+const incoming = "incoming-"
+
+// newQuarantine makes a directory for objects of the container. It removes those of watchers that were killed.
+func newQuarantine(at string) (string, error) {
+	left, err := filepath.Glob(filepath.Join(at, incoming+"*"))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range left {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), incoming), "-")
+		if n, err := strconv.Atoi(pid); err == nil && !processExists(n) {
+			removeAll(path)
+		}
+	}
+	return os.MkdirTemp(at, incoming+strconv.Itoa(os.Getpid())+"-")
+}
+
+// processExists reports whether there is a process with this id.
+func processExists(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}

@@ -11,8 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // stdin is the input of a call.
@@ -64,12 +69,12 @@ func TestHostileRefs(t *testing.T) {
 		"--all", "+refs/heads/x", "refs/tags/-d", "refs/heads/x/", "refs/heads/a\\b", "refs/../refs/heads/x", "refs/heads/x..y", "refs/heads/x.", "refs/hidden/main",
 	} {
 		out, _ := f.send(append(commandsOf(id, ref), f.pack(strings.Fields(all)...)...))
-		if !strings.Contains(out, "ng "+ref+" hostexec: ") || len(f.asked) > 0 {
-			t.Errorf("%q: %d updates decided, the answer ends %q", ref, len(f.asked), out[max(0, len(out)-120):])
+		if !strings.Contains(out, "ng "+ref+" hostexec: ") || f.decided() > 0 {
+			t.Errorf("%q: %d updates decided, the answer ends %q", ref, f.decided(), out[max(0, len(out)-120):])
 		}
 	}
-	if out, _ := f.send(append(commandsOf(id, "refs/heads/fine"), f.pack(strings.Fields(all)...)...)); len(f.asked) != 1 || !strings.Contains(out, "ok refs/heads/fine") {
-		t.Errorf("an honest name: %d updates decided, %q", len(f.asked), out)
+	if out, _ := f.send(append(commandsOf(id, "refs/heads/fine"), f.pack(strings.Fields(all)...)...)); f.decided() != 1 || !strings.Contains(out, "ok refs/heads/fine") {
+		t.Errorf("an honest name: %d updates decided, %q", f.decided(), out)
 	}
 	f.empty()
 }
@@ -98,8 +103,8 @@ func TestHostileCommands(t *testing.T) {
 		"shallow for ever":    bytes.Repeat(appendPkt(nil, "shallow %s", id), 40_000),
 		"a pack, no commands": append([]byte("PACK"), make([]byte, 100)...),
 	} {
-		if out, code := f.send(b); code != exitFatal || strings.Contains(out, "unpack ok") || len(f.asked) > 0 {
-			t.Errorf("%s: exit code %d, %d updates decided, %q", name, code, len(f.asked), out[max(0, len(out)-100):])
+		if out, code := f.send(b); code != exitFatal || strings.Contains(out, "unpack ok") || f.decided() > 0 {
+			t.Errorf("%s: exit code %d, %d updates decided, %q", name, code, f.decided(), out[max(0, len(out)-100):])
 		}
 	}
 	for name, words := range map[string]string{"a long command": strings.Repeat("x", 10_000), "an unknown service": "connect git-shell\n", "a path": "connect /bin/sh\n", "list": "list for-push\n"} {
@@ -153,8 +158,8 @@ func TestHostilePacks(t *testing.T) {
 	f.call.MaxPack = 1 << 20
 	for name, a := range attacks {
 		out, _ := f.send(append(commandsOf(a.id, "refs/heads/x"), a.pack...))
-		if !strings.Contains(out, "ng refs/heads/x ") || len(f.asked) > 0 {
-			t.Errorf("%s: %d updates decided, the answer ends %q", name, len(f.asked), out[max(0, len(out)-150):])
+		if !strings.Contains(out, "ng refs/heads/x ") || f.decided() > 0 {
+			t.Errorf("%s: %d updates decided, the answer ends %q", name, f.decided(), out[max(0, len(out)-150):])
 		}
 	}
 	f.empty()
@@ -163,7 +168,7 @@ func TestHostilePacks(t *testing.T) {
 	if len(mirrors) != 1 || f.sh(mirrors[0], "git cat-file -e "+blob+" 2>/dev/null || echo none") != "none" {
 		t.Errorf("the mirror has objects of the container: %q", mirrors)
 	}
-	if out, _ := f.send(append(commandsOf(whole, "refs/heads/x"), wholePack...)); len(f.asked) != 1 {
+	if out, _ := f.send(append(commandsOf(whole, "refs/heads/x"), wholePack...)); f.decided() != 1 {
 		t.Errorf("an honest pack is not decided: %q", out)
 	}
 }
@@ -172,6 +177,78 @@ func TestHostilePacks(t *testing.T) {
 func sealed(b []byte) []byte {
 	sum := sha1.Sum(b)
 	return append(b, sum[:]...)
+}
+
+// commandLog keeps which git was run, and how.
+type commandLog struct {
+	Runner
+	mu  sync.Mutex // guards the field below
+	ran []executor.Command
+}
+
+func (l *commandLog) Run(ctx context.Context, c executor.Command, s executor.Streams) (executor.Status, error) {
+	l.mu.Lock()
+	l.ran = append(l.ran, c)
+	l.mu.Unlock()
+	return l.Runner.Run(ctx, c, s)
+}
+
+// TestConfined looks at each git that a clone and a push run: none has hooks, and whatever reads the container's bytes
+// is in a sandbox and has no variable of the host.
+func TestConfined(t *testing.T) {
+	if sandbox.Supported() != nil {
+		t.Skip("no sandbox on this kernel")
+	}
+	f := newFixture(t, "sha1")
+	f.mu.Lock()
+	f.call.Env = append(f.call.Env, "SECRET=of the host", "GIT_DIR=/nonexistent", "GIT_CONFIG_COUNT=1")
+	log := &commandLog{Runner: f.call.Runner}
+	f.call.Runner = log
+	f.mu.Unlock()
+	w := f.clone("")
+	f.sh(w, commit+"git push -q origin main")
+	seen := map[string]bool{}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	for _, c := range log.ran {
+		i := slices.IndexFunc(c.Args[1:], func(a string) bool { return a != "-c" && !strings.Contains(a, "=") }) + 1
+		word, network := c.Args[i], slices.Contains(c.Env, "SECRET=of the host")
+		seen[word] = true
+		if outside := word == "fetch" || word == "push" || word == "ls-remote"; network != outside || (c.Sandbox == nil) != (outside || word == "init" || word == "symbolic-ref") {
+			t.Errorf("git %s: with the host's variables: %v, in a sandbox: %v", word, network, c.Sandbox != nil)
+		}
+		if !slices.Contains(c.Args, "core.hooksPath=/dev/null") || !slices.Contains(c.Args, "protocol.allow=never") || slices.Contains(c.Env, "GIT_CONFIG_COUNT=1") || slices.Contains(c.Env, "GIT_DIR=/nonexistent") {
+			t.Errorf("git %s: %q, %q", word, c.Args, c.Env)
+		}
+	}
+	for _, word := range []string{"init", "fetch", "upload-pack", "index-pack", "rev-list", "log", "diff", "push"} {
+		if !seen[word] {
+			t.Errorf("git %s was not run: %v", word, seen)
+		}
+	}
+}
+
+// TestSweep removes the quarantine of a watcher that was killed, and no other.
+func TestSweep(t *testing.T) {
+	at := t.TempDir()
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead, live := fmt.Sprintf("%s/incoming-%d-1", at, gone.Process.Pid), fmt.Sprintf("%s/incoming-%d-1", at, os.Getppid())
+	for _, d := range []string{dead, live} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := newQuarantine(at); err != nil {
+		t.Fatal(err)
+	}
+	_, deadErr := os.Stat(dead)
+	_, liveErr := os.Stat(live)
+	if deadErr == nil || liveErr != nil {
+		t.Errorf("of a killed watcher: %v, of a living one: %v", deadErr, liveErr)
+	}
 }
 
 // TestEnds ends calls at several moments: no process and no file is left.

@@ -56,10 +56,10 @@ func helperMain() int {
 type fixture struct {
 	testing.TB
 	dir, remote string
-	call        Call
 	env         []string // of the container's git
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex // guards the fields below while calls are served
+	call      Call
 	asked     []Update
 	complaint bytes.Buffer
 	ended     []int
@@ -108,6 +108,8 @@ func newFixture(t testing.TB, format string) *fixture {
 func (f *fixture) ssh() {
 	at := filepath.Join(f.dir, "ssh")
 	f.check(os.WriteFile(at, []byte("#!/bin/sh\nfor last; do :; done\nHOME=/nonexistent exec sh -c \"$last\"\n"), 0o755))
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.call.Env = append(f.call.Env, "GIT_SSH_COMMAND="+at, "GIT_SSH_VARIANT=ssh")
 	f.call.Remote.URL = "ssh://git@example.org" + f.remote
 }
@@ -135,6 +137,20 @@ func (f *fixture) decide(_ context.Context, u Update) (func(int), error) {
 		defer f.mu.Unlock()
 		f.ended = append(f.ended, code)
 	}, nil
+}
+
+// answer has later updates answered by authorize.
+func (f *fixture) answer(authorize func(Update) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.authorize = authorize
+}
+
+// decided returns how many updates were decided.
+func (f *fixture) decided() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
 }
 
 // last returns the update that was asked about last, or fails.
@@ -179,7 +195,10 @@ func (i input) Close() error { return i.CloseRead() }
 
 func (f *fixture) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
-	code, err := f.call.Serve(ctx, input{conn.(*net.UnixConn)}, conn, f)
+	f.mu.Lock()
+	call := f.call
+	f.mu.Unlock()
+	code, err := call.Serve(ctx, input{conn.(*net.UnixConn)}, conn, f)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		f.Errorf("serve: %v", err)
 	}

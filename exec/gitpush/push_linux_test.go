@@ -28,7 +28,7 @@ func TestPush(t *testing.T) {
 	}
 	f.sh(f.dir, "cd seed; git pull -q ../remote.git main; echo s >s; git add s; git commit -qm theirs; git push -q ../remote.git main:main :new; git tag v1; git push -q ../remote.git v1")
 	f.sh(w, "git fetch -q --prune --tags; git pull -q --ff-only; test -f s; git rev-parse v1; ! git rev-parse -q --verify origin/new")
-	if n := len(f.asked); n != 2 {
+	if n := f.decided(); n != 2 {
 		t.Errorf("%d updates were decided, want 2", n)
 	}
 	if u := f.last(); u.Kind != Push || u.Name != "new" || u.New != head || strings.Trim(u.Old, "0") != "" {
@@ -56,10 +56,10 @@ func TestKinds(t *testing.T) {
 		{commit + "git tag -f v1; git push -q -f origin v1", "v1", ForceTag, "v1"},
 		{"git push -q origin :v2", "", DeleteTag, "v2"},
 	} {
-		before := len(f.asked)
+		before := f.decided()
 		f.sh(w, tt.script)
-		if u := f.last(); len(f.asked) != before+1 || u.Kind != tt.kind || u.Name != tt.name {
-			t.Errorf("%s: %d updates, the last is %s %s, want %s %s", tt.script, len(f.asked)-before, u.Kind, u.Name, tt.kind, tt.name)
+		if u := f.last(); f.decided() != before+1 || u.Kind != tt.kind || u.Name != tt.name {
+			t.Errorf("%s: %d updates, the last is %s %s, want %s %s", tt.script, f.decided()-before, u.Kind, u.Name, tt.kind, tt.name)
 		}
 		if tt.ref == "" && f.id(f.last().Ref) != "" {
 			t.Errorf("%s: the ref is still there", tt.script)
@@ -75,12 +75,12 @@ func TestDenied(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
 	old := f.id("main")
-	f.authorize = func(u Update) error {
+	f.answer(func(u Update) error {
 		if u.Name == "main" {
 			return errors.New("not today")
 		}
 		return nil
-	}
+	})
 	out, code := f.try(w, commit+"git push origin main main:other")
 	if code != 1 || !strings.Contains(out, "! [remote rejected] main -> main (hostexec: not today)") || !strings.Contains(out, "main -> other") {
 		t.Errorf("exit code %d, %s", code, out)
@@ -101,10 +101,10 @@ func TestMoves(t *testing.T) {
 		{"a new branch", "git push origin main:new", "new", "new"},
 		{"a branch to delete", "git push origin :new", "new", "new"},
 	} {
-		f.authorize = func(Update) error {
+		f.answer(func(Update) error {
 			f.sh(f.dir, "cd seed; "+commit+"git push -q -f ../remote.git HEAD:"+tt.move)
 			return nil
-		}
+		})
 		out, code := f.try(w, tt.script)
 		if code != 1 || !strings.Contains(out, "[remote rejected]") || !strings.Contains(out, "stale info") {
 			t.Errorf("%s: exit code %d, %s", tt.name, code, out)
@@ -139,8 +139,8 @@ func TestNothing(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
 	f.sh(w, "git push -q origin main; "+commit+"git push -q --dry-run origin main; git ls-remote origin")
-	if len(f.asked) > 0 {
-		t.Errorf("%d updates were decided", len(f.asked))
+	if f.decided() > 0 {
+		t.Errorf("%d updates were decided", f.decided())
 	}
 }
 

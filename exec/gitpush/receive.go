@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (s *service) receive(ctx context.Context) error {
 	if err != nil || len(p.commands) == 0 { // nothing to do, or a dry run
 		return err
 	}
-	quarantine, err := os.MkdirTemp(s.Dir, "incoming-")
+	quarantine, err := newQuarantine(s.Dir)
 	if err != nil {
 		return err
 	}
