@@ -278,7 +278,7 @@ func TestIntegrationHangUpRepeated(t *testing.T) {
 // TestIntegrationWatcherStopped stops the watcher by a signal: a call ends in its time, status
 // says what has happened, and all goes on when the watcher does.
 func TestIntegrationWatcherStopped(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, "--network", "none", "--proxy", "hsh=/bin/sh")
 		w := h.Watcher(t, c.Session)
 		running := c.Start(t, "env", "HOSTEXEC_TIMEOUT=2s", "hsh", "-c", "echo $$; exec sleep 1000")

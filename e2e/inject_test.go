@@ -50,7 +50,7 @@ func TestIntegrationInjection(t *testing.T) {
 		{"timeout", "full", nil, []string{"timeout", "10", "hsh", "-c", "echo called"}},
 		{"script", "full", nil, []string{"script", "-qc", call, "/dev/null"}},
 	}
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		for _, tt := range tests {
 			t.Run(h.Name+"/"+tt.name, func(t *testing.T) {
 				args := append([]string{"--rm", "--proxy", "hsh=/bin/sh"}, tt.flags...)
@@ -111,7 +111,7 @@ func TestIntegrationVolumesFrom(t *testing.T) {
 // TestIntegrationNoProcessLeft: a shim that gets no thread, where the container may have no more
 // processes, says so in one line. It showed the stacks of Go's runtime.
 func TestIntegrationNoProcessLeft(t *testing.T) {
-	h := anybody(t)[0]
+	h := anyUser(t)[0]
 	r := h.Run(t, "--rm", "--pids-limit", "1", "--proxy", "hsh=/bin/sh", "--entrypoint", "/run/hostexec/bin/hsh", image(t, "empty"), "-c", "echo ran")
 	want(t, "it fails", r.String(), Result{Err: "hostexec: no process or thread is left here: see --pids-limit of docker run, ulimit -u\n", Code: 125}.String())
 }

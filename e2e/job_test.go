@@ -104,7 +104,7 @@ func TestIntegrationJobFollowed(t *testing.T) {
 // Attack 152.
 func TestIntegrationJobTree(t *testing.T) {
 	const script = `(setsid sleep 1000 & echo $!); ( (sleep 1000 & echo $!) ); trap '' HUP; sleep 1000 & echo $!; echo up; wait`
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		for name, end := range map[string]func(c *Container, id string){
 			"kill":              func(c *Container, id string) { want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0) },
 			"kill --all":        func(c *Container, id string) { want(t, "kill", c.Exec(t, "hostexec", "kill", "--all").Code, 0) },

@@ -21,7 +21,7 @@ const large = 500
 //
 // Attacks 142, 152.
 func TestIntegrationLargeTree(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hp="+probePath(t)).As("1000")
 			w := h.Watcher(t, c.Session)

@@ -159,7 +159,7 @@ func TestIntegrationPageCodeUsedTwice(t *testing.T) {
 	for _, tab := range []*Tab{own, good} {
 		tab.until("another tab shows it still", "document.querySelector('"+card(id)+".live') !== null && document.querySelector('#state').textContent === 'live'")
 	}
-	good.ripe(id)
+	good.waitApprovable(id)
 	good.click(card(id) + " .approve")
 	want(t, "code", call.Ended(t).Code, 5)
 	if log := string(readFile(t, filepath.Join(h.State, "page.log"))); !strings.Contains(log, "used twice") || strings.Contains(log, code) {

@@ -9,7 +9,7 @@ import (
 )
 
 // shellTable says which tests hold what shells with state promise, F002-001 to F002-073: the
-// first is always one on the real engine. Those on both grounds see to the host and to a
+// first is always one on the real engine. Those on both forEachShellBackend see to the host and to a
 // container.
 var shellTable = map[string]string{
 	"001 state survives":                             "e2e.TestIntegrationShells exec/shell.TestCommandsInOneShell",

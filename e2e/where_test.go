@@ -52,7 +52,7 @@ var whereRows = []string{
 
 // TestIntegrationWhere runs every row in both places: the bytes and the codes are the same.
 func TestIntegrationWhere(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		bothPlaces(t, c, whereRows)
 		c.wantNoCallContainer(t)
@@ -161,7 +161,7 @@ func TestIntegrationWhereSignals(t *testing.T) {
 //
 // Attacks 208, 209.
 func TestIntegrationWhereNothingStays(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		start := func() *Call {
 			call := c.Start(t, "cp", "tree")

@@ -37,7 +37,7 @@ var whereMore = []string{
 
 // TestIntegrationWhereStreams runs every row in both places: the bytes and the codes are the same.
 func TestIntegrationWhereStreams(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		c.As("0").Exec(t, "chmod", "777", "/w")
 		as := c

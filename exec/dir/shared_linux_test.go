@@ -21,8 +21,8 @@ import (
 
 const secret = "what no container may see"
 
-// newBox returns a box, what it is called, and a file outside of it.
-func newBox(t *testing.T) (b *SharedDir, at, canary string) {
+// newShared returns a box, what it is called, and a file outside of it.
+func newShared(t *testing.T) (b *SharedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
 	b, err := MakeSharedDir(base, "requests/make", ForEveryone)
@@ -37,8 +37,8 @@ func newBox(t *testing.T) (b *SharedDir, at, canary string) {
 	return b, filepath.Join(base, "requests/make"), canary
 }
 
-// planted is what others can put under a name, for who comes after to read or to write.
-var planted = []struct {
+// untrustedFiles is what others can put under a name, for who comes after to read or to write.
+var untrustedFiles = []struct {
 	name  string
 	plant func(path, canary string) error
 	dir   bool
@@ -75,13 +75,13 @@ var planted = []struct {
 	}},
 }
 
-// 1 to 8: nothing that is planted is read.
+// 1 to 8: nothing that is untrustedFiles is read.
 //
 // Attacks 1, 2, 3, 4, 5, 6, 7, 8.
 func TestSharedReadsNothingUntrusted(t *testing.T) {
-	for _, tt := range planted {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			if err := tt.plant(filepath.Join(at, "x"), canary); err != nil {
 				t.Fatal(err)
 			}
@@ -96,14 +96,14 @@ func TestSharedReadsNothingUntrusted(t *testing.T) {
 	}
 }
 
-// 14, 15: what is planted where an answer is to be goes, unless it is a directory, and
+// 14, 15: what is untrustedFiles where an answer is to be goes, unless it is a directory, and
 // nothing is written by it.
 //
 // Attacks 14, 15.
 func TestSharedWritesNowhereElse(t *testing.T) {
-	for _, tt := range planted {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			path := filepath.Join(at, "x")
 			if err := tt.plant(path, canary); err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSharedWritesNowhereElse(t *testing.T) {
 //
 // Attack 18.
 func TestSharedRemoves(t *testing.T) {
-	b, at, canary := newBox(t)
+	b, at, canary := newShared(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestSharedRemoves(t *testing.T) {
 //
 // Attack 16.
 func TestSharedIsHeld(t *testing.T) {
-	b, at, canary := newBox(t)
+	b, at, canary := newShared(t)
 	base := filepath.Dir(canary)
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestSharedModes(t *testing.T) {
 //
 // Attacks 5, 20, 138.
 func TestSharedFlood(t *testing.T) {
-	b, at, _ := newBox(t)
+	b, at, _ := newShared(t)
 	const many = 2000
 	for i := range many {
 		if err := unix.Mkfifo(filepath.Join(at, fmt.Sprintf("%d.req", i)), 0o666); err != nil {
@@ -256,7 +256,7 @@ func TestSharedFlood(t *testing.T) {
 //
 // Attack 9.
 func TestSharedRacingExchange(t *testing.T) {
-	b, at, canary := newBox(t)
+	b, at, canary := newShared(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestSharedRacingExchange(t *testing.T) {
 //
 // Attack 11.
 func TestSharedGrowing(t *testing.T) {
-	b, at, _ := newBox(t)
+	b, at, _ := newShared(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestSharedGrowing(t *testing.T) {
 
 // TestSharedUmask: a file is its owner's to read and write, whatever the umask.
 func TestSharedUmask(t *testing.T) {
-	b, at, _ := newBox(t)
+	b, at, _ := newShared(t)
 	defer syscall.Umask(syscall.Umask(0o777))
 	f, err := b.Create("x", Entry{UID: os.Geteuid()})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 //
 // Attack 162.
 func TestWakeupUntrusted(t *testing.T) {
-	for _, tt := range planted {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			if err := tt.plant(at+"/x.bell", canary); err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func TestWakeupUntrusted(t *testing.T) {
 //
 // Attack 162.
 func TestWakeup(t *testing.T) {
-	b, at, _ := newBox(t)
+	b, at, _ := newShared(t)
 	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestWakeup(t *testing.T) {
 //
 // Attack 162.
 func TestWakeupHardLink(t *testing.T) {
-	b, at, _ := newBox(t)
+	b, at, _ := newShared(t)
 	other := at + "/other"
 	if err := unix.Mkfifo(other, 0o622); err != nil {
 		t.Fatal(err)

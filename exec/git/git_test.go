@@ -49,7 +49,7 @@ func TestEveryKey(t *testing.T) {
 		keys++
 		key = documented(key)
 		section, _, _ := split(key)
-		switch why := wary(key); {
+		switch why := whyNotHarmless(key); {
 		case known(key) && why != "" && section != "http":
 			t.Errorf("%s is harmless, and may name %s", key, why)
 		case !known(key) && why == "":
@@ -61,8 +61,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// wary returns the reason why key is not harmless, or "".
-func wary(key string) string {
+// whyNotHarmless returns the reason why key is not harmless, or "".
+func whyNotHarmless(key string) string {
 	for why, list := range asks {
 		for p := range strings.FieldsSeq(strings.ToLower(list)) {
 			if ok, _ := path.Match(p, key); ok { // a star matches any text without a slash

@@ -105,19 +105,19 @@ func TestAlive(t *testing.T) {
 	p, at := openPlace(t)
 	began := time.Now()
 	quiet := changingFile{name: "quiet.alive", max: stale, changed: began}
-	heart := changingFile{name: heartbeat, max: stale, changed: began}
+	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: began}
 	for i := range 10 {
 		now := began.Add(time.Duration(i) * time.Second)
 		touch(t, at+"/.heartbeat", now.Add(-time.Hour)) // another clock
-		if heart.missed(p.Dir, now) {
+		if heartbeatFile.missed(p.Dir, now) {
 			t.Fatalf("missed after %d beats", i)
 		}
 	}
 	last := began.Add(9 * time.Second)
-	if heart.missed(p.Dir, last.Add(stale)) {
+	if heartbeatFile.missed(p.Dir, last.Add(stale)) {
 		t.Error("missed too early")
 	}
-	if !heart.missed(p.Dir, last.Add(stale+time.Millisecond)) {
+	if !heartbeatFile.missed(p.Dir, last.Add(stale+time.Millisecond)) {
 		t.Error("not missed")
 	}
 	if quiet.missed(p.Dir, began.Add(time.Hour)) {

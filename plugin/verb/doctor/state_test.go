@@ -17,7 +17,7 @@ func TestFixKeepsRebuiltSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, unreadable := sessionstest.HalfMade(t, store)
+	gone, unreadable := sessionstest.Unreadable(t, store)
 	recs := []state.Session{gone, unreadable}
 	d := &doctor{store: store}
 	for name, tt := range map[string]struct {
