@@ -116,7 +116,7 @@ func TestKeysTypedAhead(t *testing.T) {
 // TestKeysThatQuit types what ends other programs: a raw terminal sends no signals.
 func TestKeysThatQuit(t *testing.T) {
 	for _, key := range []byte("q\x03\x04\x1c") {
-		d := newDesk(nil)
+		d := newQuestionList(nil)
 		keys := make(chan byte, 1)
 		keys <- key
 		if over := d.idle(t.Context(), keys); !over {
