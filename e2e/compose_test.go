@@ -265,7 +265,7 @@ func TestIntegrationComposeMisused(t *testing.T) {
 		{"-- -f lent.yaml up -d", 125, "covers hostexec's own state"},
 		{"-- -f none.yaml up", 125, "no service is chosen"},
 		{"--proxy make -- -f none.yaml up", 125, "(there are a, b)"},
-		{"--proxy make --service c -- -f none.yaml up", 125, `no such service: "c"`},
+		{"--proxy make --service c -- -f none.yaml up", 125, `no such service: c`},
 		{"--proxy no-such-command --service a -- -f none.yaml up", 125, "'no-such-command' not found"},
 		{"--project-name x up", 125, "behind --"},
 		{"-- -f - config", 125, "cannot be read from stdin"},

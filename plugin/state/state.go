@@ -46,6 +46,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // NotPrivateError means that other users can change the state directory.
@@ -63,7 +65,7 @@ type Store struct {
 func Home() (string, error) {
 	if dir := os.Getenv("HOSTEXEC_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) { // a relative path would depend on the current directory
-			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %q", dir)
+			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %s", names.Quoted(dir))
 		}
 		return absolute(dir)
 	}

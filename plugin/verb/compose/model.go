@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Model is what compose config prints, as far as it matters here.
@@ -215,10 +217,10 @@ func (m *Model) only() (string, error) {
 
 // known refuses names that no service has, and services that have no container, or have a
 // session from elsewhere.
-func (m *Model) known(names []string, chosen map[string]Settings) error {
-	for _, name := range names {
+func (m *Model) known(services []string, chosen map[string]Settings) error {
+	for _, name := range services {
 		if _, ok := m.Services[name]; !ok {
-			return fmt.Errorf("no such service: %q", name)
+			return fmt.Errorf("no such service: %s", names.Quoted(name))
 		}
 	}
 	for name := range chosen {

@@ -33,8 +33,8 @@ func TestChoose(t *testing.T) {
 
 		{"nothing", "services: {a: {image: x}}", nil, nil, "", "no service is chosen"},
 		{"which", "services: {a: {image: x}, b: {image: x}}", nil, make, "", "(there are a, b)"},
-		{"no such", "services: {a: {image: x}}", []string{"z"}, make, "", `no such service: "z"`},
-		{"no such in the file", "services: {a: {image: x}}\nx-hostexec: {service: z}", nil, nil, "", `no such service: "z"`},
+		{"no such", "services: {a: {image: x}}", []string{"z"}, make, "", `no such service: z`},
+		{"no such in the file", "services: {a: {image: x}}\nx-hostexec: {service: z}", nil, nil, "", `no such service: z`},
 		{"a service of a service", "services: {a: {x-hostexec: {service: b}}}", nil, nil, "", "services.a.x-hostexec: service"},
 		{"a list", "services: {a: {x-hostexec: [make]}}", nil, nil, "", "services.a.x-hostexec: it is a mapping"},
 		{"deep", "services: {a: {x-hostexec: {proxy: {a: b}}}}", nil, nil, "", "proxy: it is a word"},
