@@ -78,6 +78,8 @@ var allowedImports = map[string]string{
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
+	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/container plugin/control plugin/launch plugin/state plugin/watch/container exec/names",
+
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
 		"plugin/state plugin/watch exec/mount exec/policy exec/names docs",
@@ -98,10 +100,11 @@ var allowedImports = map[string]string{
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
+	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
-		"plugin/verb/shell plugin/watch exec/job",
+		"plugin/verb/shell plugin/verb/with plugin/watch exec/job",
 
 	"cmd/hostexec":        "shim shim/initproc",
 	"cmd/hostexec-shell":  "exec/shell exec/proctree",

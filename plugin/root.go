@@ -22,6 +22,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/service"
 	"github.com/docker-hostexec/hostexec/plugin/verb/session"
 	"github.com/docker-hostexec/hostexec/plugin/verb/shell"
+	"github.com/docker-hostexec/hostexec/plugin/verb/with"
 )
 
 const rootLong = `Let the programs of a container call commands of this host
@@ -57,6 +58,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
+		cli.FlagsAsRun(with.NewCommand(dockerCLI)),
 		cli.ArgsAsRun(proxy.NewCommand(dockerCLI)),
 		cli.ArgsAsRun(run.NewAttachCommand(dockerCLI)),
 		run.NewDetachCommand(dockerCLI),
@@ -77,7 +79,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
 		session.NewResumeCommand(dockerCLI),
-		session.NewPruneCommand(dockerCLI, compose.SweepShares),
+		session.NewPruneCommand(dockerCLI, compose.SweepShares, with.SweepProxies(dockerCLI)),
 		service.NewCommand(dockerCLI),
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),

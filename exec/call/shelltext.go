@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
@@ -102,9 +101,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 		r.how = sh.Start
 	}
 	e := r.run(within)
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Duration: time.Since(r.since)}); err != nil {
-		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
-	}
+	x.noteComplete(w, int(e.Code), e.Signal, r.since)
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}

@@ -21,7 +21,7 @@ func EndOnSignal(docker context.Context) (stop func()) {
 	if !plugin.RunningStandalone() {
 		signals = endSignals
 	}
-	return onSignals(docker, signals, func(sig syscall.Signal) bool {
+	return OnSignals(docker, signals, func(sig syscall.Signal) bool {
 		os.Exit(128 + int(sig))
 		return false
 	})
@@ -32,7 +32,7 @@ func EndOnSignal(docker context.Context) (stop func()) {
 // writing its output.
 func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
-	end := onSignals(docker, endSignals, func(sig syscall.Signal) bool {
+	end := OnSignals(docker, endSignals, func(sig syscall.Signal) bool {
 		if ctx.Err() != nil {
 			os.Exit(128 + int(sig))
 		}
@@ -48,8 +48,8 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 // endSignals are the signals that end a verb.
 var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
 
-// onSignals calls act with each of the given signals to this process until act returns false or stop is called.
-func onSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
+// OnSignals calls act with each of the given signals to this process until act returns false or stop is called.
+func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	if which = notIgnored(which...); len(which) > 0 { // none would be all
 		signal.Notify(signals, which...)

@@ -139,7 +139,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	if got := notIgnored(syscall.SIGHUP, syscall.SIGTERM); len(got) != 1 || got[0] != syscall.SIGTERM {
 		t.Errorf("notIgnored = %v, want TERM alone", got)
 	}
-	stop := onSignals(context.Background(), endSignals, func(sig syscall.Signal) bool {
+	stop := OnSignals(context.Background(), endSignals, func(sig syscall.Signal) bool {
 		t.Errorf("got %v", sig)
 		return true
 	})

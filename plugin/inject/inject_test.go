@@ -3,9 +3,9 @@
 package inject
 
 import (
-	"maps"
 	"archive/tar"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
@@ -50,6 +49,9 @@ type Launch struct {
 
 	// Interrupted returns the reason why run must end, or nil. docker run detaches from its own context.
 	Interrupted func() error
+
+	// Tell replaces Notice's output; nil: the terminal.
+	Tell func(text string)
 
 	filled func() error // waits until the share is filled; nil before Create
 
@@ -111,7 +113,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 // react with a pull and another try.
 func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	path, err := containerPath(ctx, api, want)
-	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker run has messages for these
+	if ImageMissing(err) { // docker run has messages for these
 		return createUnchanged(ctx, api, want)
 	}
 	if client.IsErrConnectionFailed(err) || ctx.Err() != nil {
@@ -158,7 +160,7 @@ func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (
 		return resp, err
 	}
 	remove(api, resp.ID)
-	return container.CreateResponse{}, fmt.Errorf("image %s appeared while run was looking for it: run again", want.Config.Image)
+	return container.CreateResponse{}, errImageAppeared(want.Config.Image)
 }
 
 // prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory

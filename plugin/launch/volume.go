@@ -36,7 +36,7 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 		return resp, err
 	}
 	if l.http.Address != "" {
-		return resp, l.noteFailure(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+		return resp, l.noteFailure(errRemoteHTTP)
 	}
 	if l.volume == "" { // docker run may create the container again after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {
@@ -45,6 +45,8 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 	}
 	return l.additions(want, path).Apply(want).send(ctx, api)
 }
+
+var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands")
 
 // noteFailure notes that err is not from the engine, and returns it.
 func (l *Launch) noteFailure(err error) error {

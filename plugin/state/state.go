@@ -14,6 +14,7 @@
 //	    images/                      findings about images, by digest
 //	    call-engines                 engines, other than the sessions' own, that ran containers of commands
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
+//	    api/<id>/                    0700, the socket of a running API proxy, its lock, its docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a session that compose has started: Store.ServiceShare
 //	    services.lock                held while sessions of services are created
 //	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
@@ -147,6 +148,9 @@ func Of(session string) (*Store, string) {
 
 // Workspaces returns the path of the directory of the agents' own directories.
 func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces") }
+
+// APIProxies returns the path of the directory of the running API proxies.
+func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 

@@ -53,7 +53,7 @@ func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 		}
 		return ask, false
 	}
-	side := l.sidecar(p, id)
+	side := p.sidecar(id)
 	if !p.settled(id, text, side, err) {
 		return ask, false
 	}
@@ -88,7 +88,7 @@ func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 func (p *servedDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
 // sidecar returns the fields of <id>.cmd, or nil.
-func (l *Listener) sidecar(p *servedDir, id string) []string {
+func (p *servedDir) sidecar(id string) []string {
 	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil

@@ -27,7 +27,7 @@ import (
 
 const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
 agents and of single commands whose watcher is gone, volumes of shims that no container
-has, and locks of proxies that have ended. Commands that still run because watcher and
+has, locks of proxies that have ended, and sockets and contexts of killed with. Commands that still run because watcher and
 keeper of their session were killed at once are ended.
 
 A container that its agent's auto_remove says to keep stays, and so does the audit log.
@@ -36,8 +36,8 @@ EXIT STATUS
   0  nothing of them is left
   1  something could not be removed`
 
-// NewPruneCommand returns the verb prune. sweepShares removes links to missing shares.
-func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error) *cobra.Command {
+// NewPruneCommand returns the verb prune. sweep are removals of other verbs' leftovers.
+func NewPruneCommand(dockerCLI command.Cli, sweep ...func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:               "prune [OPTIONS]",
@@ -47,14 +47,14 @@ func NewPruneCommand(dockerCLI command.Cli, sweepShares func(*state.Store) error
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			return runPrune(cmd.Context(), dockerCLI, force, sweepShares)
+			return runPrune(cmd.Context(), dockerCLI, force, sweep)
 		}),
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "Do not ask")
 	return cmd
 }
 
-func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShares func(*state.Store) error) error {
+func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []func(*state.Store) error) error {
 	if !force {
 		yes, err := cli.Confirm(ctx, dockerCLI,
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
@@ -87,7 +87,10 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweepShare
 		}
 		fmt.Fprintln(dockerCLI.Out(), s.ID)
 	}
-	return errors.Join(append(errs, sweepShares(store))...)
+	for _, f := range sweep {
+		errs = append(errs, f(store))
+	}
+	return errors.Join(errs...)
 }
 
 // sweepRecordless removes folders without a record, which are left if a process is killed while it creates or

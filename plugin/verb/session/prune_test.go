@@ -39,7 +39,7 @@ func TestPruneWithoutEngine(t *testing.T) {
 	}
 	gone, _ := sessionstest.Unreadable(t, store)
 	var out strings.Builder
-	if err := runPrune(t.Context(), clitest.New(t, &out), true, func(*state.Store) error { return nil }); err != nil {
+	if err := runPrune(t.Context(), clitest.New(t, &out), true, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(store.Dir(gone.ID)); err != nil || out.String() != "" {

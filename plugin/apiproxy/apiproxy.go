@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apiproxy stands between clients of the engine's API and the engine.
+//
+//	client --private unix socket--> Server --docker/cli's dialer--> engine
+//
+// It reads and edits one request only: POST /containers/create, whose JSON tree Sessions may change. Before a start or
+// restart of a container it tells Sessions. Every other byte passes unchanged: bodies of any size, connections that
+// are upgraded (attach, exec, session, grpc), one direction of which may end first, and streams without a byte for hours.
+//
+// No container that is created through it may mount its socket. It knows neither flags nor configuration: Sessions does.
+package apiproxy
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// Sessions gives selected containers their session.
+type Sessions interface {
+	// Create may edit req.Body before the request is passed on. The returned function, which may be nil, is called once
+	// with the engine's answer: the new container's id, or "" if there is no container. If it returns an error, the
+	// client gets the error.
+	Create(ctx context.Context, req *CreateRequest) (created func(ctx context.Context, id string) error, err error)
+	// Start is called before POST /containers/{id}/start and /restart are passed on. id may be a name or a prefix.
+	Start(ctx context.Context, id string) error
+}
+
+// CreateRequest is one POST /containers/create.
+type CreateRequest struct {
+	Name     string // of the container, or ""
+	Platform string // as the client names it, or ""
+	Version  string // of the API in the request's path: 1.41, or ""
+	Query    url.Values
+	// Body is the JSON tree. Numbers are json.Number. Keys that the API knows have its spelling. It is nil if the
+	// client has sent no body, which the engine refuses.
+	Body map[string]any
+}
+
+// Server is a proxy. Engine and Socket must be set.
+type Server struct {
+	Engine   client.APIClient
+	Sessions Sessions // nil: no container gets a session
+	Socket   string   // path of the socket that clients connect to; no container may mount it
+
+	http1, http2 http.RoundTripper
+	base         string // of the paths of an engine with tcp://host/base
+}
+
+// Serve serves on ln until ctx ends. Then it cuts the connections that are left.
+func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
+	if u, err := client.ParseHostURL(s.Engine.DaemonHost()); err == nil && u.Scheme == "tcp" {
+		s.base = u.Path
+	}
+	t1, t2 := s.transport(false), s.transport(true)
+	defer t1.CloseIdleConnections()
+	defer t2.CloseIdleConnections()
+	s.http1, s.http2 = t1, t2
+	// There are no timeouts: docker events may be silent for days, and a build's context may take hours.
+	srv := &http.Server{
+		Handler: s.handler(), Protocols: new(http.Protocols), ErrorLog: discard,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetUnencryptedHTTP2(true)
+	l := &listener{Listener: control.OwnUser(ln)}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Serve returns its error
+	err := srv.Serve(l)
+	l.closeAll()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// transport returns how requests reach the engine. A client that speaks HTTP/2 without TLS speaks it to the engine.
+func (s *Server) transport(h2c bool) *http.Transport {
+	dial := s.Engine.Dialer()
+	t := &http.Transport{
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DisableCompression:  true, // it would add a header, and decode what the client has not asked for
+		MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTimeout,
+		ReadBufferSize: bufferSize, WriteBufferSize: bufferSize, Protocols: new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(!h2c)
+	t.Protocols.SetUnencryptedHTTP2(h2c)
+	return t
+}
+
+// RoundTrip sends r to the engine in the protocol in which the client has sent it.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ProtoMajor == 2 {
+		return s.http2.RoundTrip(r)
+	}
+	return s.http1.RoundTrip(r)
+}
+
+// handler returns the handler of all requests.
+func (s *Server) handler() http.Handler {
+	pass := &httputil.ReverseProxy{
+		Rewrite: s.rewrite, Transport: s, FlushInterval: -1, BufferPool: new(buffers),
+		ErrorLog: discard, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { s.noEngine(w, err) },
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 {
+			// An engine may answer while it still reads, for example POST /build.
+			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 of net/http has it
+		}
+		if version, ok := isCreate(r); ok {
+			s.create(w, r, version)
+			return
+		}
+		if id, ok := isStart(r); ok && !s.start(w, r, id) {
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+}
+
+// rewrite aims a request at the engine. ReverseProxy has removed what a proxy on a network must remove; it is put back.
+func (s *Server) rewrite(p *httputil.ProxyRequest) {
+	s.aim(p.Out.URL)
+	p.Out.URL.RawQuery = p.In.URL.RawQuery
+	p.Out.Host = p.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = v
+		}
+	}
+}
+
+// aim makes u an address of the engine. The dialer does not read the host.
+func (s *Server) aim(u *url.URL) {
+	u.Scheme, u.Host, u.User = "http", "docker", nil
+	if s.base != "" {
+		*u = *u.JoinPath()
+		u.Path, u.RawPath = s.base+u.Path, ""
+	}
+}
+
+var discard = log.New(io.Discard, "", 0)

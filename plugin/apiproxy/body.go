@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/docker/docker/api/types/container"
+)
+
+const (
+	// maxBody is the maximum size of a create request. An engine has no limit; the largest that is known, with 3,000
+	// variables, has 300 kB.
+	maxBody = 16 << 20
+	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
+	maxDepth = 64
+)
+
+// createType is the type that the engine decodes a create request into.
+var createType = reflect.TypeFor[container.CreateRequest]()
+
+// decode returns text, a create request, as a JSON tree that every engine reads in the same way: no key is there twice.
+// Engines ignore the case of keys that are fields of theirs. Such a key gets the spelling of the API, and two that
+// differ only in case are refused. Keys of maps, such as labels, may differ in case. A key that createType has not is
+// kept; below it, all keys are taken for fields.
+func decode(text []byte) (map[string]any, error) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	v, err := value(in, createType, 0)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	tree, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("it is not a JSON object")
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return nil, errors.New("there is more after the JSON object")
+	}
+	return tree, nil
+}
+
+// value reads the next value, which an engine decodes into type t. A nil t is a type that this version does not know.
+func value(in *json.Decoder, t reflect.Type, depth int) (any, error) {
+	tok, err := in.Token()
+	if err != nil {
+		return nil, err
+	}
+	if depth == maxDepth {
+		return nil, fmt.Errorf("it has more than %d levels", maxDepth)
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch tok {
+	case json.Delim('{'):
+		return object(in, t, depth+1)
+	case json.Delim('['):
+		list := []any{}
+		for in.More() {
+			v, err := value(in, elem(t), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = in.Token() // the closing bracket
+		return list, err
+	}
+	return tok, nil
+}
+
+// object reads the rest of an object.
+func object(in *json.Decoder, t reflect.Type, depth int) (map[string]any, error) {
+	isMap := t != nil && t.Kind() == reflect.Map
+	all, folded := map[string]any{}, map[string]bool{}
+	for in.More() {
+		tok, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := tok.(string) // always a string here
+		of := elem(t)
+		same := key
+		if !isMap {
+			key, of = field(t, key)
+			same = fold(key)
+		}
+		if folded[same] {
+			return nil, fmt.Errorf("the key %s is there twice, or in another case", strconv.QuoteToASCII(shortened(key)))
+		}
+		folded[same] = true
+		if all[key], err = value(in, of, depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := in.Token() // the closing brace
+	return all, err
+}
+
+// field returns the API's spelling of a key of a struct t, and the type of its value.
+func field(t reflect.Type, key string) (string, reflect.Type) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return key, nil
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		of := f.Type
+		if f.Anonymous && name == "" {
+			if of.Kind() == reflect.Pointer {
+				of = of.Elem()
+			}
+			if spelled, found := field(of, key); found != nil {
+				return spelled, found
+			}
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		if strings.EqualFold(name, key) && f.IsExported() {
+			return name, of
+		}
+	}
+	return key, nil
+}
+
+// elem returns the type of the elements of t.
+func elem(t reflect.Type) reflect.Type {
+	if t == nil {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array:
+		return t.Elem()
+	}
+	return nil
+}
+
+// fold returns the same text for all keys that encoding/json takes for one field, as strings.EqualFold does.
+func fold(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, key)
+}
+
+func shortened(key string) string { return key[:min(len(key), 40)] }
+
+// encode returns tree as JSON.
+func encode(tree map[string]any) ([]byte, error) {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	err := out.Encode(tree)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+)
+
+// statusError is an error with the HTTP status of its answer.
+type statusError struct {
+	status int
+	error
+}
+
+func (e *statusError) Unwrap() error { return e.error }
+
+// noAnswer is the error for an engine that does not answer.
+func noAnswer(host string, err error) error {
+	return &statusError{http.StatusBadGateway, cli.Hint(fmt.Errorf("the engine at %s does not answer: %w", host, err), "docker info, without hostexec")}
+}
+
+func (s *Server) noEngine(w http.ResponseWriter, err error) {
+	refuse(w, noAnswer(s.Engine.DaemonHost(), err))
+}
+
+// refuse answers with err in the engine's format. An error without a status is a refusal.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusForbidden
+	var with *statusError
+	if errors.As(err, &with) {
+		status = with.status
+	}
+	text := "hostexec: " + err.Error()
+	if next := cli.HintOf(err); next != "" {
+		text += "\nhostexec: hint: " + next
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(struct { // fails if the client has left
+		Message string `json:"message"`
+	}{text})
+}

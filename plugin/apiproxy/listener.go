@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"net"
+	"sync"
+)
+
+// listener knows its connections until they are closed, those that a handler has taken over from net/http too.
+type listener struct {
+	net.Listener
+
+	mu   sync.Mutex // guards the field below
+	open map[*conn]bool
+}
+
+// Accept returns the next connection.
+func (l *listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{UnixConn: accepted.(*net.UnixConn), of: l} // the listener is one of unix sockets
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[*conn]bool{}
+	}
+	l.open[c] = true
+	return c, nil
+}
+
+// closeAll closes the connections that are open.
+func (l *listener) closeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.UnixConn.Close()
+	}
+}
+
+// conn is a client's connection.
+type conn struct {
+	*net.UnixConn
+	of *listener
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.open, c)
+	c.of.mu.Unlock()
+	return c.UnixConn.Close()
+}

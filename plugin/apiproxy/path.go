@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"net/http"
+	"path"
+	"strings"
+)
+
+// The engine's router is gorilla/mux. It compares the decoded path with /v{version}/containers/create and
+// /containers/create, exactly, and answers a path with "//", "/./" or "/../" by a redirect to the clean path. Podman's
+// router compares the path before decoding. What is a create for either of them is one here. More is one here, too:
+// other versions, other letter case, unclean paths. The engine decides what it makes of these.
+
+// segments returns the cleaned path of r in lower case without the version, as a list, and the version.
+func segments(r *http.Request) (all []string, version string) {
+	if !strings.EqualFold(r.Method, http.MethodPost) {
+		return nil, ""
+	}
+	all = strings.Split(strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/"), "/")
+	if len(all) > 1 && !strings.EqualFold(all[0], "containers") {
+		version, all = all[0], all[1:]
+	}
+	if !strings.EqualFold(all[0], "containers") {
+		return nil, ""
+	}
+	version, _ = strings.CutPrefix(strings.ToLower(version), "v")
+	return all, version
+}
+
+// isCreate reports whether an engine may take r for the creation of a container.
+func isCreate(r *http.Request) (version string, ok bool) {
+	all, version := segments(r)
+	return version, len(all) == 2 && strings.EqualFold(all[1], "create")
+}
+
+// isStart reports whether an engine may take r for the start or restart of a container, and of which one.
+func isStart(r *http.Request) (id string, ok bool) {
+	all, _ := segments(r)
+	if len(all) < 3 {
+		return "", false
+	}
+	last := all[len(all)-1]
+	return strings.Join(all[1:len(all)-1], "/"), strings.EqualFold(last, "start") || strings.EqualFold(last, "restart")
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+const (
+	socketName = "docker.sock"
+	// maxPath is the maximum length of a socket's path for clients (unix(7)); macOS has four bytes less.
+	maxPath = 103
+	// sweepAge is the time after which a folder without a lock is removed.
+	sweepAge = time.Minute
+)
+
+// Socket is the socket of a running proxy, with a private folder in the state directory, which is locked as long as the
+// proxy runs.
+type Socket struct {
+	*net.UnixListener
+	Path string // for DOCKER_HOST
+
+	dir  string
+	lock *flock.Flock
+}
+
+// Listen makes a socket that only this user can connect to: at path or, if path is "", in the folder.
+func Listen(store *state.Store, path string) (s *Socket, err error) {
+	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
+	}
+	s = &Socket{Path: path, dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
+	defer func() {
+		if err != nil {
+			_ = s.Close() // the first error counts
+		}
+	}()
+	if _, err := s.lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("lock the folder of the API proxy: %w", err)
+	}
+	if path == "" {
+		s.Path = filepath.Join(dir, socketName)
+	} else if s.Path, err = freePath(path); err != nil {
+		return nil, err
+	}
+	if len(s.Path) > maxPath {
+		return nil, cli.Hint(fmt.Errorf("the path of the socket, %s, has more than %d bytes: no client could connect", s.Path, maxPath),
+			"set HOSTEXEC_HOME to a shorter directory, or use --listen PATH")
+	}
+	s.UnixListener, err = socket.Bind(filepath.Dir(s.Path), filepath.Base(s.Path), 0o600)
+	return s, err
+}
+
+// freePath returns path as an absolute path without links in its directories. There must be nothing, or the socket of a
+// proxy that was killed.
+func freePath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	var dir string
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(filepath.Dir(abs))
+	}
+	if err != nil {
+		return "", fmt.Errorf("--listen: %w", err)
+	}
+	abs = filepath.Join(dir, filepath.Base(abs))
+	fi, err := os.Lstat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return abs, nil
+	case err != nil:
+		return "", fmt.Errorf("--listen: %w", err)
+	case fi.Mode().Type() != fs.ModeSocket:
+		return "", fmt.Errorf("--listen %s: it exists, and is not a socket", names.Quoted(path))
+	}
+	if c, err := net.Dial("unix", abs); err == nil {
+		c.Close()
+		return "", fmt.Errorf("--listen %s: another process listens there", names.Quoted(path))
+	}
+	return abs, nil
+}
+
+// Host returns what clients call the proxy in DOCKER_HOST.
+func (s *Socket) Host() string { return "unix://" + s.Path }
+
+// Close removes the socket and its folder.
+func (s *Socket) Close() error {
+	var err error
+	if s.UnixListener != nil {
+		err = errors.Join(ignoreClosed(s.UnixListener.Close()), os.Remove(s.Path))
+	}
+	return errors.Join(err, os.RemoveAll(s.dir), s.lock.Close())
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Context is a docker context that a proxy has created.
+type Context struct{ Name, Host string }
+
+// Record notes a context before it is created, so that Sweep can remove it.
+func (s *Socket) Record(c Context) error {
+	b, err := json.Marshal(c)
+	if err == nil {
+		err = os.WriteFile(contextFile(s.dir), b, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("record context %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+func contextFile(dir string) string { return filepath.Join(dir, "context.json") }
+
+// Sweep removes the folders of proxies that were killed, and by remove the contexts that they had created.
+func Sweep(store *state.Store, remove func(Context) error) error {
+	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
+	var errs []error
+	for _, dir := range dirs {
+		errs = append(errs, sweep(dir, remove))
+	}
+	return errors.Join(errs...)
+}
+
+func sweep(dir string, remove func(Context) error) error {
+	l := state.ExistingLock(filepath.Join(dir, "lock"))
+	defer l.Close()
+	free, err := l.TryLock()
+	if errors.Is(err, fs.ErrNotExist) { // its proxy is about to lock it, or was killed before
+		fi, serr := os.Stat(dir)
+		free, err = serr == nil && time.Since(fi.ModTime()) > sweepAge, nil
+	}
+	if err != nil || !free {
+		return err
+	}
+	var c Context
+	if b, err := os.ReadFile(contextFile(dir)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
+		if err := remove(c); err != nil {
+			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
+		}
+	}
+	return os.RemoveAll(dir)
+}

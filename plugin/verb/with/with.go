@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package with has the verb with, which runs a client of the engine behind the API proxy.
+package with
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	dockercli "github.com/docker/cli/cli"
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/apiproxy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+)
+
+const withLong = `Run a client of the engine, whose containers can call commands of this host
+
+COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, a test
+that uses testcontainers. It gets DOCKER_HOST, which names a private socket. Behind the
+socket, the containers that are selected get what docker hostexec run gives its container;
+everything else reaches the engine unchanged. A session stays with its container when
+COMMAND has ended.
+
+Selected are the containers with the label io.hostexec.proxy; with --service, those of the
+services named, and with --label, those with such a label; with --all, all.
+
+COMMAND must use DOCKER_HOST: -H or --context in it goes past the proxy. Build steps, tasks
+of a swarm and containers of Podman's own API (/libpod/) get no session. No container may
+mount the socket.
+
+EXIT STATUS
+  That of COMMAND, 128 and the number of the signal that ended it, and:
+  125  hostexec could not do it; a line on stderr says what
+  126  COMMAND could not be invoked
+  127  COMMAND was not found`
+
+const withExample = `  # make of this host, for the service web
+  docker hostexec with --proxy make --service web -- docker compose up
+
+  # tests that start containers
+  docker hostexec with --proxy git=ask --all -- go test ./...
+
+  # for clients that are started elsewhere, until ^C
+  docker hostexec with --proxy make --all --listen /tmp/me.sock
+  docker hostexec with --proxy make --all --context hostexec`
+
+// options are the flags of with.
+type options struct {
+	run      launch.Options
+	services []string
+	labels   []string
+	all      bool
+	listen   string
+	context  string
+}
+
+// NewCommand returns the verb with.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts options
+	cmd := &cobra.Command{
+		Use:               "with [OPTIONS] -- COMMAND [ARG...]",
+		Short:             "Run a client of the engine whose containers can call commands of this host",
+		Long:              withLong,
+		Example:           withExample,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cli.CompleteFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host", "listen", "context")
+			if f := cmd.Flags().Lookup("http"); err == nil && f.Changed && opts.run.HTTP == "" {
+				err = launch.HTTPUsage("")
+			}
+			if err == nil && len(args) == 0 && opts.listen == "" && opts.context == "" {
+				err = cli.Hint(errors.New("no COMMAND"), "docker hostexec with --proxy make -- docker compose up")
+			}
+			if err == nil {
+				err = run(cmd.Context(), dockerCLI, &opts, args)
+			}
+			var ended dockercli.StatusError
+			var failed *cli.Failure
+			if errors.As(err, &ended) || errors.As(err, &failed) { // it has a code
+				return err
+			}
+			return cli.FailRun(err)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	opts.run.AddFlags(flags)
+	opts.run.AddHTTPFlags(flags)
+	flags.StringArrayVar(&opts.services, "service", nil, "Select the containers of this `service` of docker compose")
+	flags.StringArrayVar(&opts.labels, "label", nil, "Select the containers with this label (`KEY[=VALUE]`)")
+	flags.BoolVar(&opts.all, "all", false, "Select all containers")
+	flags.StringVar(&opts.listen, "listen", "", "Listen at this `path`; without COMMAND, until ^C")
+	flags.StringVar(&opts.context, "context", "", "Create a docker context of this `name`, and remove it at the end")
+	return cmd
+}
+
+// run serves as long as COMMAND runs or, without one, until a signal.
+func run(docker context.Context, dockerCLI command.Cli, opts *options, args []string) (err error) {
+	path := ""
+	if len(args) > 0 {
+		if path, err = find(args[0]); err != nil {
+			return err
+		}
+	}
+	store, err := sessions.OpenStore()
+	if err != nil {
+		return err
+	}
+	launcher, err := newLauncher(docker, dockerCLI, opts)
+	if err != nil {
+		return err
+	}
+	contexts := dockerCLI.ContextStore()
+	if err := SweepProxies(dockerCLI)(store); err != nil {
+		return err
+	}
+	sock, err := apiproxy.Listen(store, opts.listen)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sock.Close()) }()
+	if opts.context != "" {
+		if err := createContext(contexts, sock, opts.context); err != nil {
+			return err
+		}
+		defer func() {
+			err = errors.Join(err, removeContext(contexts, apiproxy.Context{Name: opts.context, Host: sock.Host()}))
+		}()
+	}
+	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
+	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
+	served := make(chan error, 1)
+	// ends when stop is called; run waits for it.
+	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
+	if len(args) > 0 {
+		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host))
+	} else {
+		announce(dockerCLI, opts, sock.Host())
+		waitForSignal(docker)
+	}
+	stop()
+	err = errors.Join(err, <-served)
+	report(dockerCLI, launcher)
+	return err
+}
+
+// announce prints how clients find the proxy.
+func announce(dockerCLI command.Cli, opts *options, host string) {
+	if opts.context != "" {
+		cli.Say(dockerCLI.Err(), "clients can use docker --context %s, until ^C", opts.context)
+	}
+	if opts.listen != "" {
+		fmt.Fprintf(dockerCLI.Out(), "export DOCKER_HOST=%s\n", host)
+	}
+	if opts.context == "" && dockerCLI.Err().IsTerminal() {
+		cli.Say(dockerCLI.Err(), "clients that have this variable can use it, until ^C")
+	}
+}
+
+// environ returns the environment of COMMAND: clients find the proxy in it, and not the engine.
+func environ(host, engine string) []string {
+	env := cli.WithoutPluginEnv(os.Environ())
+	for _, name := range []string{"DOCKER_HOST=", "DOCKER_CONTEXT=", "DOCKER_TLS=", "DOCKER_TLS_VERIFY=", "DOCKER_CERT_PATH="} {
+		env = without(env, name)
+	}
+	env = append(env, "DOCKER_HOST="+host)
+	if os.Getenv(socketOverride) == "" {
+		env = append(env, socketOverride+"="+socketForContainers(engine))
+	}
+	return env
+}
