@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// output is what a command writes to one stream. A small part is in memory, the rest in a file without a name. If there
-// is no space left, further output is dropped.
+// output holds the bytes that a command writes to one stream. A small part is in memory, the rest in a file
+// without a name. If there is no space left, further output is dropped.
 type output struct {
 	l      *caller
 	held   []byte
