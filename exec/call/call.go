@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call serves one call of a shim: it reads the request, has it decided, records the decision,
-// runs the command and answers.
+// Package call serves one call of a shim: it reads the request, decides it, records the decision, runs the command and
+// answers.
 //
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---

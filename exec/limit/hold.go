@@ -2,8 +2,8 @@
 
 package limit
 
-// Reservation is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time
-// may use a Hold.
+// Reservation is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time may use
+// a Reservation.
 type Reservation struct {
 	From *Session
 	Kind Kind

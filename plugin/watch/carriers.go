@@ -18,7 +18,7 @@ import (
 
 // Carriers are the ways by which calls reach the session.
 type Carriers struct {
-	ByFiles     bool            // calls come as files in directories of the session's folder
+	ByFiles     bool            // calls come as files in directories of the session's directory
 	Relay       *relay.Listener // nil where no relay has a place
 	Connected   chan struct{}   // closed when a connection has come to the socket
 	Unreachable string          // why no calls come over HTTP, or ""

@@ -79,7 +79,7 @@ func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
 
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {
-	if !a.s.Life.ended() { // after that the session's folder may be removed
+	if !a.s.Life.ended() { // after that the session's directory may be removed
 		a.s.Record.restore()
 	}
 	st := control.Status{

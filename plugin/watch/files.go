@@ -19,7 +19,7 @@ import (
 func (c *Carriers) listenFiles() (net.Listener, error) {
 	var places []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
-		// Any user of the container, and none of this host: the session's folder is private.
+		// Any user of the container, and none of this host: the session's directory is private.
 		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, CloseRequestDirs(places))

@@ -67,7 +67,7 @@ func head(git string) string {
 // maxHead is more than the name of a branch can have: it is a path's element on disk.
 const maxHead = 1 << 10
 
-// small returns the beginning of a file in folder, and nothing if it is no file.
+// small returns the beginning of a file in directory, and nothing if it is no file.
 func small(folder, name string) string {
 	f, err := dir.OpenPlain(filepath.Join(folder, name))
 	if err != nil {

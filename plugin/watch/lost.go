@@ -34,7 +34,7 @@ func EndLost(dir string) error {
 	}
 	lock := state.ExistingLock(state.LockFile(dir))
 	switch ok, err := lock.TryLock(); {
-	case errors.Is(err, fs.ErrNotExist): // the folder is being removed
+	case errors.Is(err, fs.ErrNotExist): // the directory is being removed
 		return nil
 	case err != nil || !ok:
 		return err

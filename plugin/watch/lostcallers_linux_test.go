@@ -117,7 +117,7 @@ func TestAnswerLostProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			AnswerLost(t.Context(), folder) // its folder is being removed: the lock has gone already
+			AnswerLost(t.Context(), folder) // its directory is being removed: the lock has gone already
 			if _, err := os.Lstat(state.LockFile(folder)); !os.IsNotExist(err) || answered() {
 				t.Errorf("without a lock: answered %t, lock %v", answered(), err)
 			}

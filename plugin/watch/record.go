@@ -22,7 +22,7 @@ import (
 // session, or with Calls.Change.
 type Record struct {
 	state.Session
-	Dir   string // the session's folder
+	Dir   string // the session's directory
 	Store *state.Store
 
 	mu    sync.Mutex // held while the record, or the inputs of calls, are changed

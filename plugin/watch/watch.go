@@ -37,7 +37,7 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                            // the session's folder
+	Dir     string                            // the session's directory
 	Version string                            // ours
 	Engine  func() (Engine, error)            // connects to the session's engine
 	Another func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
