@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calltest has what tests of calls share: a server with a few commands, and a caller that
+// Package calltest is for tests of calls: it has a server with a few commands, and a caller that
 // speaks to it as the shim does.
 package calltest
 
