@@ -19,7 +19,7 @@ type authorizedCall struct {
 	v          policy.Verdict
 	cwd        *dir.Dir
 	runner     Runner
-	box        *sandbox.Sandbox // of a command that is confined, or nil
+	sandbox    *sandbox.Sandbox // of a command that is confined, or nil
 	env        []string
 	notes      []string     // for a person: facts that Args do not show
 	askProblem *git.Problem // for the caller: why a request asks that a rule allows, or nil
@@ -32,7 +32,7 @@ func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
-	w.box.Close()
+	w.sandbox.Close()
 	w.copies.remove()
 	w.endTurn()
 }

@@ -96,12 +96,12 @@ func TestAnswerLostProxy(t *testing.T) {
 			store, folder := recorded(t, &rec)
 			switch name {
 			case "served by another one":
-				box, berr := base.Open("requests/make")
+				requests, berr := base.Open("requests/make")
 				if berr != nil {
 					t.Fatal(berr)
 				}
-				defer box.Close()
-				key, _ := box.Key()
+				defer requests.Close()
+				key, _ := requests.Key()
 				l, lerr := store.Proxies().Lock(key, "make")
 				if lerr != nil {
 					t.Fatal(lerr)

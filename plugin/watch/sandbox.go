@@ -47,8 +47,8 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if d := dirs.Default(); d.Source != "" && !names.Within(Resolved(rec.Store.Home), Resolved(d.Source)) && !names.Within(Resolved(osenv.Get(environ, "HOME")), Resolved(d.Source)) {
 			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
 		}
-		box, err := prepare(dirs, paths, v.Sandbox.Net)
-		return box, sandboxEnviron(environ, private, v), err
+		confined, err := prepare(dirs, paths, v.Sandbox.Net)
+		return confined, sandboxEnviron(environ, private, v), err
 	}
 }
 

@@ -33,8 +33,8 @@ func (o *output) write(b []byte) {
 	if b = b[n:]; len(b) == 0 {
 		return
 	}
-	if room := maxKept - maxHeld - o.inFile; int64(len(b)) > room {
-		b, o.cut = b[:room], true
+	if free := maxKept - maxHeld - o.inFile; int64(len(b)) > free {
+		b, o.cut = b[:free], true
 	}
 	if !o.writeFile(b) {
 		o.cut = true

@@ -22,18 +22,18 @@ func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 	if p.AnyUser {
 		access = dir.ForEveryone
 	}
-	box, err := d.base.Make(rest, access)
+	made, err := d.base.Make(rest, access)
 	if err != nil {
 		return nil, err
 	}
 	if p.AnyUser {
-		d.note(openNotes(box.Steps())...)
-		return box, nil
+		d.note(openNotes(made.Steps())...)
+		return made, nil
 	}
-	if err := private(box.Steps(), os.Geteuid()); err != nil {
-		return nil, errors.Join(err, box.Close())
+	if err := private(made.Steps(), os.Geteuid()); err != nil {
+		return nil, errors.Join(err, made.Close())
 	}
-	return box, nil
+	return made, nil
 }
 
 // requesters returns whose requests are served: nil is everybody's.
