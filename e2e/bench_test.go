@@ -47,7 +47,7 @@ func TestBench(t *testing.T) {
 	b.kills(t)
 	b.flight(t)
 	b.manyJobs(t)
-	b.forests(t)
+	b.largeTrees(t)
 	b.queue(t)
 	b.sizes(t)
 	b.runs(t)

@@ -32,8 +32,8 @@ const rootLong = `Let the programs of a container call commands of this host
 is docker run, and in that container make is the make of this host. While it runs,
 status shows it, and in the container hostexec ls lists what may be called.`
 
-// newRootCommand returns docker hostexec and all its verbs, but for a watcher, which would
-// keep what they are made of for all its life.
+// newRootCommand returns docker hostexec and all its verbs. A watcher does not need it, and would keep it in
+// memory.
 func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:              "hostexec",

@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// This file has the answers to calls whose command does not run. Each is one line of printable ASCII that
-// says why, by which rule, for which request, and what to type next.
+// This file has the answers to calls whose command does not run. Each is one line of printable ASCII with the
+// reason, the rule, the request, and the next command to type.
 
 // Line formats one line for the shim's stderr.
 func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
@@ -84,7 +84,7 @@ func meant(typed string, words []string) string {
 	return ""
 }
 
-// plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
+// plainWord is the form of a word that needs no quotes in any shell. zsh expands a word that begins with =.
 var plainWord = names.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
 
 // policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
@@ -117,8 +117,8 @@ func cannotRun(req *request, v policy.Verdict, err error) Failure {
 	return e
 }
 
-// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
-// cannot be held open; lost says which.
+// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that cannot
+// be held open. lost is the reason.
 func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
 	switch {
@@ -159,7 +159,7 @@ func keepDenied(req *request, v policy.Verdict) Failure {
 
 var errKeepDenied = errors.New("no rule allows this job to outlive its container")
 
-// jobRefused says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
+// jobRefused reports why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
 func jobRefused(err error) string {
 	if errors.Is(err, job.ErrFull) {
 		return err.Error()
@@ -194,8 +194,8 @@ func unanswered(req *request, w *authorizedCall) Failure {
 	return e
 }
 
-// cause returns why a person is asked although a rule allows the request, and what changes that, or
-// nothing.
+// cause returns the reason why a person is asked although a rule allows the request, and the change that would
+// avoid the question, or nothing.
 func (w *authorizedCall) cause() string {
 	switch {
 	case w.askProblem == nil:

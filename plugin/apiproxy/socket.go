@@ -24,11 +24,11 @@ const (
 	socketName = "docker.sock"
 	// maxPath is the maximum length of a socket's path for clients (unix(7)); macOS has four bytes less.
 	maxPath = 103
-	// sweepAge is the time after which a folder without a lock is removed.
+	// sweepAge is the time after which a directory without a lock is removed.
 	sweepAge = time.Minute
 )
 
-// Socket is the socket of a running proxy, with a private folder in the state directory, which is locked as long as the
+// Socket is the socket of a running proxy, with a private directory in the state directory, which is locked as long as the
 // proxy runs.
 type Socket struct {
 	*net.UnixListener
@@ -38,7 +38,7 @@ type Socket struct {
 	lock *flock.Flock
 }
 
-// Listen makes a socket that only this user can connect to: at path or, if path is "", in the folder.
+// Listen makes a socket that only this user can connect to: at path or, if path is "", in the directory.
 func Listen(store *state.Store, path string) (s *Socket, err error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -97,7 +97,7 @@ func freePath(path string) (string, error) {
 // Host returns what clients call the proxy in DOCKER_HOST.
 func (s *Socket) Host() string { return "unix://" + s.Path }
 
-// Close removes the socket and its folder.
+// Close removes the socket and its directory.
 func (s *Socket) Close() error {
 	var err error
 	if s.UnixListener != nil {
@@ -130,7 +130,7 @@ func (s *Socket) Record(c Context) error {
 
 func contextFile(dir string) string { return filepath.Join(dir, "context.json") }
 
-// Sweep removes the folders of proxies that were killed, and by remove the contexts that they had created.
+// Sweep removes the directories of proxies that were killed, and by remove the contexts that they had created.
 func Sweep(store *state.Store, remove func(Context) error) error {
 	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
 	var errs []error

@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// A session's folder has two copies of its record. If one is damaged, the other replaces it.
+// A session's directory has two copies of its record. If one is damaged, the other replaces it.
 const (
 	record      = "session.json"
 	spareRecord = "session.spare.json"
@@ -56,7 +56,7 @@ func (s *Store) noteChange() error {
 	return root.Chtimes(filepath.Base(s.sessions()), time.Time{}, time.Now())
 }
 
-// put replaces a file in session id's folder. Anything else with that name is renamed.
+// put replaces a file in session id's directory. Anything else with that name is renamed.
 func (s *Store) put(id, name string, text []byte) error {
 	path := filepath.Join(s.Dir(id), name)
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {

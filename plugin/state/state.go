@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state manages hostexec's files: one private directory with a folder for each session.
+// Package state manages hostexec's files: one private directory with a directory for each session.
 //
 //	$DOCKER_CONFIG/hostexec          0700
 //	    audit.log                    0600, every decision and every run
@@ -34,7 +34,7 @@
 //	        jobs/                    0700, commands that continue without their callers: exec/job
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
-//	        callcontainers/          0700, a folder for each running container of a command
+//	        callcontainers/          0700, a directory for each running container of a command
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
@@ -140,10 +140,10 @@ func (s *Store) PageLog() string { return filepath.Join(s.Home, "page.log") }
 // Recordings returns the path of the directory of recordings.
 func (s *Store) Recordings() string { return filepath.Join(s.Home, "recordings") }
 
-// Dir returns the folder of session id.
+// Dir returns the directory of session id.
 func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
 
-// Of returns the store that a session's folder is in, and the session's id.
+// Of returns the store that a session's directory is in, and the session's id.
 func Of(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
@@ -156,7 +156,7 @@ func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
-// ShareDir and the functions below it return the paths in a session's folder.
+// ShareDir and the functions below it return the paths in a session's directory.
 func ShareDir(session string) string          { return filepath.Join(session, "share") }
 func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container is the mode of a watcher whose calls come from a container. It looks at the container before the
-// first call is answered, follows its starts, stops and renames, and keeps a relay in it where sockets do not cross.
+// Package container is the mode of a watcher whose calls come from a container. It checks the container before
+// the first call is answered, follows its starts, stops and renames, and keeps a relay in it if sockets do not
+// cross.
 package container
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// otherRelays are the containers of a service that have a relay of their own, beside the one that
-// the session shows. What is known of that one's way is known of theirs: they are on one engine.
+// otherRelays are the containers of a service that have their own relay, beside the container that the session
+// shows. All are on one engine, so all use the same transport.
 type otherRelays struct {
 	mu     sync.Mutex // guards the fields below
 	shown  string     // has its relay by settleReach
@@ -36,7 +36,7 @@ func (r *otherRelays) enter(id string) bool {
 	return !known
 }
 
-// keep notes that a container is about to get a relay, unless it is the one that is shown.
+// keep records that a container is about to get a relay, unless it is the one that the session shows.
 func (r *otherRelays) keep(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,8 +58,8 @@ func (r *otherRelays) show(id string) bool {
 	return r.relies
 }
 
-// relayOther sees to a relay in container id for as long as that runs, or life lasts: the
-// container that is shown may end before it, and its calls go on.
+// relayOther keeps a relay in container id while the container runs and life lasts. The shown container may end
+// before it, and the calls of this one continue.
 func (t *transport) relayOther(life context.Context, api watch.Engine, id string) {
 	if t.carriers.Relay == nil || !t.replicas.enter(id) {
 		return
@@ -72,13 +72,14 @@ func (t *transport) relayOther(life context.Context, api watch.Engine, id string
 				t.keepOtherRelay(life, api, id)
 			}
 			t.replicas.leave(id)
-			// It may have been started since the last look, and who was told thought it here.
+			// It may have been started since the last check, and the start may have been reported
+			// for another run.
 			again = again && mayRun(life, api, id) && t.replicas.enter(id)
 		}
 	})
 }
 
-// mayRun reports whether a container runs; one that cannot be asked about may.
+// mayRun reports whether a container runs, or cannot be inspected.
 func mayRun(ctx context.Context, api watch.Engine, id string) bool {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
@@ -110,7 +111,7 @@ func (t *transport) keepOtherRelay(ctx context.Context, api watch.Engine, id str
 		}
 		t.log.Debug("relay", "container", id, "error", err)
 		if !watch.Pause(ctx, wait) || !mayRun(ctx, api, id) {
-			return // a new start is told of
+			return // an event reports a new start
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// socketSilence is how long a container may make no call before its engine is looked at more
-// closely, where that has not been proven.
+// socketSilence is how long a container may make no call before the watcher tests whether sockets cross, if
+// that is unknown.
 const socketSilence = time.Second
 
 var errSocketWorks = errors.New("the socket crosses into the container")

@@ -69,8 +69,8 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	return p, nil
 }
 
-// renew makes the directory of requests for commands again, after it was deleted or
-// another directory got its name. The one above it is the one that was checked at the start.
+// renew creates the directory of requests for commands again, after it was deleted or replaced. The directory
+// above is the one that was checked at the start.
 func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if !d.base.Named() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(told []string) { d.notes = told }(d.notes) // nobody asks for them any more
+	defer func(told []string) { d.notes = told }(d.notes) // no client uses them any more
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err

@@ -4,9 +4,9 @@ package limit
 
 import "testing"
 
-// TestHold checks that a Hold follows the size of a file and respects the limit, except for Charge.
+// TestReservation checks that a Hold follows the size of a file and respects the limit, except for Charge.
 // All of it is given back.
-func TestHold(t *testing.T) {
+func TestReservation(t *testing.T) {
 	var s Session
 	s.Adjust(Limits{Spool: 10})
 	h := Reservation{From: &s}
