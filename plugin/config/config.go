@@ -93,11 +93,12 @@ type Config struct {
 	Notify   Notify
 	Jobs     Jobs
 	Limits   Limits
-	Proxies  []Proxy  // for run in this project
-	Agent    Agent    // for docker hostexec agent
-	Warnings []string // about ignored parts
-	Err      error    // the reason why everything is denied
-	Digest   string   // of all text that was read, in hex
+	Proxies  []Proxy            // for run in this project
+	Services map[string]Service // for the containers of compose services, by name
+	Agent    Agent              // for docker hostexec agent
+	Warnings []string           // about ignored parts
+	Err      error              // the reason why everything is denied
+	Digest   string             // of all text that was read, in hex
 
 	rules        map[string]policy.Ruleset
 	defaults     policy.Settings

@@ -22,7 +22,7 @@ type role int
 const (
 	global role = iota
 	project
-	workspace // commands, approval lists and proxies only: it cannot change how requests are recorded or reported
+	workspace // commands, approval lists, proxies and services only: it cannot change how requests are recorded or reported
 )
 
 // document is one parsed file.
@@ -38,6 +38,7 @@ type document struct {
 	jobs     Jobs
 	limits   Limits
 	proxies  []Proxy
+	services map[string]Service
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
 	agent    *yaml.Node
@@ -80,6 +81,7 @@ func parse(file string, text []byte, r role) *document {
 		"hostexec": section("hostexec"),
 		"commands": d.readCommands,
 		"proxies":  d.readProxies,
+		"services": d.readServices,
 	}
 	if r != workspace {
 		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
@@ -232,11 +234,16 @@ func (d *document) readNotify(n *yaml.Node) {
 	})
 }
 
-// readProxies reads the commands that run proxies by default. The form is that of --proxy.
+// readProxies reads the commands that run proxies by default.
 func (d *document) readProxies(n *yaml.Node) {
+	d.readProxyList(n, "proxies", func(p Proxy) { d.proxies = append(d.proxies, p) })
+}
+
+// readProxyList reads a list of commands. The form is that of --proxy.
+func (d *document) readProxyList(n *yaml.Node, what string, add func(Proxy)) {
 	seen := map[string]bool{}
-	d.list(n, "proxies", func(n *yaml.Node) {
-		p, ok := d.scalar(n, "proxies")
+	d.list(n, what, func(n *yaml.Node) {
+		p, ok := d.scalar(n, what)
 		if !ok {
 			return
 		}
@@ -245,10 +252,10 @@ func (d *document) readProxies(n *yaml.Node) {
 			err = errors.New("given twice")
 		}
 		if err != nil {
-			d.fail(n, "proxies: %s: %v", names.Quoted(p), err)
+			d.fail(n, "%s: %s: %v", what, names.Quoted(p), err)
 			return
 		}
 		seen[c.Name] = true
-		d.proxies = append(d.proxies, Proxy{p, d.where(n)})
+		add(Proxy{p, d.where(n)})
 	})
 }

@@ -22,6 +22,9 @@ func (c *Config) merge(d *document) {
 	for _, p := range d.proxies {
 		c.proxy(p, d)
 	}
+	for _, name := range slices.Sorted(maps.Keys(d.services)) {
+		c.service(name, d.services[name], d)
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.commands)) {
 		c.command(name, d.commands[name], d)
 	}

@@ -71,16 +71,9 @@ func Requests(dir string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: dir, Target: TargetRequests}
 }
 
-// Labels returns the labels of rec's container, including those of have.
-func Labels(have map[string]string, rec *state.Session) map[string]string {
-	all := make(map[string]string, len(have)+3)
-	for k, v := range have {
-		all[k] = v
-	}
-	all[LabelSession] = rec.ID
-	all[LabelVersion] = rec.Version
-	all[LabelCommands] = strings.Join(rec.Names(), ",")
-	return all
+// Labels returns the labels that rec's container gets.
+func Labels(rec *state.Session) map[string]string {
+	return map[string]string{LabelSession: rec.ID, LabelVersion: rec.Version, LabelCommands: strings.Join(rec.Names(), ",")}
 }
 
 // DefaultPath is the engine's PATH for an image without PATH.

@@ -5,6 +5,7 @@ package inject
 import (
 	"archive/tar"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -66,17 +67,11 @@ func TestEnv(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	have := map[string]string{"mine": "1", LabelSession: "of the image this was committed to"}
 	rec := &state.Session{ID: "0123456789ab", Version: "1.2", Commands: []state.Command{{Name: "make"}, {Name: "git"}}}
-	got := Labels(have, rec)
-	want := map[string]string{"mine": "1", LabelSession: "0123456789ab", LabelVersion: "1.2", LabelCommands: "make,git"}
-	for k, v := range want {
-		if got[k] != v {
-			t.Errorf("label %s = %q, want %q", k, got[k], v)
-		}
-	}
-	if len(have) != 2 {
-		t.Errorf("Labels changed what it was given: %q", have)
+	got := Labels(rec)
+	want := map[string]string{LabelSession: "0123456789ab", LabelVersion: "1.2", LabelCommands: "make,git"}
+	if !maps.Equal(got, want) {
+		t.Errorf("labels = %q, want %q", got, want)
 	}
 }
 
@@ -101,7 +96,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestClash(t *testing.T) {
+func TestTargetConflict(t *testing.T) {
 	for target, want := range map[string]bool{
 		"/run/hostexec": true, "/run/hostexec/bin": true, "/run/hostexec/bin/make": true,
 		"/run": false, "/": false, "/run/hostexecutor": false, "/w": false,

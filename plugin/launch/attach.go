@@ -196,23 +196,29 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 	return free, nil
 }
 
-// hasRemoteFiles reports whether the engine does not see this host's directories. It has the engine create a container
+// hasRemoteFiles reports whether the engine of a container does not see this host's directories.
+func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
+	remote, err := seesNoFiles(ctx, api, home, c.Image)
+	if errdefs.IsNotFound(err) {
+		return false, cli.Hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
+	}
+	return remote, err
+}
+
+// seesNoFiles reports whether the engine does not see this host's directories. It has the engine create a container
 // with a new, empty directory mounted, which never runs. If the engine does not see it, its mounts are not
 // used.
-func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
+func seesNoFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)
 	}
 	defer os.Remove(dir)
-	probe := Creation{Config: &container.Config{Image: c.Image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
+	probe := Creation{Config: &container.Config{Image: image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
 	probe.Host.Mounts = append(probe.Host.Mounts, inject.Mount(dir))
 	resp, err := probe.send(ctx, api)
 	if sourceMissing(err, dir) {
 		return true, nil
-	}
-	if errdefs.IsNotFound(err) {
-		return false, cli.Hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
 	}
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)

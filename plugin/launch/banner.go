@@ -4,6 +4,7 @@ package launch
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,6 +25,10 @@ import (
 
 // Notice prints a message for people. It prints nothing in scripts, which get the output of docker run only.
 func (l *Launch) Notice(format string, args ...any) {
+	if l.Tell != nil {
+		l.Tell(fmt.Sprintf(format, args...))
+		return
+	}
 	if l.CLI.Err().IsTerminal() {
 		cli.Say(rawTerminal{l.CLI.Err()}, format, args...)
 	}

@@ -5,7 +5,6 @@ package launch
 import (
 	"context"
 	"fmt"
-	"net"
 	"runtime"
 	"slices"
 
@@ -17,31 +16,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
-
-// edited returns want with the session's mount, PATH and labels. It does not change what want points to,
-// because docker run passes the same values again after a pull.
-func (l *Launch) edited(want Creation, path string) Creation {
-	cfg, host := *want.Config, *want.Host
-	cfg.Env = inject.Env(cfg.Env, path, len(l.Plan.Record.RuleCommands) > 0)
-	if l.http.Address != "" {
-		cfg.Env = l.http.Env(l.imageEnv, cfg.Env)
-	}
-	if l.http.Guardian != "" {
-		addr, _, _ := net.SplitHostPort(l.http.Address)
-		host.ExtraHosts = append(slices.Clone(host.ExtraHosts), l.http.Guardian+":"+addr)
-	}
-	cfg.Labels = inject.Labels(cfg.Labels, &l.Plan.Record)
-	share := inject.Mount(state.ShareDir(l.Dir))
-	if l.volume != "" {
-		share = inject.VolumeMount(l.volume, true)
-	}
-	host.Mounts = append(slices.Clone(host.Mounts), l.Plan.Mounts(l.Dir, share)...)
-	if l.Plan.Workspace != "" && !l.Plan.KeepDir {
-		cfg.WorkingDir = l.Plan.Workspace
-	}
-	want.Config, want.Host = &cfg, &host
-	return want
-}
 
 // Mounts returns the mounts that a session adds to its container: share, and those of the plan. session is
 // the session's folder.

@@ -25,12 +25,15 @@ func testLaunch() *Launch {
 	}}
 }
 
+// edited returns want with what l adds to it.
+func edited(l *Launch, want Creation) Creation { return l.additions(want, "/bin").Apply(want) }
+
 func TestEdited(t *testing.T) {
 	want := Creation{
 		Config: &container.Config{Image: "img", Env: []string{"A=1"}, Labels: map[string]string{"x": "y"}},
 		Host:   &container.HostConfig{Mounts: make([]mount.Mount, 1, 8), Binds: []string{"/a:/b"}},
 	}
-	got := testLaunch().edited(want, "/bin")
+	got := edited(testLaunch(), want)
 	if env := strings.Join(got.Config.Env, " "); env != "A=1 PATH=/run/hostexec/bin:/bin" {
 		t.Errorf("env = %q", env)
 	}
@@ -51,8 +54,8 @@ func TestEditedLeavesWhatItIsGiven(t *testing.T) {
 		Host:   &container.HostConfig{Mounts: make([]mount.Mount, 0, 8)},
 	}
 	l := testLaunch()
-	first := l.edited(want, "/bin")
-	second := l.edited(want, "/bin")
+	first := edited(l, want)
+	second := edited(l, want)
 	if !reflect.DeepEqual(first.Config, second.Config) || !reflect.DeepEqual(first.Host, second.Host) {
 		t.Errorf("the second edit differs: %+v %+v", second.Config, second.Host)
 	}
@@ -64,7 +67,7 @@ func TestEditedLeavesWhatItIsGiven(t *testing.T) {
 func TestEditedKeepsTheUsersDirectory(t *testing.T) {
 	l := testLaunch()
 	l.Plan.KeepDir = true
-	got := l.edited(Creation{Config: &container.Config{WorkingDir: "/mine"}, Host: &container.HostConfig{}}, "/bin")
+	got := edited(l, Creation{Config: &container.Config{WorkingDir: "/mine"}, Host: &container.HostConfig{}})
 	if got.Config.WorkingDir != "/mine" {
 		t.Errorf("working directory = %q, want the one that -w gave", got.Config.WorkingDir)
 	}

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
@@ -50,6 +49,9 @@ type Launch struct {
 
 	// Interrupted returns the reason why run must end, or nil. docker run detaches from its own context.
 	Interrupted func() error
+
+	// Tell replaces Notice's output; nil: the terminal.
+	Tell func(text string)
 
 	filled func() error // waits until the share is filled; nil before Create
 
@@ -111,7 +113,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 // react with a pull and another try.
 func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	path, err := containerPath(ctx, api, want)
-	if errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) { // docker run has messages for these
+	if ImageMissing(err) { // docker run has messages for these
 		return createUnchanged(ctx, api, want)
 	}
 	if client.IsErrConnectionFailed(err) || ctx.Err() != nil {
@@ -120,14 +122,11 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	if err == nil {
 		err = l.prepare(ctx, api, want)
 	}
-	if err == nil {
-		err = l.listenHTTP(ctx, api, want)
-	}
 	if err != nil {
 		return l.fail(l.cause(err))
 	}
 	resp, err := l.createContainer(ctx, api, want, path)
-	want = l.edited(want, path)
+	want = l.additions(want, path).Apply(want)
 	l.Writable = writableSources(want)
 	if err != nil {
 		if ferr := l.filled(); ferr != nil {
@@ -161,11 +160,12 @@ func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (
 		return resp, err
 	}
 	remove(api, resp.ID)
-	return container.CreateResponse{}, fmt.Errorf("image %s appeared while run was looking for it: run again", want.Config.Image)
+	return container.CreateResponse{}, errImageAppeared(want.Config.Image)
 }
 
 // prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory
-// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet.
+// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet,
+// except for calls over HTTP.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
@@ -175,9 +175,11 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 		l.filled = l.fill(ctx, api)
 	}
 	if l.Plan.Record.Carrier == carrier.ByFiles {
-		return l.filled() // a directory of the share is mounted, too, and must exist
+		if err := l.filled(); err != nil { // a directory of the share is mounted, too, and must exist
+			return err
+		}
 	}
-	return nil
+	return l.listenHTTP(ctx, api, want)
 }
 
 // fill fills the share while the engine creates the container. The returned function waits for the end.

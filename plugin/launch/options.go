@@ -124,7 +124,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	for _, c := range more {
-		if !slices.ContainsFunc(commands, func(given state.Command) bool { return given.Name == c.Name }) {
+		if !has(commands, c.Name) {
 			commands = append(commands, c)
 		}
 	}
@@ -134,6 +134,11 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		}
 	}
 	return commands, nil
+}
+
+// has reports whether a command of commands has the name.
+func has(commands []state.Command, name string) bool {
+	return slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == name })
 }
 
 // Elsewhere reports whether a command does not run on this host.

@@ -31,20 +31,22 @@ func sourceMissing(err error, dir string) bool {
 
 // createContainer creates the container with the share or, if the engine does not see the share, with a volume.
 func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want Creation, path string) (container.CreateResponse, error) {
-	resp, err := l.edited(want, path).send(ctx, api)
+	resp, err := l.additions(want, path).Apply(want).send(ctx, api)
 	if !sourceMissing(err, l.Dir) || !l.Plan.Record.Relay {
 		return resp, err
 	}
 	if l.http.Address != "" {
-		return resp, l.noteFailure(cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands"))
+		return resp, l.noteFailure(errRemoteHTTP)
 	}
 	if l.volume == "" { // docker run may create the container again after a pull
 		if err := l.fillVolume(ctx, api, want); err != nil {
 			return resp, l.noteFailure(err)
 		}
 	}
-	return l.edited(want, path).send(ctx, api)
+	return l.additions(want, path).Apply(want).send(ctx, api)
 }
+
+var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands")
 
 // noteFailure notes that err is not from the engine, and returns it.
 func (l *Launch) noteFailure(err error) error {

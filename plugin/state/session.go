@@ -76,6 +76,7 @@ type Session struct {
 	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's global flags, for access to the same engine
 	Terminal      Terminal  `json:"terminal,omitzero"`     // where the session was started
 	Agent         *Agent    `json:"agent,omitempty"`       // the session's agent; nil: none
+	StartedLater  bool      `json:"later,omitempty"`       // a client of the API proxy created the container, and may start it much later
 	Proxy         *Proxy    `json:"proxy,omitempty"`       // source of the requests of a session without a container
 	Service       *Service  `json:"service,omitempty"`     // the service whose containers the session is for
 	Warnings      []string  `json:"warnings,omitempty"`    // risks of the session, in printable ASCII

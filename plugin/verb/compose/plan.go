@@ -178,7 +178,7 @@ func (s *services) addition(ctx context.Context, p *servicePlan) (Addition, erro
 			path = inject.DefaultPath
 		}
 	}
-	labels := inject.Labels(nil, &p.Record)
+	labels := inject.Labels(&p.Record)
 	delete(labels, inject.LabelVersion) // another build of hostexec is no other service
 	add := Addition{Service: p.name, Path: inject.WithShimDirs(path, len(p.Record.RuleCommands) > 0), Labels: labels, Mounts: p.Mounts(dir, inject.Mount(state.ShareDir(dir)))}
 	if p.Workspace != "" && !p.KeepDir {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -130,22 +129,10 @@ func startWatcher(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	if s.Damaged {
 		return nil, errDamaged(s)
 	}
-	link, err := watch.Start(store.Dir(s.ID), s.GlobalArgs)
+	link, err := launch.Resume(ctx, store, s.Session)
 	if err != nil {
 		return nil, err
 	}
-	if err = link.Recorded(); err == nil {
-		err = link.Ready(ctx)
-	}
-	if err != nil {
-		_ = link.Done() // its error would be the same
-		return nil, err
-	}
-	if err := link.Bind(s.Container, s.Volume); err != nil {
-		_ = link.Done() // as above
-		return nil, err
-	}
-	launch.StartPage(store, s.Session, config.Load(config.Source{Store: store.Home, Project: s.InvokedIn, Workspace: s.Workspace}))
 	for _, w := range link.Warnings() {
 		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}

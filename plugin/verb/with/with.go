@@ -113,6 +113,10 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	if err != nil {
 		return err
 	}
+	launcher, err := newLauncher(docker, dockerCLI, opts)
+	if err != nil {
+		return err
+	}
 	contexts := dockerCLI.ContextStore()
 	if err := SweepProxies(dockerCLI)(store); err != nil {
 		return err
@@ -130,7 +134,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 			err = errors.Join(err, removeContext(contexts, apiproxy.Context{Name: opts.context, Host: sock.Host()}))
 		}()
 	}
-	server := &apiproxy.Server{Engine: dockerCLI.Client(), Socket: sock.Path}
+	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
 	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
 	served := make(chan error, 1)
 	// ends when stop is called; run waits for it.
@@ -142,7 +146,9 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 		waitForSignal(docker)
 	}
 	stop()
-	return errors.Join(err, <-served)
+	err = errors.Join(err, <-served)
+	report(dockerCLI, launcher)
+	return err
 }
 
 // announce prints how clients find the proxy.

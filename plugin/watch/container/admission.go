@@ -75,6 +75,7 @@ func (a *admission) checkRunning(c container.InspectResponse) {
 		return
 	}
 	a.noteLive(c)
+	a.life.Down.Store(false)
 	a.containerKnown.open()
 }
 

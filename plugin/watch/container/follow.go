@@ -165,6 +165,9 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}
+	if fresh && m.s.Record.StartedLater {
+		m.s.Life.Down.Store(true) // until it runs: admission
+	}
 	if !m.s.Record.RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until it is known what the engine has mounted
 	}
@@ -210,6 +213,7 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 	select {
 	case line := <-link.Lines:
 		switch {
+		case line == "done" && m.s.Record.StartedLater: // the session waits for the start, or for the removal
 		case line == "done":
 			m.endUnstarted(ctx, api, id)
 		case line == "over":

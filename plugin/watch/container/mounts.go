@@ -3,6 +3,7 @@
 package container
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path"
@@ -59,13 +60,26 @@ func (mc *mountCheck) protected() []watch.ProtectedFile {
 // Check is what the watcher of rec's session will object to in a container as c, before
 // there is any, and what should be known of it. Of c only mounts and host configuration count.
 func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
+	mc := newMountCheck(store, rec)
+	notes = slices.Concat(mc.warnings(c), mc.adapt(c), mc.config.Supplied(mc.owner(c)))
+	return notes, mc.refuseNew(c)
+}
+
+// newMountCheck returns the check of a watcher of rec's session.
+func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
 	record := watch.NewRecord(store, rec, log)
-	config := watch.NewConfiguration(record, log)
-	sessions := watch.NewOtherSessions(record)
-	mc := &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
-	notes = slices.Concat(mc.warnings(c), mc.adapt(c), config.Supplied(mc.owner(c)))
-	return notes, mc.refuseNew(c)
+	config, sessions := watch.NewConfiguration(record, log), watch.NewOtherSessions(record)
+	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
+}
+
+// Preflight returns what the watcher of rec's session would object to in its container, if that started now.
+func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session) error {
+	c, err := inspect(ctx, api, rec.Container)
+	if err != nil {
+		return err
+	}
+	return newMountCheck(store, rec).refuse(c)
 }
 
 // refuse refuses a container that could reach what decides over it: the state
@@ -84,7 +98,7 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 		err = mc.refuseWriter(c, slices.Concat(own, theirs))
 	}
 	if err == nil {
-		err = mc.sessions.Undisturbed(own, mc.config.Environ)
+		err = mc.sessions.CheckPrograms(own, mc.config.Environ)
 	}
 	return err
 }

@@ -110,11 +110,11 @@ func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id that began at that time goes on, ErrOver if
-// it does not, or why that is not known.
+// stillRuns returns nil if the run of container id that began at that time goes on or has not begun, ErrOver if
+// it is over, or why that is not known.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
-	if err == nil && (!runs(c) || c.State.StartedAt != began) {
+	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {
 		return watch.ErrOver
 	}
 	return err

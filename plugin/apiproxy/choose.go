@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// LabelProxy is the label with which a container, or its image, asks for a session. Its value has names of commands,
+// separated by commas; the empty one stands for all commands that the host allows. It selects among these, and never
+// adds one: a compose file, a devcontainer.json or a Dockerfile may come from somebody else.
+const LabelProxy = "io.hostexec.proxy"
+
+// Selection says which containers get a session. The zero value selects containers with LabelProxy, and containers of
+// services that the configuration has.
+type Selection struct {
+	Services []string // of docker compose
+	Labels   []string // NAME=VALUE, or NAME for any value
+	All      bool
+}
+
+// selects reports whether a container with labels gets a session. configured: the configuration has its service.
+func (s Selection) selects(labels map[string]string, configured bool) bool {
+	if s.All {
+		return true
+	}
+	if len(s.Services)+len(s.Labels) == 0 {
+		_, asks := labels[LabelProxy]
+		return asks || configured
+	}
+	if service, has := labels[state.LabelService]; has && slices.Contains(s.Services, service) {
+		return true
+	}
+	return slices.ContainsFunc(s.Labels, func(wanted string) bool {
+		name, value, exact := strings.Cut(wanted, "=")
+		got, has := labels[name]
+		return has && (!exact || got == value)
+	})
+}
+
+// narrow leaves of the session's commands those that the value of LabelProxy names. It is an error to name others.
+// Commands that only rules of the configuration allow stay: they need no --proxy.
+func narrow(rec *state.Session, value string) error {
+	asked, err := parseLabel(value)
+	if err != nil || len(asked) == 0 {
+		return err
+	}
+	var more []string
+	for _, name := range asked {
+		switch {
+		case name == policy.Shell && rec.Shell != nil, slices.Contains(rec.Linked(), name):
+		default:
+			more = append(more, name)
+		}
+	}
+	if len(more) > 0 {
+		return errAsksForMore(more)
+	}
+	rec.Commands = slices.DeleteFunc(slices.Clone(rec.Commands), func(c state.Command) bool { return !slices.Contains(asked, c.Name) })
+	if !slices.Contains(asked, policy.Shell) {
+		rec.Shell = nil
+	}
+	return nil
+}
+
+// parseLabel returns the names in a value of LabelProxy.
+func parseLabel(value string) (asked []string, err error) {
+	if strings.TrimSpace(value) == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(value, ",") {
+		name = strings.TrimSpace(name)
+		if err := config.CheckName(name); err != nil {
+			return nil, cli.Hint(fmt.Errorf("label %s: %s: %w", LabelProxy, names.Quoted(shortened(name)), err), "names of commands, separated by commas; actions and paths are the host's to say")
+		}
+		asked = append(asked, name)
+	}
+	return asked, nil
+}
+
+// maxNamed is the number of commands that a refusal names.
+const maxNamed = 8
+
+// errAsksForMore returns the error for a label that names commands that the host does not allow.
+func errAsksForMore(more []string) error {
+	flags := make([]string, 0, len(more))
+	for _, name := range more[:min(len(more), maxNamed)] {
+		flag := "--proxy " + name
+		if name == policy.Shell {
+			flag = "--proxy-shell"
+		}
+		flags = append(flags, flag)
+	}
+	return cli.Hint(fmt.Errorf("label %s asks for %s, which this host does not allow it", LabelProxy, strings.Join(more[:min(len(more), maxNamed)], ", ")),
+		"docker hostexec with "+strings.Join(flags, " ")+" allows it, and so does services: in the configuration")
+}

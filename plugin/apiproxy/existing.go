@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// A client may leave a container as it is, although the flags or the configuration have changed: compose compares its
+// own files only. Then the container has what it was created with.
+
+// labelProjectDir is the label with the directory of a container's compose project.
+const labelProjectDir = "com.docker.compose.project.working_dir"
+
+// existing is a selected container that was there before.
+type existing struct {
+	container.Summary
+	old  *state.Session // nil: it has no session
+	plan *launch.Plan   // what it would get now
+}
+
+// Narrow takes from the sessions of existing containers what the host does not allow any more. A session whose
+// commands are narrowed gets a new watcher; calls in flight end.
+func (l *Launcher) Narrow(ctx context.Context) error {
+	all, err := l.existing(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.old == nil {
+			continue
+		}
+		less := narrowed(*e.old, e.plan.Record)
+		if reflect.DeepEqual(less, *e.old) {
+			continue
+		}
+		if err := l.replace(ctx, less); err != nil {
+			return fmt.Errorf("container %s: %w", e.old.ContainerName, err)
+		}
+		l.note("session %s: container %s may call only %s now", less.ID, less.ContainerName, strings.Join(append(launch.Allowed(less.Proxied()), ""), " "))
+	}
+	return nil
+}
+
+// replace has a session served as rec says.
+func (l *Launcher) replace(ctx context.Context, rec state.Session) error {
+	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
+	if err == nil && st != nil {
+		err = sessions.StopWatcher(ctx, l.store.Dir(rec.ID), rec.ID, sessions.DefaultGrace)
+	}
+	if err == nil {
+		err = l.store.Save(&rec)
+	}
+	if err != nil || st == nil {
+		return err
+	}
+	if err := l.store.NoteStopped(rec.ID, false); err != nil { // StopWatcher was not a person's
+		return err
+	}
+	return l.resume(ctx, rec)
+}
+
+// Differences names the existing containers that lack commands that the host allows now, and what to do.
+func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) {
+	all, err := l.existing(ctx)
+	for _, e := range all {
+		service := e.Labels[state.LabelService]
+		again := "remove it, and create it again"
+		if service != "" {
+			again = "docker compose up --force-recreate " + names.Quoted(service)
+		}
+		switch {
+		case e.old == nil && e.State == container.StateRunning:
+			lines = append(lines, fmt.Sprintf("container %s was created without a session: %s, or docker hostexec attach --proxy COMMAND %[1]s", e.name(), again))
+		case e.old == nil:
+			lines = append(lines, fmt.Sprintf("container %s was created without a session: %s", e.name(), again))
+		case !covers(*e.old, e.plan.Record):
+			lines = append(lines, fmt.Sprintf("container %s was created with other commands or flags, and keeps them: %s", e.name(), again))
+		}
+	}
+	return lines, err
+}
+
+func (e existing) name() string {
+	for _, n := range e.Names {
+		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
+			return n
+		}
+	}
+	return e.ID[:min(len(e.ID), 12)]
+}
+
+// existing returns the selected containers of this directory for which the host says now what they may call.
+func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
+	conf := l.config()
+	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""
+	if !given && len(conf.Services) == 0 {
+		return nil, nil
+	}
+	list, err := l.cli.Client().ContainerList(ctx, container.ListOptions{All: true})
+	if err != nil {
+		return nil, fmt.Errorf("look for containers: %w", err)
+	}
+	recs, err := l.store.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		e := existing{Summary: c}
+		if i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID }); i >= 0 {
+			e.old = &recs[i]
+		}
+		_, configured := conf.Services[c.Labels[state.LabelService]]
+		if !given && !configured || !e.ofDirectory(l.opts.Dir) || e.old != nil && !e.old.StartedLater {
+			continue
+		}
+		if e.plan, err = l.plan(c.Image, false, c.Labels, conf); err != nil {
+			return nil, fmt.Errorf("container %s: %w", e.name(), err)
+		}
+		if e.plan != nil {
+			_ = narrow(&e.plan.Record, c.Labels[LabelProxy]) // a label that asks for more gets what is left of it
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// ofDirectory reports whether the container belongs to dir: other directories have services of the same names.
+func (e existing) ofDirectory(dir string) bool {
+	if e.old != nil {
+		return e.old.InvokedIn == dir
+	}
+	at, ok := e.Labels[labelProjectDir]
+	return ok && filepath.Clean(at) == filepath.Clean(dir)
+}
+
+// narrowed returns old without what now does not have. It never adds anything.
+func narrowed(old, now state.Session) state.Session {
+	less := old
+	less.Commands = nil
+	for _, c := range old.Commands {
+		if i := slices.IndexFunc(now.Commands, func(n state.Command) bool { return n.Name == c.Name }); i >= 0 {
+			less.Commands = append(less.Commands, stricter(c, now.Commands[i]))
+		}
+	}
+	if len(less.Commands) == len(old.Commands) && reflect.DeepEqual(less.Commands, old.Commands) {
+		less.Commands = old.Commands
+	}
+	if old.Shell != nil && now.Shell == nil {
+		less.Shell = nil
+	} else if old.Shell != nil {
+		sh := stricter(*old.Shell, *now.Shell)
+		less.Shell = &sh
+	}
+	less.PassEnv = kept(old.PassEnv, now.PassEnv)
+	less.NewPrivs = old.NewPrivs && now.NewPrivs
+	return less
+}
+
+// stricter returns c with the stricter action of c and now.
+func stricter(c, now state.Command) state.Command {
+	was, err := policy.ParseAction(c.Action)
+	is, nerr := policy.ParseAction(now.Action)
+	if err == nil && (nerr != nil || is < was) { // the zero value denies
+		c.Action, c.Explicit = now.Action, now.Explicit
+	}
+	c.Keep = c.Keep && now.Keep
+	return c
+}
+
+// kept returns the values of old that now has, too.
+func kept(old, now []string) []string {
+	if !slices.ContainsFunc(old, func(v string) bool { return !slices.Contains(now, v) }) {
+		return old
+	}
+	return slices.DeleteFunc(slices.Clone(old), func(v string) bool { return !slices.Contains(now, v) })
+}
+
+// covers reports whether old, after it was narrowed, has everything that now has.
+func covers(old, now state.Session) bool {
+	has := func(all []state.Command, c state.Command) bool {
+		return slices.ContainsFunc(all, func(o state.Command) bool {
+			c.Explicit, c.Found, o.Explicit, o.Found = false, false, false, false
+			return reflect.DeepEqual(o, c)
+		})
+	}
+	for _, c := range now.Commands {
+		if !has(old.Commands, c) {
+			return false
+		}
+	}
+	if now.Shell != nil && (old.Shell == nil || !has([]state.Command{*old.Shell}, *now.Shell)) {
+		return false
+	}
+	more := func(v string) bool { return !slices.Contains(old.PassEnv, v) }
+	return !slices.ContainsFunc(now.PassEnv, more) && (old.NewPrivs || !now.NewPrivs) && old.Workspace == now.Workspace && old.WorkdirHost == now.WorkdirHost
+}
+
+// config returns the configuration for the directory and the workspace of the flags.
+func (l *Launcher) config() *config.Config {
+	workspace := l.opts.Dir
+	if l.opts.Workspace != "" {
+		workspace, _ = cli.Directory(l.opts.Workspace) // Plan returns the error
+	}
+	return config.Load(config.Source{Store: l.store.Home, Project: l.opts.Dir, Workspace: workspace})
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli/command"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// Launcher gives selected containers the sessions that run would give them. What a container may call comes from the
+// flags and from the host's configuration only.
+type Launcher struct {
+	cli       command.Cli // of the real engine
+	opts      launch.Options
+	selection Selection
+	store     *state.Store
+	followers sync.WaitGroup
+
+	mu    sync.Mutex // guards the field below
+	notes []string   // see Notes
+}
+
+// NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
+// configuration that are not used. The caller calls Close.
+func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection) (*Launcher, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Dir == "" {
+		if opts.Dir, err = os.Getwd(); err != nil {
+			return nil, fmt.Errorf("find the current directory: %w", err)
+		}
+	}
+	l := &Launcher{cli: dockerCLI, opts: opts, selection: selection, store: store}
+	p, err := opts.Plan("", false)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range p.Config.Warnings {
+		cli.Say(dockerCLI.Err(), "warning: %s", w)
+	}
+	return l, nil
+}
+
+// Close waits for what Start has left running, at most some seconds.
+func (l *Launcher) Close() { l.followers.Wait() }
+
+// Notes returns lines for people about the sessions so far. COMMAND may use the terminal, so they are for after it.
+func (l *Launcher) Notes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.notes)
+}
+
+func (l *Launcher) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// Create implements Sessions.
+func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func(context.Context, string) error, err error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	want, err := wanted(req)
+	if err != nil {
+		return nil, &statusError{http.StatusBadRequest, err}
+	}
+	labels, err := l.labels(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
+	if err != nil || p == nil {
+		return nil, err
+	}
+	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
+		return nil, err
+	}
+	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
+	s, err := launch.Begin(context.WithoutCancel(ctx), l.cli, p)
+	if err != nil {
+		return nil, err
+	}
+	s.Tell = func(text string) { l.note("%s", text) }
+	return l.begun(ctx, s, req, want)
+}
+
+// begun adds what session s adds to req. The returned function binds s to the container.
+func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
+	api := l.cli.Client()
+	adds, err := s.Additions(ctx, api, want)
+	if launch.ImageMissing(err) { // the client may pull it, and create the container again
+		return func(_ context.Context, id string) error {
+			if id == "" {
+				return s.Finish()
+			}
+			return errors.Join(launch.Unprepared(api, id, want.Config.Image), s.Finish())
+		}, nil
+	}
+	if err == nil {
+		err = add(req.Body, adds)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Finish())
+	}
+	return func(_ context.Context, id string) error {
+		if id == "" {
+			return s.Finish()
+		}
+		if err := s.Created(api, id, adds.Apply(want)); err != nil {
+			return errors.Join(err, s.Finish())
+		}
+		l.noteSession(s, want.Name)
+		return s.Finish()
+	}, nil
+}
+
+// noteSession says what the container of a session may call.
+func (l *Launcher) noteSession(s *launch.Launch, name string) {
+	may := launch.Allowed(s.Plan.Record.Proxied())
+	if name == "" {
+		name = s.ID[:min(len(s.ID), 12)]
+	}
+	if len(may) == 0 {
+		l.note("warning: container %s may call no command: add --proxy COMMAND", name)
+		return
+	}
+	l.note("session %s: container %s may call %s", s.Plan.Record.ID, name, strings.Join(may, ", "))
+}
+
+// labels returns the labels that the container will have: its own, and those of its image.
+func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string]string, error) {
+	image, err := l.cli.Client().ImageInspect(ctx, want.Config.Image)
+	if err != nil && !launch.ImageMissing(err) && !errdefs.IsNotFound(err) {
+		return nil, fmt.Errorf("look at the image: %w", err)
+	}
+	all := map[string]string{}
+	if err == nil && image.Config != nil {
+		maps.Copy(all, image.Config.Labels)
+	}
+	maps.Copy(all, want.Config.Labels)
+	return all, nil
+}
+
+// plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since
+// the last call.
+func (l *Launcher) plan(image string, keepDir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
+	service, configured := conf.Services[labels[state.LabelService]]
+	if !l.selection.selects(labels, configured) {
+		return nil, nil
+	}
+	opts := l.opts.With(service)
+	p, err := opts.Plan(image, keepDir)
+	if err != nil {
+		return nil, err
+	}
+	p.Record.Engine = l.cli.DockerEndpoint().Host
+	p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(l.cli), p.Record.Engine)
+	p.Record.StartedLater = true
+	return p, nil
+}

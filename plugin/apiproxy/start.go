@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+
+	remover "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
+)
+
+// Start implements Sessions. A container that has a session is served before it starts, unless a person has ended the
+// session. Its mounts are looked at again, because what they lead to may have changed.
+func (l *Launcher) Start(ctx context.Context, ref string) error {
+	recs, err := l.store.List()
+	if err != nil || len(recs) == 0 {
+		return err
+	}
+	api := l.cli.Client()
+	c, err := api.ContainerInspect(ctx, ref)
+	if err != nil {
+		return nil // the engine has the better message
+	}
+	i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID })
+	if i < 0 || recs[i].Service != nil {
+		return nil
+	}
+	rec := recs[i]
+	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
+	switch {
+	case err != nil:
+		l.note("warning: container %s: %v", rec.ContainerName, err)
+		return nil // its calls wait, or fail; docker start works, too
+	case st == nil && l.store.Stopped(rec.ID):
+		return nil
+	case st == nil:
+		err = l.resume(ctx, rec)
+	default:
+		err = watchcontainer.Preflight(ctx, api, l.store, rec)
+	}
+	if err != nil {
+		return l.refuseStart(api, rec, c, err)
+	}
+	if st != nil && st.State == control.StateWaiting && c.State.Status != container.StateCreated {
+		l.follow(context.WithoutCancel(ctx), api, rec)
+	}
+	return nil
+}
+
+// resume has a session served that has no watcher.
+func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
+	link, err := launch.Resume(context.WithoutCancel(ctx), l.store, rec)
+	if err != nil {
+		return err
+	}
+	for _, w := range link.Warnings() {
+		l.note("warning: %s", w)
+	}
+	return link.Done()
+}
+
+// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run.
+func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
+	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
+	if c.State.Status != container.StateCreated {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), removal)
+	defer cancel()
+	return errors.Join(err, remover.Remove(ctx, api, c.ID))
+}
+
+const (
+	// removal is the time limit for the removal of a container.
+	removal = 10 * time.Second
+	// startTimeout is the time limit for the start of a container whose watcher may be ending.
+	startTimeout = 5 * time.Second
+)
+
+// follow resumes the session of a container whose watcher has ended while the engine started the container: a watcher
+// waits some seconds for a container that has stopped.
+func (l *Launcher) follow(ctx context.Context, api client.APIClient, rec state.Session) {
+	// ends when the container runs and is served, or after startTimeout; Close waits for it.
+	l.followers.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		for watch.Pause(ctx, watch.Poll) {
+			st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
+			if err != nil || st != nil && st.State == control.StateRunning {
+				return
+			}
+			c, err := api.ContainerInspect(ctx, rec.Container)
+			if errdefs.IsNotFound(err) {
+				return
+			}
+			if st == nil && err == nil && c.State.Running {
+				if err := l.resume(ctx, rec); err != nil {
+					l.note("warning: container %s: %v", rec.ContainerName, err)
+				}
+				return
+			}
+		}
+	})
+}

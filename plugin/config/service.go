@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Service is what the containers of a compose service get from docker hostexec with, as flags of it say for all
+// containers. The values are those of the flags, unchecked.
+type Service struct {
+	Proxies     []string
+	Shell       string
+	Workspace   string
+	WorkdirHost string
+	PassEnv     []string
+	NewPrivs    bool
+	Carrier     string
+	HTTP        string
+	Compat      bool   // --cloister-compat
+	Where       string // file:line
+}
+
+// readServices reads the services section.
+func (d *document) readServices(n *yaml.Node) {
+	d.services = map[string]Service{}
+	d.each(n, "services", func(key, value *yaml.Node) {
+		d.services[key.Value] = d.service(key, value)
+	})
+}
+
+func (d *document) service(key, n *yaml.Node) Service {
+	s := Service{Where: d.where(key)}
+	what := "services." + names.Quoted(key.Value)
+	word := func(name string, into *string) func(*yaml.Node) { return scalar(d.reader, name, into, text) }
+	d.fields(n, what, map[string]func(*yaml.Node){
+		"proxies": func(n *yaml.Node) {
+			d.readProxyList(n, what+".proxies", func(p Proxy) { s.Proxies = append(s.Proxies, p.Value) })
+		},
+		"proxy_shell":     word("proxy_shell", &s.Shell),
+		"workspace":       word("workspace", &s.Workspace),
+		"workdir_host":    word("workdir_host", &s.WorkdirHost),
+		"pass_env":        d.scalars("pass_env", &s.PassEnv),
+		"allow_new_privs": scalar(d.reader, "allow_new_privs", &s.NewPrivs, parseBool),
+		"carrier":         scalar(d.reader, "carrier", &s.Carrier, choice("auto", "socket", "relay", "files")),
+		"http":            word("http", &s.HTTP),
+		"cloister_compat": scalar(d.reader, "cloister_compat", &s.Compat, parseBool),
+	})
+	return s
+}
+
+// service adds what d says of a service. A project's entry replaces the global entry of the same name. A workspace's
+// entry is used only if there is no other.
+func (c *Config) service(name string, more Service, d *document) {
+	if c.Services == nil {
+		c.Services = map[string]Service{}
+	}
+	if old, there := c.Services[name]; there && d.role == workspace {
+		p := policy.Problem{Where: more.Where, Text: fmt.Sprintf("services: %s: not used, for %s has it", names.Quoted(name), old.Where)}
+		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
+		return
+	}
+	c.Services[name] = more
+}
