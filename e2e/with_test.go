@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -264,9 +263,7 @@ func TestIntegrationWithManyCreations(t *testing.T) {
 	h := newHost(t, false)
 	img := image(t, "busybox")
 	socket, _ := h.listening(t)
-	c := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
+	c := engineClient(socket)
 	key, _, _ := strings.Cut(runLabel, "=")
 	body := fmt.Sprintf(`{"Image":%q,"Labels":{%q:%q,"many":"1"},"HostConfig":{"NetworkMode":"none"}}`, img, key, runLabel[len(key)+1:])
 	var wg sync.WaitGroup

@@ -24,7 +24,7 @@ func main() {
 // run starts a container of image, and runs command in it. It does not terminate the container: Ryuk does.
 func run(ctx context.Context, image string, command []string) error {
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
-		ContainerRequest: testcontainers.ContainerRequest{Image: image, Cmd: []string{"sleep", "1000"}},
+		ContainerRequest: testcontainers.ContainerRequest{Image: image, Cmd: []string{"sleep", "1000"}, Labels: map[string]string{"tested": "1"}},
 		Started:          true,
 	})
 	if err != nil {
